@@ -10,6 +10,7 @@ Run on its own for all of them, with the program as a user has it:
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import inspect
 import io
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 import warnings
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -1554,6 +1556,7 @@ def bad_inputs() -> list[BadInput]:
         bad_files, bad_problems, bad_options, bad_releases, bad_jobs, bad_records, bad_batches,
         bad_studies, bad_certificates, bad_keys, bad_key_options, bad_keyed_jobs, bad_noisy_tables,
         bad_plans, bad_requests, bad_bundles, bad_roles, endless_files, bad_sizes,
+        bad_archives, bad_numbers, bad_doubles,
     )  # fmt: skip
     return [bad for part in parts for bad in part()]
 
@@ -1703,6 +1706,127 @@ def bad_sizes() -> Iterator[BadInput]:
          "{dimensions = ['branch', 'region']}]\n[data]"),
     ):  # fmt: skip
         yield BadInput(f"job with {what}", PROTECT, {"job.toml": changed("job.toml", old, new)})
+
+
+def bad_archives() -> Iterator[BadInput]:
+    """Packed files that are broken, or that unpack to far more than they should."""
+    zeros = gzip.compress(b"0 " * (1 << 26), 9)
+    yield BadInput("suppress: a packed file of zeros", replaced(SUPPRESS, "p.jj", "p.jj.gz"),
+                   {"p.jj.gz": zeros})  # fmt: skip
+    files = {"r.hrc.gz": zeros, "job.toml": changed("job.toml", "region.hrc", "r.hrc.gz")}
+    yield BadInput("protect: a packed hierarchy of zeros", PROTECT, files)
+    for ending, start in (("gz", b"\x1f\x8b"), ("zip", b"PK\3\4"), ("xz", b"\xfd7zXZ\0"),
+                          ("bz2", b"BZh"), ("zst", b"\x28\xb5\x2f\xfd")):  # fmt: skip
+        for words, name in ((TOPCODE, "people.csv"), (PLAN, "metadata.csv"), (KEYS, "keyed.csv")):
+            used = replaced(words, name, f"{name}.{ending}")
+            broken = {f"{name}.{ending}": start + b"junk"}
+            yield BadInput(f"{' '.join(words[:2])}: broken .{ending}", used, broken)
+    book = io.BytesIO()
+    frame_of("metadata.csv").to_excel(book, index=False)
+    with zipfile.ZipFile(book) as sound:
+        entries = {entry.filename: sound.read(entry) for entry in sound.infolist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    last = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData>'
+    entity = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + b"".join(
+        b'<!ENTITY %c "%s">' % (98 + n, b"&%c;" % (97 + n) * 10) for n in range(9)
+    )
+    for what, name, content in (
+        ("a square at the far end", sheet, entries[sheet].replace(b"</sheetData>", last)),
+        ("64 MiB in a sheet", sheet, b" " * ((1 << 26) + 1)),
+        ("entities within entities", sheet, entity + b"]><x>&j;</x>"),
+        ("no sheet", sheet, b""), ("no workbook", "xl/workbook.xml", b"<x/>"),
+    ):  # fmt: skip
+        made = io.BytesIO()
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            for each, kept in entries.items():
+                archive.writestr(each, content if each == name else kept)
+        files = {"metadata.xlsx": made.getvalue()}
+        yield BadInput(f"plan: a workbook with {what}",
+                       replaced(PLAN, "metadata.csv", "metadata.xlsx"), files)  # fmt: skip
+    yield BadInput("plan: a workbook that is none", ("plan", "m.xlsx"), {"m.xlsx": b"PK\3\4junk"})
+
+
+def bad_numbers() -> Iterator[BadInput]:
+    """Numbers that are finite, but whose sums and squares are not."""
+    jj = sound_files()["p.jj"]
+    for coefficient in ("1e308", "1e-320"):
+        huge = {"p.jj": jj.replace(b"(-1)", f"({coefficient})".encode())}
+        for words in (SUPPRESS, INTERVALS, ADJUST, ROUND):
+            yield BadInput(f"{words[0]}: a coefficient of {coefficient}", words, huge)
+    first, rest = jj.split(b"\n", 3)[2], jj.split(b"\n", 3)[3]
+    entries = first.split()
+    for what, at, number in (("weight", 2, b"1e308"), ("level", 6, b"1e-320")):
+        line = b" ".join([*entries[:at], number, *entries[at + 1 :]])
+        files = {"p.jj": b"\n".join([*jj.split(b"\n", 3)[:2], line, rest])}
+        for words in (SUPPRESS, INTERVALS, ADJUST, COMPARE):
+            yield BadInput(f"{words[0]}: a {what} of {number.decode()}", words, files)
+    yield BadInput("round: a base of 400 digits", replaced(ROUND, "10", "9" * 400))
+    for argument in ("x", "0"):
+        yield BadInput(f"protect: dask:{argument}", (*ALL, "--executor", f"dask:{argument}"))
+    quoted = REQUEST.replace('"base": 5', '"base": "5"').encode()
+    yield BadInput("call: a base in quotes", CALL, {"request.json": quoted})
+    for words in (NOISE, ALONE, KEEPING, FAR, ROMM, MEANS, SHUFFLE, RANKS, NEAR, MULTIPLY):
+        files = {"people.csv": cell("people.csv", 0, "wage", "1e308")}
+        yield BadInput(f"{words[0]}: a wage of 1e308", words, files)
+    for words in (NOISE, ALONE):
+        yield BadInput(f"{words[0]}: a share of 1e308", replaced(words, "0.1", "1e308"))
+    yield BadInput("recode: an infinite width", replaced(RECODE, "hours=5/10", "hours=1e400"))
+    yield BadInput("intervals: a blur of 1e308", (*INTERVALS, "--blur", "1e308"))
+    yield BadInput("cellkey keys: 10^22 whole keys", (*KEYS, "--whole", "1" + "0" * 22))
+    yield BadInput("cellkey attack: a deviation of 10^21",
+                   (*INFER[:-4], *OUT, "--deviation", "1" + "0" * 21))  # fmt: skip
+    for executor in ("threads:1000000000", "processes:" + "9" * 30):
+        yield BadInput(f"protect: {executor}", (*PROTECT, "--executor", executor))
+    deep = "a." * 20_000 + "b = 1\n"
+    for what, text in (("a key", deep), ("a key of a table", "x = {" + deep.strip() + "}\n")):
+        yield BadInput(f"job with {what} of 20,000 parts", PROTECT,
+                       {"job.toml": text.encode() + sound_files()["job.toml"]})  # fmt: skip
+    nested = '{"a": ' * 900 + "{}" + "}" * 900
+    yield BadInput("call: a hierarchy of 900 levels", CALL, {
+        "request.json": REQUEST.replace('"row": {}', f'"row": {{"hierarchy": {nested}}}').encode()
+    })  # fmt: skip
+
+
+def bad_doubles() -> Iterator[BadInput]:
+    """Columns, dimensions and lists in which something is there twice, or contradicts itself."""
+    for words, name, old, new in (
+        (TOPCODE, "people.csv", "sex", "age"), (COUNT, "keyed.csv", "wage", "sex"),
+        (PROTECT, "firms.csv", "staff", "region"), (AUDIT, "pattern.csv", "status", "cell"),
+        (RECONCILE, "noisy.csv", "low", "high"), (INFER, "counts.csv", "sex", "region"),
+        (replaced(SUPPRESS, "p.jj", "p.csv"), "p.csv", "row", "column"),
+    ):  # fmt: skip
+        files = {name: changed(name, old, new)}
+        yield BadInput(f"{' '.join(words[:2])}: two columns {new} in {name}", words, files)
+    yield BadInput("swap-households: a place twice", (*HOMES, "--hierarchy", "town"))
+    yield BadInput("swap-households: a risk twice", (*HOMES, "--risk", "age"))
+    for words, extra in (
+        (PRAM, ("--key", "age")), (NEAR, ("--column", "wage")), (SINGLE, ("--key", "sex")),
+        (PRAM, ("--block", "town", "--block", "town")), (HOMES, ("--similar", "wage,wage")),
+        (RECODE, ("--weight", "sex=1", "--weight", "sex=2")),
+        (RECODE, ("--hierarchy", "hours=20")), (NEAR, ("--weight", "wage=1e308")),
+        (RECODE, ("--weight", "sex=1e308")), (RANKS, ("--mean-change", "1e308")),
+    ):  # fmt: skip
+        yield BadInput(f"{words[0]}: once more {' '.join(extra)}", (*words, *extra))
+    twice = changed("job.arb", '"Town""Kind"', '"Town""Town"')
+    yield BadInput("argus: a dimension twice", ARGUS, {"job.arb": twice})
+    for column, entry in (("p", "0.123"), ("j", "77"), ("v", "9")):
+        text = sound_files()["ptable.csv"].replace(b";", b",")
+        frame = pd.read_csv(io.BytesIO(text), dtype=str)
+        frame.loc[1, column] = entry
+        files = {"ptable.csv": frame.to_csv(index=False, sep=";").encode()}
+        yield BadInput(f"cellkey count: {column} {entry} contradicts the line", COUNT, files)
+    zero = cell("equations.csv", 0, "eq_indicator", "all = 0*turnover + staff")
+    yield BadInput("plan: an equation with a coefficient of 0", PLAN, {"equations.csv": zero})
+    words = replaced(SUPPRESS, "p.jj", "p.csv")
+    for what, content in (
+        ("without levels", b"cell,contributor\n0,x\n"), ("that is binary", b"\0"),
+        ("with an unknown level", b"level,count\ncontribtor,1\n"),
+    ):  # fmt: skip
+        files = {"p.contributions.csv": content}
+        yield BadInput(f"suppress p.csv: contributions {what}", words, files)
+    yield BadInput("cellkey keys: a column without a name", replaced(KEYS, "key", " "))
+    yield BadInput("plan over a job of somebody's own", PLAN, {"out/jobs/2026.all.toml": b"# mine"})
+    yield BadInput("bench into a file", replaced(BENCH, "out", "people.csv"))
 
 
 def bad_requests() -> Iterator[BadInput]:

@@ -83,6 +83,11 @@ def require_writable(*paths: str | Path | None) -> None:
             raise InputError(f"{path}: {what}. Choose another name for what is written.")
         if path.exists() and not path.is_file():
             raise InputError(f"{path}: is a device or a pipe. Choose the name of a file.")
+        if not os.access(above, os.W_OK | os.X_OK):
+            raise InputError(
+                f"{path}: cannot be written, since you may not write into {above}. Choose another "
+                f"place."
+            )
         as_output(path)
 
 

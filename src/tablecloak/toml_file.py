@@ -12,12 +12,19 @@ from typing import Any
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 
-__all__ = ["read_toml", "toml_text"]
+__all__ = ["MOST_LEVELS", "levels_of", "read_toml", "toml_text"]
 
 MOST_LEVELS = 100
 """Largest depth of tables within tables: deeper ones exhaust the stack of recursive readers."""
 
 MOST_BYTES = 1 << 24
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
+_LONG_KEY = re.compile(
+    rf"(?:^|[\[{{,])[ \t]*{_PART}(?:[ \t]*\.[ \t]*{_PART}){{{MOST_LEVELS}}}", re.MULTILINE
+)
+"""A key of more parts than there may be levels: each part is a table, and the reader of TOML takes
+minutes and gigabytes for thousands of them."""
 
 
 def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
@@ -39,7 +46,11 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
             raise InputError(f"{path}: larger than {MOST_BYTES >> 20} MiB; is it the right file?")
         # Editors on Windows write a byte-order mark in front.
         text = path.read_text(encoding="utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise InputError(_too_deep(path))
         tables = tomllib.loads(text)
+    except InputError:
+        raise
     except RecursionError:
         raise InputError(_too_deep(path)) from None
     except OSError as error:
@@ -48,7 +59,7 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
         ) from None
     except ValueError as error:
         raise InputError(f"{path}: not valid TOML: {error}.") from None
-    if _levels(tables) > MOST_LEVELS:
+    if levels_of(tables) > MOST_LEVELS:
         raise InputError(_too_deep(path))
     return text, tables
 
@@ -111,10 +122,10 @@ def _too_deep(path: Path) -> str:
     return f"{path}: more than {MOST_LEVELS} tables or lists lie within each other. Nest less."
 
 
-def _levels(tables: dict[str, Any]) -> int:
+def levels_of(tables: Any) -> int:
     """Count how deep tables and lists lie within each other, without recursion."""
     levels = 0
-    layer: list[dict[str, Any] | list[Any]] = [tables]
+    layer: list[dict[str, Any] | list[Any]] = [tables] if isinstance(tables, dict | list) else []
     while layer:
         levels += 1
         inner: list[Any] = []

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
+import socket
+import threading
+
 import pytest
 
 import tablecloak as tc
+from tablecloak.app import server as server_module
 from tablecloak.app.pages import ROUTES, Pages
-from tablecloak.app.server import create_app
+from tablecloak.app.server import create_app, listening
 
 
 @pytest.fixture
@@ -72,3 +77,27 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(tc.InputError, match="no folder can be made there"):
         create_app(tmp_path / "file" / "app", "secret")
+
+
+def test_idle_and_half_sent_requests_keep_nobody_from_a_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(server_module, "PATIENCE", 1)
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 20)
+    server = listening(create_app(tmp_path, "secret"), 0)
+    port = server.effective_port
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(40)]
+        for connection in idle[::2]:
+            connection.sendall(b"POST / HTTP/1.1\r\nContent-Length: 900\r\n\r\n{")
+        page = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        page.request("GET", "/?token=secret")
+        assert page.getresponse().status == 302
+        page.close()
+        for connection in idle:
+            connection.settimeout(30)
+            assert connection.recv(1 << 16) == b""
+            connection.close()
+    finally:
+        server.close()
+        server.task_dispatcher.shutdown()

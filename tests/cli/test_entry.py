@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import warnings
 
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.entry import MADE, SHOW_TRACEBACK, Commands
+from tablecloak.cli.interrupts import ended_at_once
 from tablecloak.cli.main import app
 
 RUN = CliRunner()
@@ -132,3 +134,46 @@ def test_a_terminal_that_cannot_show_a_letter_does_not_end_a_command(monkeypatch
     shown.flush()
     assert ended.value.code == 0
     assert shown.buffer.getvalue().strip() == b"batch files of ?-ARGUS"
+
+
+def test_ctrl_c_ends_the_program_at_once_while_it_is_loaded():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with ended_at_once():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        with ended_at_once():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_while_commands_are_built_is_one_message(monkeypatch, capsys):
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(typer.Typer, "__call__", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        app()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "Interrupted; nothing was written.\n"
+
+
+def test_a_file_that_may_not_be_used_is_named_and_no_fault_of_ours(monkeypatch):
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied", "firms.csv")
+
+    monkeypatch.setattr("tablecloak.tables.formats.read_problem", refused)
+    done = CliRunner().invoke(app, ["suppress", "p.jj", "-o", "out.csv"])
+    assert done.exit_code == 2
+    assert "Error: firms.csv: Permission denied. Check the path" in done.output
+
+
+def test_threads_that_find_no_memory_are_told_as_lack_of_memory(monkeypatch):
+    def refused(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("tablecloak.tables.formats.read_problem", refused)
+    done = CliRunner().invoke(app, ["suppress", "p.jj", "-o", "out.csv"])
+    assert "there is not enough memory" in done.output

@@ -16,7 +16,9 @@ class Client:
 
     seen: list[object] = []  # noqa: RUF012
 
-    def __init__(self, cluster: object) -> None:
+    def __init__(self, cluster: object, timeout: str) -> None:
+        if cluster == "tcp://nobody:1":
+            raise OSError(f"no answer in {timeout}")
         self.seen.append(cluster)
 
     def __enter__(self) -> Client:
@@ -83,3 +85,14 @@ def test_without_the_library_nothing_is_started(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match="Tasks on a dask cluster need the library distributed"):
         list(DaskExecutor().run(abs, [-1]))
+
+
+def test_a_scheduler_that_does_not_answer_is_named(distributed):
+    with pytest.raises(InputError, match="'dask:tcp://nobody:1': no scheduler answers"):
+        list(DaskExecutor("tcp://nobody:1").run(str, [1]))
+
+
+@pytest.mark.parametrize("argument", ["x", "0", "scheduler:8786"])
+def test_an_address_names_how_the_scheduler_is_reached(argument):
+    with pytest.raises(InputError, match="tcp://scheduler:8786"):
+        DaskExecutor.of(argument)

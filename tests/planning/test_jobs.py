@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.errors import InputError
 from tablecloak.planning.jobs import JobWriter, file_names, moved
 from tablecloak.planning.page import plan_page, write_jobs, write_plan
-from tablecloak.toml_file import toml_text
+from tablecloak.toml_file import read_toml, toml_text
 
 SHARED = {"data": {"file": "r.csv"}, "rules": [{"rule": "p-percent", "p": 10}], "suppression": {}}
 
@@ -187,3 +188,17 @@ def test_the_page_prints_names_of_data_as_they_are():
     html = plan_page(plan).html()
     assert "act_cj, act_size share the variable v" in html
     assert "Act_" not in html
+
+
+def test_a_job_that_somebody_changed_is_not_written_over(tmp_path):
+    jobs = {"one": {"title": "One"}, "two": {"title": "Two"}}
+    one, two = write_jobs(jobs, tmp_path)
+    assert write_jobs(jobs, tmp_path) == [one, two]
+    later = {"one": {"title": "Later"}, "two": {"title": "Later"}}
+    write_jobs(later, tmp_path)
+    assert read_toml(one)[1] == {"title": "Later"}
+    two.write_text(two.read_text() + "seed = 3\n")
+    with pytest.raises(InputError, match=r"two\.toml: was changed since it was planned"):
+        write_jobs(jobs, tmp_path)
+    assert read_toml(one)[1] == {"title": "Later"}
+    assert read_toml(two)[1] == {"title": "Later", "seed": 3}

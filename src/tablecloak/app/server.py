@@ -29,7 +29,7 @@ from tablecloak.render.page import STYLE
 if TYPE_CHECKING:
     from flask import Flask
 
-__all__ = ["create_app", "serve"]
+__all__ = ["create_app", "listening", "serve"]
 
 COOKIE = "tablecloak"
 """Name of the cookie that holds the secret."""
@@ -42,6 +42,12 @@ POLICY = (
 
 READING = ("/grid/view",)
 """Addresses that a checker may send something to: they change nothing."""
+
+MOST_CONNECTIONS = 500
+"""Most connections that are open; further ones are accepted when others have ended."""
+
+PATIENCE = 10
+"""Seconds after which a connection that sends nothing is closed; browsers open another one."""
 
 MOST_UPLOADED = 2 * 2**30
 """Most bytes of an upload; larger files are opened by their path."""
@@ -63,17 +69,11 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
     InputError
         If Flask or waitress is not installed, or the port is taken.
     """
-    required("waitress", "The pages of the app")
-    from waitress import create_server
-
     with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary:
         token = secrets.token_urlsafe(24)
         checker = secrets.token_urlsafe(24)
         app = create_app(folder or Path(temporary), token, checker)
-        try:
-            server = create_server(app, host="127.0.0.1", port=port, threads=4)
-        except OSError as error:
-            raise InputError(f"Port {port} cannot be used ({error}). Choose another.") from error
+        server = listening(app, port)
         start = f"http://127.0.0.1:{server.effective_port}/?token="
         address = f"{start}{token}"
         print(f"tablecloak is at {address}", flush=True)
@@ -88,6 +88,33 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
             server.run()
         finally:
             server.close()
+
+
+def listening(app: Any, port: int) -> Any:
+    """Return a server that listens on this machine; its method `run` answers.
+
+    Connections that send nothing are closed, so that they keep nobody from a page.
+
+    Raises
+    ------
+    InputError
+        If waitress is not installed, or the port is taken.
+    """
+    required("waitress", "The pages of the app")
+    from waitress import create_server
+
+    try:
+        return create_server(
+            app,
+            host="127.0.0.1",
+            port=port,
+            threads=4,
+            connection_limit=MOST_CONNECTIONS,
+            channel_timeout=PATIENCE,
+            cleanup_interval=1,
+        )
+    except OSError as error:
+        raise InputError(f"Port {port} cannot be used ({error}). Choose another.") from error
 
 
 def create_app(folder: Path, token: str, checker: str = "") -> Flask:

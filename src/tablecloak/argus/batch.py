@@ -63,6 +63,8 @@ def read_specification(arguments: Arguments) -> Specification:
     dimensions = [arguments.quoted("a dimension")]
     while not arguments.next_is("|"):
         dimensions.append(arguments.quoted("a dimension"))
+        if dimensions[-1] in dimensions[:-1]:
+            raise arguments.fail(f"the dimension {dimensions[-1]!r} is there twice")
     arguments.take("|")
     response, shadow, cost, power = arguments.word("the response"), "", "", 1.0
     if arguments.maybe("|"):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 
 from tablecloak.errors import InputError
-from tablecloak.storage import existing_file
+from tablecloak.packed import unpacked
 
 __all__ = ["find_file", "lines_of", "text_of", "tokens"]
 
@@ -43,8 +42,7 @@ def find_file(name: str, folder: Path) -> Path:
 
 def text_of(path: Path) -> str:
     """Read a text file in UTF-8, or else in the code page of Western Windows."""
-    raw = existing_file(path).read_bytes()
-    content = gzip.decompress(raw) if path.suffix == ".gz" else raw
+    content = unpacked(path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -33,6 +33,9 @@ from tablecloak.tables.relations import hierarchical_relations
 
 __all__ = ["CountAttack", "attack_counts"]
 
+MOST_DEVIATION = 10_000
+"""Largest change that an intruder may assume: each cell lists its true counts one by one."""
+
 MOST_CELLS = 2_000_000
 """Largest number of cells of a grid, empty ones included, so that the attack fits into memory."""
 
@@ -249,6 +252,10 @@ def _taken(
                 perturbations = release.perturbations
         else:
             frames.append(release)
+    if deviation is not None and not 0 <= deviation <= MOST_DEVIATION:
+        raise InputError(
+            f"`deviation` must be a whole number from 0 to {MOST_DEVIATION}. Got {deviation!r}."
+        )
     if perturbations is None and deviation is None:
         raise InputError(
             "Releases that are frames do not tell how they were perturbed. Give `perturbations`, "

@@ -75,6 +75,18 @@ class PtableFormat(TableFormat):
         # Sums of printed probabilities may end at 0.99999999 instead of 1.
         last = np.concatenate([row[1:] != row[:-1], [True]])
         upper[last & (np.abs(upper - 1.0) < 1e-6)] = 1.0
+        for name, other, found in (
+            ("p", f"the bounds {bound!r}", np.diff(upper, prepend=0.0) + np.append(0, last[:-1])),
+            ("v", "'i' and 'j'", (lines["j"] - lines["i"]).to_numpy(np.float64)),
+        ):
+            if name not in lines:
+                continue
+            odd = np.flatnonzero(~(np.abs(lines[name].to_numpy(np.float64) - found) < 1e-6))
+            if len(odd):
+                raise InputError(
+                    f"Line {lines.index[odd[0]] + 2}: {name} is {lines[name].iloc[odd[0]]:g}, but "
+                    f"by {other} it is {found[odd[0]]:g}. Correct one of them."
+                )
         return PerturbationTable(row, lines["v"].to_numpy(np.float64), upper, kind)
 
     def frame(self, tables: Sequence[Perturbations]) -> pd.DataFrame:

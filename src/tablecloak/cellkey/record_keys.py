@@ -20,6 +20,9 @@ __all__ = ["draw_record_keys", "make_secret", "read_secret"]
 DIGITS = 8
 """Digits of record keys that are fractions, as in tau-ARGUS."""
 
+MOST_KEYS = 2**53
+"""Most whole keys: larger numbers are not exact in programs that hold numbers as doubles."""
+
 SECRET_BYTES = 32
 
 
@@ -55,8 +58,11 @@ def draw_record_keys(
     given = pd.Series(np.asarray(identifiers, dtype=object))
     _check_identifiers(given)
     size = 10**DIGITS if n_keys is None else n_keys
-    if size < 2:
-        raise InputError(f"`n_keys` must be 2 or more. Got {n_keys!r}.")
+    if not 2 <= size <= MOST_KEYS:
+        raise InputError(
+            f"`n_keys` must be from 2 to {MOST_KEYS}, which other programs read exactly. Got "
+            f"{n_keys!r}."
+        )
     if secret is None:
         drawn = [secrets.randbelow(size) for _ in range(len(given))]
     else:

@@ -427,7 +427,7 @@ def compare(data, path):
         (narrower, "the external bounds are narrower than in the problem file"),
         (further, f"{further} sums of cells of the problem file are protected as well, at levels of"
                   " the certificate"),
-        (more and "bound" in data["claims"], "the bound is for releases that protect such sums too"),
+        (more and "bound" in data["claims"], "the bound is for releases that protect sums too"),
         (coarse, "values of the problem file are written with more digits than a release has"),
         (apart, f"NOTHING is claimed of {apart} sensitive cells that are no small counts"),
     ]  # fmt: skip

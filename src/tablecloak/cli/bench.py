@@ -155,7 +155,9 @@ def _contest(
     from tablecloak.bench.runner import run_bench
     from tablecloak.bench.solvers import available_solvers
     from tablecloak.errors import InputError, suggestion
+    from tablecloak.storage import require_writable
 
+    require_writable(out / "answers.parquet")
     chosen = known_instances(instances, quick=quick)
     for name in only or []:
         if name not in chosen:

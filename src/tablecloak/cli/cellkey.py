@@ -84,6 +84,8 @@ def keys(
     from tablecloak.tables.formats import column_names, read_columns, read_frame, write_frame
 
     require_writable_result(output)
+    if not column.strip():
+        raise InputError("--column: the column of the keys needs a name, such as record_key.")
     if column in column_names(file):
         raise InputError(
             f"{file}: has a column {column!r} already. New keys would change every table; name "

@@ -28,7 +28,7 @@ from tablecloak.errors import (
 from tablecloak.roles import run_with
 from tablecloak.storage import readable
 
-__all__ = ["MADE", "Commands", "parts_of"]
+__all__ = ["MADE", "Commands", "Program", "parts_of"]
 
 SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
 """Name of the environment variable that lets tracebacks through."""
@@ -97,6 +97,18 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERNAL) from None
 
 
+class Program(typer.Typer):
+    """The program: Ctrl-C while its commands are still built is one message as well."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Build the commands and run the one that was called."""
+        try:
+            return super().__call__(*arguments, **options)
+        except KeyboardInterrupt:
+            say("Interrupted; nothing was written.")
+            sys.exit(INTERRUPTED)
+
+
 @contextmanager
 def _errors_as_messages() -> Iterator[None]:
     """Print errors of ours as one message without a traceback, and warnings likewise.
@@ -114,6 +126,17 @@ def _errors_as_messages() -> Iterator[None]:
             kind = "Impossible" if isinstance(error, ModelError) else "Error"
             say(f"{kind}: {error}")
             raise typer.Exit(NOT_SAFE if unsafe else BAD_INPUT) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            # A file or folder that may not be used is no fault of ours, wherever it is met.
+            if error.filename is None:
+                raise
+            say(
+                f"Error: {error.filename}: {error.strerror}. Check the path, who may use it, and "
+                f"the room on the disk."
+            )
+            raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             say("Interrupted; nothing was written.")
             raise typer.Exit(INTERRUPTED) from None
@@ -121,7 +144,8 @@ def _errors_as_messages() -> Iterator[None]:
 
 def _last_words(error: Exception) -> str:
     """Say where an internal error arose, without its own message, which may be confidential."""
-    if isinstance(error, MemoryError):
+    # Threads need memory for their stacks; Python has no error of its own for that.
+    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
         return "Error: there is not enough memory for this. Take a smaller problem."
     place = where_raised(error)
     return (

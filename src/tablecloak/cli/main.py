@@ -4,36 +4,40 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tablecloak import __version__
-from tablecloak.cli import (
-    adjust,
-    argus,
-    audit,
-    bench,
-    cellkey,
-    check,
-    compare,
-    convert,
-    example,
-    explain,
-    intervals,
-    microdata,
-    plan,
-    protect,
-    publish,
-    reconcile,
-    rounding,
-    securesum,
-    serve,
-    suppress,
-    transmit,
-)
-from tablecloak.cli import app as local_app
-from tablecloak.cli.entry import Commands
+from tablecloak.cli.interrupts import ended_at_once
 
-app = typer.Typer(
+with ended_at_once():
+    import typer
+
+    from tablecloak.cli import (
+        adjust,
+        argus,
+        audit,
+        bench,
+        cellkey,
+        check,
+        compare,
+        convert,
+        example,
+        explain,
+        intervals,
+        microdata,
+        plan,
+        protect,
+        publish,
+        reconcile,
+        rounding,
+        securesum,
+        serve,
+        suppress,
+        transmit,
+    )
+    from tablecloak.cli import app as local_app
+    from tablecloak.cli.entry import Commands, Program
+
+
+app = Program(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -77,7 +77,13 @@ class TypedOption:
                 return [entry.split(",") for entry in typed]
             case "mapping":
                 of_numbers = get_args(_bare(self.parameter.field.annotation))[1] is float
-                return dict(self._entry(entry, of_numbers) for entry in typed)
+                entries = [self._entry(entry, of_numbers) for entry in typed]
+                names = [name for name, _ in entries]
+                twice = next((name for name in names if names.count(name) > 1), None)
+                if twice is not None:
+                    option = self.name.replace("_", "-")
+                    raise InputError(f"--{option}: {twice!r} is given twice. Give it once.")
+                return dict(entries)
             case "array":
                 return _read_array(typed)
             case "choice":

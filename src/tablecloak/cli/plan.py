@@ -151,10 +151,11 @@ def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:
 def _written(plan: Plan, jobs: dict[str, Any], folder: Path, out: Path) -> list[Path]:
     """Write page, table and jobs, whose paths are relative to a folder."""
     from tablecloak.planning.jobs import moved
-    from tablecloak.planning.page import write_jobs, write_plan
+    from tablecloak.planning.page import require_ours, write_jobs, write_plan
 
     to = out / "jobs"
     placed = {name: moved(job, folder, to) for name, job in jobs.items()}
+    require_ours(to / f"{name}.toml" for name in placed)
     return [*write_plan(plan, out), *write_jobs(placed, to)]
 
 

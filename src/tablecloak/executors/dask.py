@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from tablecloak.errors import InputError
 from tablecloak.executors.executor import EXECUTORS, Executor, workers_of
 from tablecloak.extras import required
 
 __all__ = ["DaskExecutor"]
+
+PATIENCE = 5
+"""Seconds in which a scheduler must answer."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -35,12 +39,17 @@ class DaskExecutor(Executor):
     @classmethod
     def of(cls, argument: str) -> Executor:
         """Return an executor for the scheduler at an address."""
+        if argument and "://" not in argument:
+            raise InputError(
+                f"Executor 'dask:{argument}': the address of a scheduler is written as in "
+                f"'dask:tcp://scheduler:8786'. Write 'dask' to start a cluster here."
+            )
         return cls(argument, workers_of(cls.name, ""))
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result; dask repeats tasks of dead workers."""
         required("distributed", "Tasks on a dask cluster")
-        from distributed import Client, LocalCluster
+        from distributed import LocalCluster
         from distributed import as_completed as completed
 
         cluster: Any = None
@@ -52,7 +61,7 @@ class DaskExecutor(Executor):
                 dashboard_address=None,
             )
         try:
-            with Client(cluster or self.address) as client:
+            with _client(cluster or self.address) as client:
                 futures = client.map(function, list(tasks), pure=False)
                 number = {future.key: at for at, future in enumerate(futures)}
                 for future in completed(futures):
@@ -60,3 +69,16 @@ class DaskExecutor(Executor):
         finally:
             if cluster is not None:
                 cluster.close()
+
+
+def _client(place: Any) -> Any:
+    """Connect to a cluster, or say that none answers."""
+    from distributed import Client
+
+    try:
+        return Client(place, timeout=f"{PATIENCE} s")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"Executor 'dask:{place}': no scheduler answers there within {PATIENCE} seconds "
+            f"({type(error).__name__}). Start one, or correct the address."
+        ) from error

@@ -13,6 +13,7 @@ from concurrent.futures import Executor as Pool
 from concurrent.futures import as_completed
 from typing import ClassVar, TypeVar
 
+from tablecloak.budget import MOST_THREADS
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 
@@ -110,10 +111,12 @@ def workers_of(name: str, argument: str) -> int:
     """
     if not argument:
         return os.cpu_count() or 1
-    if not argument.isdigit() or int(argument) < 1:
+    is_number = argument.isascii() and argument.isdigit() and len(argument) < 10
+    if not is_number or not 1 <= int(argument) <= MOST_THREADS:
         raise InputError(
-            f"Executor '{name}:{argument}': the number of workers must be 1 or more. Write "
-            f"'{name}:4' for four, or '{name}' for one worker on each processor."
+            f"Executor '{name}:{argument[:40]}': the number of workers must be 1 or more, and at "
+            f"most {MOST_THREADS}. Write '{name}:4' for four, or '{name}' for one worker on each "
+            f"processor."
         )
     return int(argument)
 

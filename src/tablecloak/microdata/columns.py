@@ -23,6 +23,9 @@ __all__ = [
     "taken_from",
 ]
 
+LARGEST = 1e100
+"""Largest size of a number in records: sums of squares of larger ones become infinite."""
+
 
 def some_rows(n_records: int, most: int | None) -> Integers:
     """Return the rows of a file, or if there are more than `most`, so many at random, in order.
@@ -130,11 +133,12 @@ def numbers_of(frame: pd.DataFrame, name: str, *, refuse_missing: bool = True) -
             "or drop the record."
         )
     values: Floats = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-    endless = np.flatnonzero(np.isinf(values))
-    if len(endless):
+    large = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(large):
+        what = "an infinite value" if np.isinf(values[large[0]]) else f"{values[large[0]]:g}"
         raise InputError(
-            f"Column {name!r} has an infinite value in row {row_label(frame, endless[0])}. Correct "
-            f"it or drop the record."
+            f"Column {name!r} has {what} in row {row_label(frame, large[0])}; sizes up to "
+            f"{LARGEST:g} are accepted. Correct it or drop the record."
         )
     return values
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from tablecloak.errors import InputError
 from tablecloak.planning.picture import picture
 from tablecloak.planning.plan import Plan
 from tablecloak.render.page import Page
-from tablecloak.storage import require_writable, write_text
+from tablecloak.storage import readable, require_writable, write_text
 from tablecloak.tables.formats import write_frame
 from tablecloak.toml_file import toml_text
 
-__all__ = ["plan_page", "write_jobs", "write_plan"]
+__all__ = ["plan_page", "require_ours", "write_jobs", "write_plan"]
+
+MARK = "# Written by tablecloak plan. If you change this file, it is not written over: "
+"""Begin of the first line of a job file; a digest of all others follows."""
+
+DIGITS = 16
 
 
 def plan_page(plan: Plan, title: str = "Plan of a publication") -> Page:
@@ -56,11 +63,42 @@ def write_plan(plan: Plan, out: str | Path, title: str = "Plan of a publication"
 
 
 def write_jobs(jobs: Mapping[str, Mapping[str, Any]], folder: str | Path) -> list[Path]:
-    """Write the job file of each cluster into a folder, and return their paths."""
+    """Write the job file of each cluster into a folder, and return their paths.
+
+    Raises
+    ------
+    InputError
+        If somebody has worked on one of these files since it was written, or wrote it: nothing is
+        written then.
+    """
     folder = Path(folder)
+    texts = {folder / f"{name}.toml": toml_text(job) for name, job in jobs.items()}
+    require_ours(texts)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, job in jobs.items():
-        paths.append(folder / f"{name}.toml")
-        write_text(paths[-1], toml_text(job))
-    return paths
+    for path, text in texts.items():
+        write_text(path, f"{MARK}{_digest(text)}\n{text}")
+    return list(texts)
+
+
+def require_ours(paths: Iterable[Path]) -> None:
+    """Refuse to write over job files that differ from what was written there.
+
+    Raises
+    ------
+    InputError
+        Names the file.
+    """
+    for path in paths:
+        if not path.exists():
+            continue
+        content = readable(path).read_bytes().decode("utf-8", "replace")
+        first, _, text = content.partition("\n")
+        if first != f"{MARK}{_digest(text)}":
+            raise InputError(
+                f"{path}: was changed since it was planned, or is somebody's own. Move it to "
+                f"another folder, or give another --out."
+            )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

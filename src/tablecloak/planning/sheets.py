@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats.format import format_of, reading
 from tablecloak.tables.formats.frame_format import FrameFormat
+from tablecloak.tables.formats.workbooks import reading_workbook
 
 __all__ = ["Sheet"]
 
@@ -81,8 +81,7 @@ class Sheet:
 
 def _read(path: Path) -> pd.DataFrame:
     if path.suffix.lower() in (".xlsx", ".xls"):
-        required("openpyxl", "Excel files")
-        with reading(path):
+        with reading_workbook(path):
             return pd.read_excel(path, dtype=str, keep_default_na=False)
     kind = format_of(path, FrameFormat)
     if kind.is_typed:

@@ -16,15 +16,17 @@ from pydantic import (
     ValidationError,
     WithJsonSchema,
 )
+from pydantic_core import PydanticCustomError
 
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.load import job_of
-from tablecloak.jobs.registered import innermost, telling
+from tablecloak.jobs.registered import innermost, telling, with_given_kinds
 from tablecloak.jobs.schema import Job
 from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, frame_of
+from tablecloak.toml_file import MOST_LEVELS, levels_of
 
 __all__ = ["JOB", "Files", "RequestError", "asked", "keys_of", "read_json"]
 
@@ -103,6 +105,10 @@ def read_json(body: bytes) -> dict[str, Any]:
         if isinstance(error, RequestError):
             raise
         raise RequestError("a number has too many digits. Send it in scientific form.") from None
+    if levels_of(found) > MOST_LEVELS:
+        raise RequestError(
+            f"more than {MOST_LEVELS} objects or lists lie within each other. Nest less."
+        )
     if not isinstance(found, dict):
         raise RequestError("a request is one object, in braces, with the keys of the call.")
     return found
@@ -208,9 +214,14 @@ def _checked(kind: type[Call], model: type[BaseModel], given: Mapping[str, Any])
         Names the first place that is wrong.
     """
     try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        fault = innermost(telling(error))
+        made = model.model_validate(given)
+        return made if model is Files else with_given_kinds(given, made)
+    except (ValidationError, PydanticCustomError) as error:
+        fault: Any
+        if isinstance(error, ValidationError):
+            fault = innermost(telling(error))
+        else:
+            fault = (error.context or {})["error"]
         # Types that were tried, such as "list[str]", are no keys.
         keys = [str(part) for part in fault["loc"] if re.fullmatch(r"[\w.-]+", str(part))]
         raise RequestError(_said(kind, keys, fault), ".".join(keys)) from None

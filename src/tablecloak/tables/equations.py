@@ -205,7 +205,13 @@ class _Reader:
             name, coefficient = self._term()
             side[name] = side.get(name, 0.0) + sign * coefficient
             sign = self._sign(first=False)
-        return {name: coefficient for name, coefficient in side.items() if coefficient}
+        gone = next((name for name, coefficient in side.items() if coefficient == 0), None)
+        if gone is not None:
+            raise InputError(
+                f"Equation {self.equation.label}: the coefficients of {gone!r} add up to 0. Give "
+                f"each variable once, with a coefficient other than 0."
+            )
+        return side
 
     def _sign(self, *, first: bool) -> int:
         """Return the sign of the next term; 0 if there is none."""

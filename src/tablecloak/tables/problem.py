@@ -14,7 +14,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, ModelError, listed
-from tablecloak.tables.table import Table
+from tablecloak.tables.table import LARGEST_TERM, Table
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["CellStatus", "ProtectionProblem"]
@@ -231,6 +231,15 @@ class ProtectionProblem:
                 raise InputError(
                     f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "
                     f"({len(bad)} such cells). It must be a {'finite ' * finite}number >= 0.",
+                    cells=bad,
+                )
+            odd = np.isfinite(array) & ((array > LARGEST_TERM) | (array < 1 / LARGEST_TERM))
+            bad = np.flatnonzero(odd & (array != 0))
+            if len(bad):
+                raise InputError(
+                    f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "
+                    f"({len(bad)} such cells). It must be 0, or from {1 / LARGEST_TERM:g} to "
+                    f"{LARGEST_TERM:g}; take another unit.",
                     cells=bad,
                 )
 

@@ -22,7 +22,7 @@ from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
 from tablecloak.tables.ready import read_cells
 from tablecloak.tables.variables import Variables
 
-__all__ = ["Table"]
+__all__ = ["LARGEST_TERM", "Table"]
 
 MOST_DECLARED = 15
 """Digits that a double can hold."""
@@ -30,6 +30,12 @@ MOST_DECLARED = 15
 DECLARED_DUST = 1e-6
 """Distance from a declared decimal number, in units of its last digit, that counts as rounding."""
 
+
+LARGEST_TERM = 1e100
+"""Largest size of a coefficient, and of the terms of a relation together.
+
+Beyond it sums and their squares become infinite, and an infinite error passes every comparison.
+"""
 
 NO_RULES = "`protect` needs at least one rule, such as PPercent(10)."
 
@@ -116,6 +122,7 @@ class Table:
         if self.decimals is not None:
             fix("values", _read_only(_in_decimals(self)))
         _check_unique(self)
+        _check_sizes(self)
         _check_additive(self)
         residual = left_over(self.relations, self.values, self.right_hand_side)
         fix("right_hand_side", _read_only(self.right_hand_side + residual))
@@ -400,6 +407,31 @@ def _check_unique(table: Table) -> None:
             "one of the rows.",
             cells=twice,
         )
+
+
+def _check_sizes(table: Table) -> None:
+    """Refuse relations that cannot be added up in doubles."""
+    sizes = abs(table.relations)
+    row = np.repeat(np.arange(table.n_relations), np.diff(sizes.indptr))
+    odd = np.flatnonzero((sizes.data > LARGEST_TERM) | (sizes.data < 1 / LARGEST_TERM))
+    with np.errstate(over="ignore"):
+        terms = sizes @ np.abs(table.values) + np.abs(table.right_hand_side)
+    large = np.flatnonzero(~(terms <= LARGEST_TERM))
+    if not len(odd) and not len(large):
+        return
+    relation = int(row[odd[0]] if len(odd) else large[0])
+    what = (
+        f"has the coefficient {table.relations.data[odd[0]]:g} of "
+        f"{table.label(int(table.relations.indices[odd[0]]))}; sizes from {1 / LARGEST_TERM:g} to "
+        f"{LARGEST_TERM:g} are accepted"
+        if len(odd)
+        else f"adds up terms of {terms[relation]:g} together; at most {LARGEST_TERM:g} is accepted"
+    )
+    raise InputError(
+        f"Relation {relation}, {table.describe_relation(relation)}, {what}. Correct the number, or "
+        f"take another unit.",
+        cells=table.relations[[relation], :].indices,
+    )
 
 
 def _check_additive(table: Table) -> None:

@@ -5,8 +5,6 @@ Each reader returns a `Tree`; `tablecloak.Hierarchy` makes a checked hierarchy o
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tablecloak.errors import InputError, listed
-from tablecloak.storage import existing_file
+from tablecloak.packed import unpacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -254,11 +252,9 @@ def _is_filled(below: Any) -> bool:
 
 
 def _read_lines(path: Path, encoding: str) -> list[str]:
-    existing_file(path)
     try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode(encoding)
-    except (LookupError, UnicodeDecodeError, OSError, EOFError, zlib.error) as error:
+        text = unpacked(path).decode(encoding)
+    except (LookupError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
     # Editors on Windows write a byte-order mark in front; it is no part of the first code.
     return text.removeprefix("\ufeff").splitlines()

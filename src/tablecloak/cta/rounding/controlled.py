@@ -163,7 +163,9 @@ def check_whole(name: str, given: object, least: int) -> None:
     ------
     InputError
     """
-    number = float(given) if isinstance(given, int | float | np.integer | np.floating) else np.nan
+    is_number = isinstance(given, int | float | np.integer | np.floating)
+    # Whole numbers of Python may be too large for a double.
+    number = float(given) if is_number and abs(given) <= LARGEST else np.nan  # type: ignore[arg-type]
     if not least <= number <= LARGEST or number != np.rint(number):
         raise InputError(
             f"`{name}` must be a whole number from {least} (to {LARGEST:,}). Got {given!r}."

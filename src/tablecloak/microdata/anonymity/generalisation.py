@@ -180,8 +180,11 @@ def _of_widths(
             f"Column {column.name!r} has widths of bands but no numbers: its type is "
             f"{column.dtype}. Give a hierarchy instead."
         )
-    if not all(width > 0 for width in widths):
-        raise InputError(f"Widths of bands of {column.name!r} must be above 0. Got {widths!r}.")
+    if not all(1e-100 <= width <= 1e100 for width in widths):
+        raise InputError(
+            f"Widths of bands of {column.name!r} must be above 0, from 1e-100 to 1e+100. "
+            f"Got {widths!r}."
+        )
     for fine, coarse in pairwise(widths):
         if coarse <= fine or not float(coarse / fine).is_integer():
             raise InputError(

@@ -24,10 +24,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+import numpy as np
 import pandas as pd
 
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
+from tablecloak.microdata.columns import row_label
 from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.microdata.methods.parameters import require_in_range
 from tablecloak.microdata.samplers import LegacySampler
@@ -119,7 +121,10 @@ class Method(ABC, Generic[R_co]):
         if not len(given.pandas):
             raise InputError("There are no records: the file or frame has no row. Give some.")
         random = seed if isinstance(seed, LegacySampler) else generator(seed)
-        release = self.apply(given.pandas, random)
+        # What overflows is told below, by column and row.
+        with np.errstate(over="ignore", invalid="ignore"):
+            release = self.apply(given.pandas, random)
+        self._require_numbers(given.pandas, release.frame)
         if given.is_pandas:
             return release
         changed = self.uses([str(name) for name in given.pandas.columns]).changed
@@ -127,6 +132,20 @@ class Method(ABC, Generic[R_co]):
         # Releases are frozen for their readers.
         object.__setattr__(returned, "frame", given.back(release.frame, changed))
         return returned
+
+    def _require_numbers(self, before: pd.DataFrame, after: pd.DataFrame) -> None:
+        """Refuse a release in which numbers became infinite."""
+        for name in self.uses([str(name) for name in before.columns]).changed:
+            if not pd.api.types.is_float_dtype(after[name]):
+                continue
+            numbers = after[name].to_numpy(dtype=np.float64, na_value=np.nan)
+            odd = np.flatnonzero(np.isinf(numbers))
+            if len(odd):
+                raise InputError(
+                    f"Column {name!r}: {self.name} would release {numbers[odd[0]]} in row "
+                    f"{row_label(before, odd[0])}. Its values or the parameters are too large: "
+                    f"take another unit, or smaller parameters."
+                )
 
     @abstractmethod
     def apply(self, frame: pd.DataFrame, random: Any) -> R_co:

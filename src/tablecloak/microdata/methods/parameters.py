@@ -6,7 +6,7 @@ Both are declared with the parameter: ``rate: Annotated[float, Field(ge=0, le=1)
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from numbers import Integral, Real
@@ -20,6 +20,10 @@ from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 
 __all__ = ["option", "require_in_range"]
+
+
+LARGEST = 10**100
+"""Largest size of a number: products of larger ones become infinite."""
 
 
 def option(name: str, description: str, **limits: Any) -> Any:
@@ -47,7 +51,7 @@ def require_in_range(thing: Any) -> None:
     """
     for name, field in _declared(thing.__class__):
         value = getattr(thing, name)
-        expected = None if value is None else _unmet(field, value)
+        expected = None if value is None else _unmet(field, value) or _odd(value)
         if expected:
             raise InputError(f"`{name}` {expected}. Got {value!r}.")
 
@@ -67,6 +71,21 @@ def _unmet(field: FieldInfo, value: Any) -> str:
         return "" if _is_list(value) else "must be a list of one or more names"
     if float in kinds or int in kinds:
         return _number_unmet(field, value, is_whole=float not in kinds)
+    return ""
+
+
+def _odd(value: Any) -> str:
+    """Return what no parameter may hold, in words: a name twice, or a number beyond all use."""
+    if isinstance(value, list | tuple):
+        texts = [each for each in value if isinstance(each, str)]
+        if len(set(texts)) < len(texts):
+            return "must be a list of one or more names, none of them twice"
+        return next(filter(None, map(_odd, value)), "")
+    if isinstance(value, Mapping):
+        return next(filter(None, map(_odd, value.values())), "")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and math.isfinite(value) and abs(value) > LARGEST:
+        return f"must be at most {LARGEST:g} in size"
     return ""
 
 

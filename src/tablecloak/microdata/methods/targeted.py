@@ -28,7 +28,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import numbers_of, row_label, taken_from
+from tablecloak.microdata.columns import names_of, numbers_of, row_label, taken_from
 from tablecloak.microdata.methods.households import ROUNDS, HouseholdPairs, Households, joined
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -184,6 +184,7 @@ class TargetedSwapping(Method[TargetedSwapRelease]):
                 f"`similar` must be a list of lists of columns, such as [['tenure', 'age'], []]. "
                 f"Got {self.similar!r}; [[]] requires no agreement."
             )
+        names_of([*self.hierarchy, *self.carry_along], "hierarchy and carry_along")
         moved = {*self.hierarchy, *self.carry_along}
         both = moved & {name for profile in self.similar for name in profile}
         if both:

@@ -60,6 +60,10 @@ from tablecloak.tables.weights.rule import WeightRule
 __all__ = ["IntervalBound", "IntervalPattern", "protecting_room", "publish_intervals"]
 
 
+MOST_BLUR = 1000
+"""Largest blur; beyond it nothing is left of a cell that could be read."""
+
+
 @dataclass(frozen=True, eq=False)
 class IntervalBound:
     """The proof of a search that no protected intervals lose less than a bound.
@@ -247,8 +251,8 @@ def publish_intervals(
     (484.0, 484.0)
     """
     budget = Budget.begun(time_limit, progress=progress)
-    if not blur >= 0:
-        raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
+    if not 0 <= blur <= MOST_BLUR:
+        raise InputError(f"`blur` must be from 0 to {MOST_BLUR}. Got {blur!r}.")
     random = generator(seed)
     requirement = Requirement.parse(require)
     if weights is not None:

@@ -38,6 +38,7 @@ _REQUIRED = (
 )
 _OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up":
              np.inf, "reasons": ""}  # fmt: skip
+_LEVELS = {"contributor": "contributions", "holding": "holdings"}
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -254,12 +255,23 @@ def _read_contributions(read: ReadFrame, path: Path, n_cells: int) -> dict[str, 
     if not path.exists():
         return {}
     first = read(path)
+    if "level" not in first.columns:
+        raise InputError(
+            f"{path}: column 'level' is missing, which says of each row whether it is about the "
+            f"contributors or the holdings of a cell. Write the file again by `tablecloak convert`."
+        )
+    odd = np.flatnonzero(~first["level"].isin(list(_LEVELS)))
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: the level is {first['level'].iloc[odd[0]]!r}. Known are: "
+            f"{listed(list(_LEVELS))}."
+        )
     text = tuple(column for column in first.columns if column.startswith("contributor_"))
     frame = read(path, text)
     for name in text:
         frame[name] = frame[name].map(unmarked)
     contributions = {}
-    for level, attribute in (("contributor", "contributions"), ("holding", "holdings")):
+    for level, attribute in _LEVELS.items():
         rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
         if len(rows) not in (0, n_cells):
             raise InputError(f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells.")

@@ -35,6 +35,7 @@ class CSV(FrameFormat):
 
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
         """Read a whole file."""
+        _require_names_once(path)
         kinds = dict.fromkeys([*text_columns, *map(marked, text_columns)], str)
         frame: pd.DataFrame = pd.read_csv(path, dtype=kinds, **EXACT)
         if not isinstance(frame.index, pd.RangeIndex):
@@ -56,6 +57,7 @@ class CSV(FrameFormat):
 
     def column_names(self, path: Path) -> list[str]:
         """Read the header alone."""
+        _require_names_once(path)
         return list(map(str, pd.read_csv(path, nrows=0).columns))
 
     def head(self, path: Path, rows: int) -> pd.DataFrame:
@@ -89,6 +91,18 @@ class CSV(FrameFormat):
         except csv.Error as error:
             raise ValueError(str(error)) from error
         return [field for line in lines for field in line]
+
+
+def _require_names_once(path: Path) -> None:
+    """Refuse two columns of one name: readers would call the second one otherwise.
+
+    Columns without a name are let through, as spreadsheets leave them behind.
+    """
+    first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+    names = [name for name in first.iloc[0].tolist() if name]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{path}: two columns are called {twice!r}. Rename one of them.")
 
 
 class _Appender(Appender):

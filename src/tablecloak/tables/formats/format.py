@@ -8,6 +8,9 @@ A format is one class in one file of this package. What it can hold is said by i
 from __future__ import annotations
 
 import gzip
+import lzma
+import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +22,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.extras import required
+from tablecloak.packed import require_sound_ratio
 from tablecloak.registry import Registry
 from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.problem import ProtectionProblem
@@ -46,6 +50,13 @@ MOST_COLUMNS = 1 << 14
 
 MOST_LINE = 1 << 24
 """Most bytes of the first lines of text."""
+
+BROKEN = (
+    ValueError, OSError, EOFError, RuntimeError, ImportError,
+    zlib.error, lzma.LZMAError, zipfile.BadZipFile,
+)  # fmt: skip
+"""What readers raise for files that are not what their names say, or are packed in a way that needs
+another library."""
 
 COMPRESSED = (".gz", ".bz2", ".zip", ".xz", ".zst")
 """Endings of compressed files; the ending before tells the format."""
@@ -243,7 +254,7 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (ValueError, OSError, EOFError) as error:
+    except BROKEN as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
 
 
@@ -259,6 +270,8 @@ def require_few_columns(path: Path) -> None:
         return
     with path.open("rb") as stream:
         is_packed = stream.read(2) == GZIP
+    if is_packed:
+        require_sound_ratio(path)
     with (gzip.open if is_packed else Path.open)(path, "rb") as stream:
         # Surplus entries of the first row are taken for names of rows.
         for number in (1, 2):

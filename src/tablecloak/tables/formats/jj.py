@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError
+from tablecloak.packed import unpacked
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
 from tablecloak.tables.formats.relation_terms import relation_matrix
@@ -157,15 +158,9 @@ def _number(number: float) -> str:
 
 def _read_text(path: Path) -> str:
     try:
-        raw = path.read_bytes()
-        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"{path}: this file does not exist. Check the path.") from None
-    except EOFError:
-        raise InputError(
-            f"{path}: the compressed file is cut off. Copy it again from its source."
-        ) from None
-    except (UnicodeDecodeError, OSError) as error:
+        # Editors on Windows write a byte-order mark in front.
+        return unpacked(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.extras import required
 from tablecloak.storage import existing_file
-from tablecloak.tables.formats.format import format_of, reading
+from tablecloak.tables.formats.format import format_of
 from tablecloak.tables.formats.frame_format import FrameFormat
+from tablecloak.tables.formats.workbooks import reading_workbook
 
 __all__ = ["Square", "Squares", "as_number", "read_squares"]
 
@@ -138,10 +138,9 @@ def _of_text(path: Path) -> Squares:
 
 
 def _of_workbook(path: Path, sheet: str) -> Squares:
-    required("openpyxl", "Excel files")
-    from openpyxl import load_workbook
+    with reading_workbook(path):
+        from openpyxl import load_workbook
 
-    with reading(path):
         book = load_workbook(path, data_only=True)
     if sheet and sheet not in book.sheetnames:
         raise InputError(

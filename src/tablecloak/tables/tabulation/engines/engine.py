@@ -69,6 +69,7 @@ class Engine(ABC):
         file_format = format_of(path, FrameFormat, otherwise="csv")
         try:
             require_few_columns(path)
+            file_format.column_names(path)
             return self.open(path, file_format, text_columns), self.is_quick(file_format)
         except InputError:
             raise

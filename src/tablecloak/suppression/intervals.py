@@ -46,7 +46,13 @@ from tablecloak.suppression.joining import certificate_of
 from tablecloak.suppression.merging import Renaming, merged_for, spread_pool
 from tablecloak.suppression.needs import asked_of, needs_of
 from tablecloak.suppression.partial.ends import NOISE, SPARE, blurred, outwards
-from tablecloak.suppression.partial.search import IntervalSearch, envelope, system_of, wide_open
+from tablecloak.suppression.partial.search import (
+    HOWEVER_WIDE,
+    IntervalSearch,
+    envelope,
+    system_of,
+    wide_open,
+)
 from tablecloak.suppression.proof import ROOM_SHARE, ProtectionCertificate
 from tablecloak.suppression.requirement import Requirement
 from tablecloak.suppression.search.master import Row
@@ -264,7 +270,7 @@ def publish_intervals(
         try:
             search.run()
         except ModelError:
-            name_each_unprotected(finite, requirement, budget)
+            name_each_unprotected(finite, requirement, budget, HOWEVER_WIDE)
             raise
     system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
     pool = spread_pool(search.pool, merged, system)

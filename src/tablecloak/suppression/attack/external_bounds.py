@@ -75,7 +75,10 @@ def with_finite_bounds(
 
 
 def name_each_unprotected(
-    problem: ProtectionProblem, requirement: Requirement, budget: Budget
+    problem: ProtectionProblem,
+    requirement: Requirement,
+    budget: Budget,
+    how: str = WHATEVER_IS_HIDDEN,
 ) -> None:
     """Raise the error that names the cells of a problem that no pattern protects.
 
@@ -88,6 +91,8 @@ def name_each_unprotected(
         Of which a search with merged cells has failed.
     requirement : Requirement
     budget : Budget
+    how : str, optional
+        In what way they cannot be protected.
 
     Raises
     ------
@@ -97,10 +102,15 @@ def name_each_unprotected(
     # The search that failed has stopped its own budget.
     own = Budget.of(max(budget.left, NAMING_SECONDS), threads=budget.threads)
     with contextlib.suppress(SolverError):
-        _wide_open(problem, requirement, own)
+        _wide_open(problem, requirement, own, how)
 
 
-def _wide_open(problem: ProtectionProblem, requirement: Requirement, budget: Budget) -> WitnessPool:
+def _wide_open(
+    problem: ProtectionProblem,
+    requirement: Requirement,
+    budget: Budget,
+    how: str = WHATEVER_IS_HIDDEN,
+) -> WitnessPool:
     """Return witnesses for all needs if everything is hidden that may be hidden."""
     system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
     pool = WitnessPool(system)
@@ -108,7 +118,7 @@ def _wide_open(problem: ProtectionProblem, requirement: Requirement, budget: Bud
     if budget.is_stopped and np.any(pool.open):
         raise SolverError("Interrupted before anything was proved.")
     if np.any(pool.open):
-        raise unprotected(problem.table, pool, failures, WHATEVER_IS_HIDDEN)
+        raise unprotected(problem.table, pool, failures, how)
     return pool
 
 

@@ -42,7 +42,13 @@ from tablecloak.suppression.attack.external_bounds import (
     with_intervals,
 )
 from tablecloak.suppression.intervals.ends import NOISE, SPARE, blurred, outwards
-from tablecloak.suppression.intervals.search import IntervalSearch, envelope, system_of, wide_open
+from tablecloak.suppression.intervals.search import (
+    HOWEVER_WIDE,
+    IntervalSearch,
+    envelope,
+    system_of,
+    wide_open,
+)
 from tablecloak.suppression.proof.joining import certificate_of
 from tablecloak.suppression.proof.proof import ROOM_SHARE, ProtectionCertificate
 from tablecloak.suppression.proof.witness import WitnessPool
@@ -264,7 +270,7 @@ def publish_intervals(
         try:
             search.run()
         except ModelError:
-            name_each_unprotected(finite, requirement, budget)
+            name_each_unprotected(finite, requirement, budget, HOWEVER_WIDE)
             raise
     system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
     pool = spread_pool(search.pool, merged, system)

@@ -24,7 +24,10 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.merged import MergedProblem
 
-__all__ = ["IntervalSearch", "envelope", "system_of", "wide_open"]
+__all__ = ["HOWEVER_WIDE", "IntervalSearch", "envelope", "system_of", "wide_open"]
+
+HOWEVER_WIDE = "by intervals, however wide"
+"""In what way a cell cannot be protected by any intervals."""
 
 ROUNDED = 1e-7
 """Share of its room by which an exact witness may pass the bounds of the program that found it."""
@@ -51,8 +54,8 @@ def wide_open(merged: MergedProblem, attack: Attack, budget: Budget) -> WitnessP
     if budget.is_over and np.any(pool.open):
         raise SolverError("Interrupted before any intervals were proved.")
     if np.any(pool.open):
-        how, table = "by intervals, however wide", merged.original.table
-        raise unprotected(table, pool, failures, how, merged.members)
+        table = merged.original.table
+        raise unprotected(table, pool, failures, HOWEVER_WIDE, merged.members)
     return pool
 
 

@@ -395,7 +395,7 @@ def test_small_differences_of_real_coefficients_couple_no_cells(decimals, verdic
 
 
 def test_a_tiny_level_is_still_one_in_large_last_digits(verdict):
-    problem = problem_of([5e12, 4e12, 9e12], [[1, 1, -1]], "uss", 1e-315, upper_bound=1e15)
+    problem = problem_of([5e12, 4e12, 9e12], [[1, 1, -1]], "uss", 1e-99, upper_bound=1e15)
     arrays = adjusted(problem, [8e12, 4e12, 12e12], np.ones(3), 6e12, decimals=-12)
     assert verdict(problem, arrays | leaf(6e12))[0] == 1
     better = adjusted(problem, [6e12, 4e12, 10e12], np.ones(3), 2e12, decimals=-12)

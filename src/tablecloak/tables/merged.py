@@ -8,7 +8,7 @@ hides the cheaper one first, and has to hide the other one later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.coupled import CoupledCells, whole_rows
 from tablecloak.tables.distinct import without_repeated_rows
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
@@ -172,29 +173,13 @@ def _merged(
     still: Flags,
 ) -> ProtectionProblem:
     """Return the problem between groups."""
-    upper, lower, sliding = levels or (
-        problem.upper_protection, problem.lower_protection, problem.sliding_protection,
-    )  # fmt: skip
-    values = problem.table.values
-    room = problem.upper_bound - values, values - problem.lower_bound
-    up, down = coupled.least(*room)
-    upper, lower = coupled.largest(upper, lower)
-    capacity_up, capacity_down = coupled.least(problem.capacity_up, problem.capacity_down)
-    sensitive = coupled.largest(*2 * (problem.sensitive.astype(np.float64),))[0] > 0
-    status = np.where(sensitive, CellStatus.SENSITIVE.value, problem.status[cells])
-    return ProtectionProblem(
-        table=_table(problem.table, coupled, cells),
-        status=np.where(still[cells], CellStatus.FROZEN.value, status),
-        upper_protection=upper,
-        lower_protection=lower,
-        sliding_protection=coupled.largest(sliding, sliding)[0],
-        upper_bound=_bound(values[cells], up, problem.upper_bound[cells], 1),
-        lower_bound=_bound(values[cells], down, problem.lower_bound[cells], -1),
-        weights=abs(coupled.spread).T @ problem.weights,
-        capacity_up=capacity_up,
-        capacity_down=capacity_down,
-        reasons=problem.reasons[cells],
-    )
+    names = "upper_protection", "lower_protection", "sliding_protection"
+    levels_by_name = dict(zip(names, levels, strict=True)) if levels else {}
+    given = CellArrays(**(problem.by_name() | levels_by_name))
+    arrays = given.merged(coupled, cells, problem.table.values)
+    status = np.where(still[cells], CellStatus.FROZEN.value, arrays.status)
+    table = _table(problem.table, coupled, cells)
+    return ProtectionProblem.of(table, replace(arrays, status=status))
 
 
 def _table(table: Table, coupled: CoupledCells, cells: Integers) -> MergedTable:
@@ -214,11 +199,3 @@ def _table(table: Table, coupled: CoupledCells, cells: Integers) -> MergedTable:
         group=coupled.group,
         turn=coupled.sign,
     )
-
-
-def _bound(values: Floats, distance: Floats, own: Floats, sign: int) -> Floats:
-    """Return bounds at a distance from values, moved inwards where rounding put them beyond."""
-    bound = np.where(distance == sign * (own - values), own, values + sign * distance)
-    while np.any(beyond := sign * (bound - values) > distance):
-        bound[beyond] = np.nextafter(bound[beyond], -sign * np.inf)
-    return bound

@@ -11,9 +11,9 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.tables.cell_arrays import ArrayKind, CellArrays, largest
+from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.earlier import EarlierRelease, Published
-from tablecloak.tables.merged import MergedProblem
 from tablecloak.tables.rests import with_further_cells
 
 NAMES = list(CellArrays.kinds())
@@ -96,5 +96,5 @@ def test_each_array_is_carried_to_the_cells_that_a_problem_keeps(name):
     assert getattr(problem.with_changes(), name).tolist() == given
     if name != "weights":  # those of variables are made comparable
         assert getattr(joined, name).tolist() == [*given, *given]
-    alone = MergedProblem.of(problem, apart=np.ones(n, dtype=bool)).problem
+    alone = MergedCells.of(problem, apart=np.ones(n, dtype=bool)).problem
     assert getattr(replace(alone, status=problem.status), name).tolist() == given

@@ -28,7 +28,7 @@ from tablecloak.errors import (
     VerificationError,
 )
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.tables.earlier import Published
+from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -163,7 +163,7 @@ def adjust(
     del solver
     budget = Budget.begun(time_limit, threads=threads, progress=progress)
     earlier = Published.parse(published)
-    problem = problem if earlier is None else earlier.kept_beside(problem)
+    problem = problem if earlier is None else earlier.kept_beside(problem).problem
     asked = Asked.of(
         problem,
         weights=weights,

@@ -15,7 +15,7 @@ from tablecloak.publish.released_cells import (
     rows_in_table_order,
     with_rows_of_rests,
 )
-from tablecloak.tables.earlier import EarlierRelease
+from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.text_numbers import numbers_of
@@ -91,21 +91,4 @@ def _as_it_was(
             f"({error})"
         ) from None
     low, high = np.minimum(problem.lower_bound, values), np.maximum(problem.upper_bound, values)
-    return ProtectionProblem(
-        table=table,
-        **{name: getattr(problem, name) for name in _KEPT},
-        lower_bound=low,
-        upper_bound=high,
-    )
-
-
-_KEPT = (
-    "status",
-    "lower_protection",
-    "upper_protection",
-    "sliding_protection",
-    "weights",
-    "capacity_down",
-    "capacity_up",
-    "reasons",
-)
+    return problem.with_changes(table=table, lower_bound=low, upper_bound=high)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.errors import InputError, SolverError
+from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.impossible import WHATEVER_IS_HIDDEN, unprotected
 from tablecloak.suppression.attack.prove import prove
@@ -17,9 +18,10 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["name_each_unprotected", "with_finite_bounds", "with_intervals"]
+__all__ = ["each_unprotected_named", "with_finite_bounds", "with_intervals"]
 
 
 NAMING_SECONDS = 10.0
@@ -32,8 +34,8 @@ infinite. Chosen by trial; not measured."""
 
 def with_finite_bounds(
     problem: ProtectionProblem, requirement: Requirement, budget: Budget
-) -> ProtectionProblem:
-    """Return the problem with infinite external bounds replaced by distant finite ones.
+) -> Change:
+    """Return the change to a problem with distant finite external bounds in place of infinite ones.
 
     Only a search may use them. They make the intruder stronger, so that every proof of protection
     holds for the given bounds as well; but a bound on the loss, or that something is impossible,
@@ -56,7 +58,7 @@ def with_finite_bounds(
     """
     values, lower, upper = problem.table.values, problem.lower_bound, problem.upper_bound
     if np.all(np.isfinite(lower)) and np.all(np.isfinite(upper)):
-        return problem
+        return Change.within(problem, problem)
     levels = np.max(
         [problem.lower_protection, problem.upper_protection, problem.sliding_protection], axis=0
     )
@@ -68,27 +70,29 @@ def with_finite_bounds(
     for positions, moves in pool.whole_proof().witnesses:
         moved = cells[positions]
         far[moved] = np.maximum(far[moved], SPACIOUS * np.abs(moves))
-    return problem.with_changes(
+    finite = problem.with_changes(
         lower_bound=np.where(np.isinf(lower), values - far, lower),
         upper_bound=np.where(np.isinf(upper), values + far, upper),
     )
+    return Change.within(problem, finite, relations=None)
 
 
-def name_each_unprotected(
+@contextlib.contextmanager
+def each_unprotected_named(
     problem: ProtectionProblem,
     requirement: Requirement,
     budget: Budget,
     how: str = WHATEVER_IS_HIDDEN,
-) -> None:
-    """Raise the error that names the cells of a problem that no pattern protects.
+) -> Iterator[None]:
+    """Let a search with equal cells as one name the single cells that no pattern protects.
 
-    A search with equal cells as one knows that a group cannot be protected, which needs the largest
-    level of its cells; the cells of lower levels may be protected.
+    Such a search knows that a group cannot be protected, which needs the largest level of its
+    cells; the cells of lower levels may be protected.
 
     Parameters
     ----------
     problem : ProtectionProblem
-        Of which a search with merged cells has failed.
+        Before equal cells were merged.
     requirement : Requirement
     budget : Budget
     how : str, optional
@@ -97,12 +101,16 @@ def name_each_unprotected(
     Raises
     ------
     ModelError
-        If that is proved of some cells.
+        With the cells of which that is proved; else with those that the search named.
     """
-    # The search that failed has stopped its own budget.
-    own = Budget.of(max(budget.left, NAMING_SECONDS), threads=budget.threads)
-    with contextlib.suppress(SolverError):
-        _wide_open(problem, requirement, own, how)
+    try:
+        yield
+    except ModelError:
+        # The search that failed has stopped its own budget.
+        naming = Budget.of(max(budget.left, NAMING_SECONDS), threads=budget.threads)
+        with contextlib.suppress(SolverError):
+            _wide_open(problem, requirement, naming, how)
+        raise
 
 
 def _wide_open(

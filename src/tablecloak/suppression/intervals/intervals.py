@@ -32,12 +32,12 @@ from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
-from tablecloak.errors import InputError, ModelError
+from tablecloak.errors import InputError
 from tablecloak.results import Result
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.external_bounds import (
-    name_each_unprotected,
+    each_unprotected_named,
     with_finite_bounds,
     with_intervals,
 )
@@ -55,10 +55,11 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.claims import interval_claims, proved_widths_bound
 from tablecloak.suppression.rows.master import Row
 from tablecloak.suppression.search.merging import Renaming, merged_for, spread_pool
+from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.needs import asked_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule
@@ -90,7 +91,7 @@ class IntervalBound:
 
     @classmethod
     def of(
-        cls, search: IntervalSearch, merged: MergedProblem, requirement: Requirement
+        cls, search: IntervalSearch, merged: MergedCells, requirement: Requirement
     ) -> IntervalBound:
         """Return the bound of the given problem that a search on the merged one proved."""
         renaming, master = Renaming.of_groups(merged), search.master
@@ -99,7 +100,7 @@ class IntervalBound:
         asked = np.array([master.need(row) for row in rows]).reshape(-1)
         multipliers = np.maximum(search.duals, 0.0) * master.loss_of(1.0)
         return cls(
-            merged.original,
+            merged.given,
             requirement,
             [renaming.of(row) for row in rows],
             multipliers / (asked * search.system.unit),
@@ -261,23 +262,16 @@ def publish_intervals(
         raise InputError(f"`blur` must be from 0 to {MOST_BLUR}. Got {blur!r}.")
     random = generator(seed)
     requirement = Requirement.parse(require)
-    if weights is not None:
-        problem = problem.with_weights(weights)
-    finite = with_finite_bounds(problem, requirement, budget)
-    merged = merged_for(finite, requirement)
-    search = IntervalSearch(merged, merged.added_up(_costs(finite)), budget)
-    with budget.interruptible():
-        try:
-            search.run()
-        except ModelError:
-            name_each_unprotected(finite, requirement, budget, HOWEVER_WIDE)
-            raise
-    system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
-    pool = spread_pool(search.pool, merged, system)
-    up, down = envelope(pool)
-    widening = None if blur == 0 else (blur, random)
+    problem = Weighing(weights).change(problem).problem
+    merged = _merged(problem, requirement, budget)
+    search = IntervalSearch(merged, merged.total(_costs(merged.given)), budget)
+    naming = each_unprotected_named(merged.given, requirement, budget, HOWEVER_WIDE)
+    with budget.interruptible(), naming:
+        search.run()
+    pool = spread_pool(search.pool, merged, _system(merged.given, requirement))
+    widening = (blur, random) if blur else None
     lower, upper, proof = _published(problem, search, pool, requirement, widening)
-    result = IntervalPattern(
+    pattern = IntervalPattern(
         problem=problem,
         lower=lower,
         upper=upper,
@@ -285,11 +279,20 @@ def publish_intervals(
         certificate=proof,
         bound_certificate=IntervalBound.of(search, merged, requirement),
         bound=0.0,
-        narrowest=float(_costs(finite)[system.cells] @ (up + down)),
+        narrowest=float(_costs(merged.given)[pool.system.cells] @ sum(envelope(pool))),
         seconds=0.0,
     )
-    bound = result.proved_bound()
-    return replace(result, bound=bound, seconds=budget.elapsed)
+    return replace(pattern, bound=pattern.proved_bound(), seconds=budget.elapsed)
+
+
+def _merged(problem: ProtectionProblem, requirement: Requirement, budget: Budget) -> MergedCells:
+    """Return the change that is searched: finite external bounds, and coupled cells as one."""
+    return merged_for(with_finite_bounds(problem, requirement, budget).problem, requirement)
+
+
+def _system(problem: ProtectionProblem, requirement: Requirement) -> System:
+    """Return the system of all cells that may be hidden."""
+    return System.of(problem, needs_of(problem, requirement), ~problem.frozen)
 
 
 def _costs(problem: ProtectionProblem) -> Floats:
@@ -315,7 +318,7 @@ def _published(
         If the proof does not pass its check.
     """
     merged, system = search.merged, widest.system
-    finite = merged.original
+    finite = merged.given
     values = finite.table.values
     up, down = envelope(widest)
     if blur is not None:
@@ -365,9 +368,9 @@ def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
     ModelError
         Names the cells that cannot be protected even if every interval is wide open.
     """
-    finite = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
-    merged = merged_for(finite, Requirement.TWO_SIDED)
-    system = System.of(finite, needs_of(finite, Requirement.TWO_SIDED), ~finite.frozen)
+    requirement = Requirement.TWO_SIDED
+    merged = _merged(problem, requirement, Budget.of())
+    system = _system(merged.given, requirement)
     open_ = wide_open(merged, Attack(system_of(merged)), Budget.of())
     up, down = envelope(spread_pool(open_, merged, system))
     lower, upper = problem.table.values.copy(), problem.table.values.copy()

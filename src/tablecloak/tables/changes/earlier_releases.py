@@ -15,12 +15,12 @@ from functools import reduce
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.keys import EARLIER, are_rests
@@ -149,8 +149,8 @@ class Published:
         assert isinstance(self.releases, dict)
         return self.releases
 
-    def beside(self, problem: ProtectionProblem) -> ProtectionProblem:
-        """Return a problem with the cells of the earlier releases as further cells, the last ones.
+    def beside(self, problem: ProtectionProblem) -> Change:
+        """Return the change to a problem with the cells of earlier releases, the last ones.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Published:
 
         Returns
         -------
-        ProtectionProblem
+        Change
             Cells of earlier releases weigh nothing. Those published then are frozen; those hidden
             then must stay hidden, and what was sensitive has the levels it had, as far as what was
             told of the cell itself leaves them.
@@ -171,25 +171,20 @@ class Published:
         """
         earlier = list(self._known.values())
         table = _joined_table(problem.table, self._known, self._equations)
-        arrays = {
-            name: np.concatenate(
-                [getattr(problem, name), *(_arrays(each)[name] for each in earlier)]
-            )
-            for name in _ARRAYS
-        }
-        return ProtectionProblem(table=table, **arrays)
+        joint = ProtectionProblem.of(table, problem.stacked(map(_as_further_cells, earlier)))
+        return Change.within(problem, joint, relations=None)
 
-    def kept_beside(self, problem: ProtectionProblem) -> ProtectionProblem:
-        """Return the problem of an adjustment that contradicts no earlier release.
+    def kept_beside(self, problem: ProtectionProblem) -> Change:
+        """Return the change to the problem of an adjustment that contradicts no earlier release.
 
         Values published before stay as they are, and with them the same cells of the new table;
         values hidden before may be whatever the earlier relations allow.
         """
-        joint = self.beside(problem)
-        n = problem.table.n_cells
+        change = self.beside(problem)
+        joint, n = change.problem, problem.table.n_cells
         hidden = np.where(joint.frozen, CellStatus.FROZEN.value, CellStatus.SAFE.value)
         status = np.where(np.arange(len(joint.status)) < n, joint.status, hidden)
-        return joint.with_changes(status=status)
+        return replace(change, problem=joint.with_changes(status=status))
 
     def hidden_beside(self, hidden: Flags) -> Flags:
         """Return which cells are hidden: those of the new release, then of the earlier ones."""
@@ -208,24 +203,9 @@ class Published:
         return tuple(map(Equation.of, self.equations))
 
 
-_ARRAYS = (
-    "status",
-    "lower_protection",
-    "upper_protection",
-    "sliding_protection",
-    "lower_bound",
-    "upper_bound",
-    "weights",
-    "capacity_down",
-    "capacity_up",
-    "reasons",
-)
-
-
-def _arrays(release: EarlierRelease) -> dict[str, npt.NDArray[np.generic]]:
-    """Return statuses, levels and bounds of the cells of an earlier release."""
-    problem, shown = release.problem, release.is_shown
-    values, n = problem.table.values, problem.table.n_cells
+def _as_further_cells(release: EarlierRelease) -> ProtectionProblem:
+    """Return the problem of an earlier release with what is asked of its cells now."""
+    problem, shown, values = release.problem, release.is_shown, release.problem.table.values
     asked = problem.sensitive & ~shown
     low = np.where(shown, problem.lower_bound, np.maximum(problem.lower_bound, release.lower))
     high = np.where(shown, problem.upper_bound, np.minimum(problem.upper_bound, release.upper))
@@ -234,18 +214,17 @@ def _arrays(release: EarlierRelease) -> dict[str, npt.NDArray[np.generic]]:
         [CellStatus.FROZEN.value, CellStatus.SENSITIVE.value],
         CellStatus.FORCED.value,
     )
-    return {
-        "status": status,
-        "lower_protection": np.minimum(problem.lower_protection, values - low) * asked,
-        "upper_protection": np.minimum(problem.upper_protection, high - values) * asked,
-        "sliding_protection": np.minimum(problem.sliding_protection, high - low) * asked,
-        "lower_bound": low,
-        "upper_bound": high,
-        "weights": np.zeros(n),
-        "capacity_down": np.full(n, np.inf),
-        "capacity_up": np.full(n, np.inf),
-        "reasons": problem.reasons,
-    }
+    return problem.with_changes(
+        status=status,
+        lower_protection=np.minimum(problem.lower_protection, values - low) * asked,
+        upper_protection=np.minimum(problem.upper_protection, high - values) * asked,
+        sliding_protection=np.minimum(problem.sliding_protection, high - low) * asked,
+        lower_bound=low,
+        upper_bound=high,
+        weights=0.0,
+        capacity_down=np.inf,
+        capacity_up=np.inf,
+    )
 
 
 def _joined_table(

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.model.model import Directions
 from tablecloak.cta.model.precision import last_unit
-from tablecloak.cta.model.question import Question
 from tablecloak.cta.model.refinement import adjusted_values
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.spread import Spread
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.search.answering import answered
-from tablecloak.cta.search.asked import Asked
+from tablecloak.cta.search.answers import answered
 from tablecloak.cta.search.infeasibility import NAMING_SECONDS
+from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
 from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
 from tablecloak.solve.solver import on_chosen_solver
@@ -157,7 +157,7 @@ def adjust(
     budget = Budget.begun(time_limit, threads=threads, progress=progress)
     earlier = Published.parse(published)
     problem = problem if earlier is None else earlier.kept_beside(problem)
-    asked = Asked.of(
+    task = AdjustmentTask.of(
         problem,
         weights=weights,
         distance=distance,
@@ -166,33 +166,31 @@ def adjust(
         directions=directions,
         integer=integer,
     )
-    if repair and not asked.is_free:
+    if repair and not task.is_free:
         raise InputError(
             "`repair` and `directions` exclude each other, since a repair chooses directions "
             "itself. Leave out one of the two."
         )
     if recovery is not None:
-        _check_chance(asked, recovery, repair=repair)
+        _check_chance(task, recovery, repair=repair)
     with budget.interruptible():
         try:
-            result = _adjusted_in_digits(
-                asked, budget.share(1 if recovery is None else PLAIN_SHARE)
-            )
+            result = _adjusted_in_digits(task, budget.share(1 if recovery is None else PLAIN_SHARE))
             if recovery is not None:
-                result = _left_to_chance(asked, result, Spread.of(problem, recovery), seed, budget)
+                result = _left_to_chance(task, result, Spread.of(problem, recovery), seed, budget)
         except ModelError as error:
-            result = _repaired(asked, budget, error, repair=repair)
+            result = _repaired(task, budget, error, repair=repair)
     return replace(result, seconds=budget.elapsed)
 
 
-def _check_chance(asked: Asked, recovery: float, *, repair: bool) -> None:
+def _check_chance(task: AdjustmentTask, recovery: float, *, repair: bool) -> None:
     """Refuse what cannot be had together with random distances."""
     if not 0 < recovery < 1:
         raise InputError(
             f"`recovery` is the largest share of the sensitive cells to be guessed, between 0 and "
             f"1, such as 0.1. Got {recovery!r}."
         )
-    if repair or not asked.is_free or asked.sensitive_limit is not None:
+    if repair or not task.is_free or task.sensitive_limit is not None:
         raise InputError(
             "`recovery` chooses directions and distances itself. Leave out `directions`, "
             "`sensitive_limit` and `repair`."
@@ -200,7 +198,7 @@ def _check_chance(asked: Asked, recovery: float, *, repair: bool) -> None:
 
 
 def _left_to_chance(
-    asked: Asked, plain: Adjustment, spread: Spread, seed: int | None, budget: Budget
+    task: AdjustmentTask, plain: Adjustment, spread: Spread, seed: int | None, budget: Budget
 ) -> Adjustment:
     """Return an adjustment whose sensitive cells move by random distances beyond their levels.
 
@@ -211,14 +209,14 @@ def _left_to_chance(
     """
     reason = ModelError("No draw was made.")
     for draw in spread.draws(seed):
-        drawn = replace(asked, problem=draw.problem, directions=draw.directions)
+        drawn = replace(task, problem=draw.problem, directions=draw.directions)
         try:
             found = _adjusted_in_digits(drawn, budget.at_least(1.0))
         except ModelError as error:
             reason = error
             continue
         if found.decimals != plain.decimals:
-            plain = _adjusted(asked.in_real_numbers(), budget.at_least(1.0))
+            plain = _adjusted(task.in_real_numbers(), budget.at_least(1.0))
         times = found.loss / plain.loss if plain.loss else 1.0
         note = (
             f"distances are left to chance: who knows all but the seed guesses a sensitive cell "
@@ -235,7 +233,9 @@ def _left_to_chance(
     )
 
 
-def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) -> Adjustment:
+def _repaired(
+    task: AdjustmentTask, budget: Budget, error: ModelError, *, repair: bool
+) -> Adjustment:
     """Adjust an infeasible problem after changing the fewest levels and capacities.
 
     Raises
@@ -243,13 +243,13 @@ def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) 
     ModelError
         If `repair` is False; names the levels and capacities to change if they are found quickly.
     """
-    small = asked.problem.table.n_cells <= NAMED_CELLS
-    if not repair and not (small and asked.is_free):
+    small = task.problem.table.n_cells <= NAMED_CELLS
+    if not repair and not (small and task.is_free):
         raise error
     left = max(budget.left, 1.0)
     try:
         seconds = left / 2 if repair else min(left, NAMING_SECONDS)
-        eased, way_out = asked.eased(budget.at_least(seconds).within(seconds))
+        eased, way_out = task.eased(budget.at_least(seconds).within(seconds))
     except TablecloakError as other:
         raise (other if repair else error) from None
     if not repair:
@@ -262,77 +262,77 @@ def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) 
     return replace(result, notes=(*result.notes, way_out.summary()))
 
 
-def _adjusted_in_digits(asked: Asked, budget: Budget) -> Adjustment:
+def _adjusted_in_digits(task: AdjustmentTask, budget: Budget) -> Adjustment:
     """Adjust in multiples of the last digit or, if there is no such table, in real numbers."""
     while True:
         try:
-            return _adjusted(asked, budget)
+            return _adjusted(task, budget)
         except ModelError:
-            if asked.decimals is None or asked.integer or asked.is_in_last_digits:
+            if task.decimals is None or task.integer or task.is_in_last_digits:
                 raise
-        asked = asked.in_real_numbers()
+        task = task.in_real_numbers()
 
 
-def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
+def _adjusted(task: AdjustmentTask, budget: Budget) -> Adjustment:
     """Find an adjustment; search farther away if a better one, or the only one, may lie there.
 
     The rooms of a search are finite, and smaller ones make it better. What is proved holds for all
     that is allowed, so that a gap is left where the rooms of the search decided something.
     """
-    question, best = asked.question(), None
+    space, best = task.space(), None
     for attempt in range(MOST_SEARCHES):
         try:
-            result = _searched(asked, question, budget)
+            result = _searched(task, space, budget)
         except SolverError:
-            is_last = attempt + 1 == MOST_SEARCHES or not question.is_cut or budget.is_over
+            is_last = attempt + 1 == MOST_SEARCHES or not space.is_cut or budget.is_over
             if best is None and is_last:
                 raise
-            reach = FARTHER * question.reach
+            reach = FARTHER * space.reach
         else:
             best = result if best is None else _better(best, result)
-            if best.is_optimal or not question.is_cut or budget.is_over:
+            if best.is_optimal or not space.is_cut or budget.is_over:
                 break
             # No table of less loss lies farther away.
-            unit = 1.0 if asked.decimals is None else last_unit(asked.decimals)
-            lost = best.loss / unit**asked.distance.power
-            reach = asked.distance.reach(asked.weights, lost) * (1 + REACH_SLACK)
-            reach = np.where(np.isfinite(reach), reach, FARTHER * question.reach)
-        wider = asked.question(reach)
-        if best is not None and not np.any(wider.room.is_wider(question.room)):
+            unit = 1.0 if task.decimals is None else last_unit(task.decimals)
+            lost = best.loss / unit**task.distance.power
+            reach = task.distance.reach(task.weights, lost) * (1 + REACH_SLACK)
+            reach = np.where(np.isfinite(reach), reach, FARTHER * space.reach)
+        wider = task.space(reach)
+        if best is not None and not np.any(wider.room.is_wider(space.room)):
             break
-        question = wider
+        space = wider
     assert best is not None
     return best
 
 
-def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
-    """Find an adjustment within the rooms of a question, and verify it and its bound."""
-    answer = answered(question, asked, budget)
-    values = adjusted_values(asked.problem, question, answer, asked.decimals)
-    preserved: Sequence[PreservedRow] = question.preserved
-    proof, reach = answer.certificate, question.reach
-    if asked.decimals is not None and not answer.is_whole:
+def _searched(task: AdjustmentTask, space: AdjustmentSpace, budget: Budget) -> Adjustment:
+    """Find an adjustment within the rooms of a space, and verify it and its bound."""
+    answer = answered(space, task, budget)
+    values = adjusted_values(task.problem, space, answer, task.decimals)
+    preserved: Sequence[PreservedRow] = space.preserved
+    proof, reach = answer.certificate, space.reach
+    if task.decimals is not None and not answer.is_whole:
         # The values have more digits, so that nothing is said of a last one. Multipliers of rows
         # prove a bound whatever the unit.
         if proof is not None:
-            proof = proof.collected(question, answer.changes.astype(np.float64))
-        reach = reach * last_unit(asked.decimals)
-        asked = asked.in_real_numbers()
-        preserved = asked.rows(asked.problem, whole=False)
+            proof = proof.loss_proof(space, answer.changes.astype(np.float64))
+        reach = reach * last_unit(task.decimals)
+        task = task.in_real_numbers()
+        preserved = task.rows(task.problem, whole=False)
     result = Adjustment(
-        problem=asked.problem,
+        problem=task.problem,
         values=values,
-        weights=asked.weights,
-        sensitive_limit=asked.sensitive_limit,
-        preserved=(*preserved, *asked.conditions),
+        weights=task.weights,
+        sensitive_limit=task.sensitive_limit,
+        preserved=(*preserved, *task.conditions),
         bound_certificate=proof,
         bound=0.0,
         seconds=0.0,
-        decimals=asked.decimals,
+        decimals=task.decimals,
         # Without a last digit no value has to be a multiple of it, even if all are whole.
-        integer=answer.is_whole and asked.decimals is not None,
+        integer=answer.is_whole and task.decimals is not None,
         notes=answer.notes,
-        distance=asked.distance.name,
+        distance=task.distance.name,
         reach=reach,
     )
     bound = result.proved_bound()

@@ -12,15 +12,15 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
-from tablecloak.cta.search.asked import Asked
+from tablecloak.cta.search.task import AdjustmentTask
 
 
 def layout_of(problem: tc.ProtectionProblem) -> Layout:
-    asked = Asked.of(
+    task = AdjustmentTask.of(
         problem, weights="relative", distance="L1", preserve=(), sensitive_limit=None,
         directions="search", integer=False,
     )  # fmt: skip
-    return Layout.of(asked.question().model(np.arange(problem.table.n_relations)))
+    return Layout.of(task.space().model(np.arange(problem.table.n_relations)))
 
 
 def is_affordable(charges: Charges) -> bool:

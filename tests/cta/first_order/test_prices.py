@@ -10,15 +10,15 @@ from random_tables import random_problem
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.prices import affordable_prices, price_bound
 from tablecloak.cta.first_order.primal_dual import PrimalDual
-from tablecloak.cta.search.asked import Asked
+from tablecloak.cta.search.task import AdjustmentTask
 
 
 def layout_of(problem: tc.ProtectionProblem) -> Layout:
-    asked = Asked.of(
+    task = AdjustmentTask.of(
         problem, weights="relative", distance="L1", preserve=(), sensitive_limit=None,
         directions="up", integer=None,
     )  # fmt: skip
-    return Layout.of(asked.question().model(np.arange(problem.table.n_relations)))
+    return Layout.of(task.space().model(np.arange(problem.table.n_relations)))
 
 
 @pytest.mark.parametrize("seed", range(5))

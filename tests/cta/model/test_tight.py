@@ -12,14 +12,16 @@ import tablecloak as tc
 from hand_tables import one_row
 from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.solve.program import Program
 
 
 def model_of(problem: tc.ProtectionProblem, weights=None, rows=()) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    return Question.of(problem, decimals=None, weights=weights, limit=None, preserved=rows).model()
+    return AdjustmentSpace.of(
+        problem, decimals=None, weights=weights, limit=None, preserved=rows
+    ).model()
 
 
 def solved(program: Program):

@@ -9,10 +9,10 @@ import pytest
 
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.search.cooling import cool
+from tablecloak.cta.search.cold_regions import cool
 from tablecloak.cta.search.directions import start
+from tablecloak.cta.search.fix_and_relax import relax
 from tablecloak.cta.search.phases import ask, prove, tighten, turn
-from tablecloak.cta.search.relaxing import relax
 from tablecloak.cta.search.state import SearchState, with_directions
 from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 

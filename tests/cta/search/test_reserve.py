@@ -11,8 +11,8 @@ from tablecloak import budget as clock
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import LATE
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
 from tablecloak.cta.model.schedule import FIRST_SECONDS, LEAST_SECONDS, SCHEDULES, Size
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search import directions
 from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, MOST_SHARE, Reserve
@@ -38,8 +38,8 @@ def hands(monkeypatch) -> Clock:
 
 def form_of(problem: tc.ProtectionProblem) -> TightForm:
     weights = tc.WeightRule.RELATIVE.of(problem)
-    question = Question.of(problem, decimals=None, weights=weights, limit=None)
-    return TightForm.of(AdjustmentModel.of(problem, weights, question.room))
+    space = AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None)
+    return TightForm.of(AdjustmentModel.of(problem, weights, space.room))
 
 
 def test_a_reserve_counts_layout_leaves_and_programs():

@@ -9,7 +9,7 @@ cannot cancel leave an imbalance); see `search.balance` and `tight`. All of them
                        sum over r |c_i| (t_i - level_i) >= delta_r,   t >= level
 
 with half the sum of each relation as a column m_r of its own, so that each row has few entries.
-A relation may be a sum of others: see `combining`.
+A relation may be a sum of others: see `combinations`.
 Multipliers of all rows are a point of its dual, a packing program: W bounds what the relations of a
 cell may charge it together. Found approximately, they charge some cells a little too much; these
 relations then charge less, until no cell is charged more than it costs.

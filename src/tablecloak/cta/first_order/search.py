@@ -25,7 +25,7 @@ from tablecloak.cta.first_order.schedule import (
 )
 from tablecloak.cta.first_order.totals import Totals
 
-__all__ = ["Found", "Rounding", "Warm", "cooled", "searched", "settled"]
+__all__ = ["BestTable", "Rounding", "Warm", "cooled", "searched", "settled"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Rounding:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestTable:
     """The best table so far, and prices that prove a bound for its directions.
 
     Parameters
@@ -79,7 +79,7 @@ class Found:
 
 def settled(
     method: PrimalDual, is_up: Flags, rounding: Rounding, budget: Budget, looks: int
-) -> Found | None:
+) -> BestTable | None:
     """Return the best table for given directions, after some looks; None if there was none."""
     layout, found = rounding.layout, None
     bound, prices = -np.inf, np.zeros(len(layout.rows))
@@ -96,9 +96,9 @@ def settled(
             bound, prices = proved, new
         table = rounding.rounded(method.changes)
         if table is not None and (found is None or table[0] < found.loss):
-            found = Found(*table, prices, bound)
+            found = BestTable(*table, prices, bound)
         if found is not None:
-            found = Found(found.loss, found.changes, prices, bound)
+            found = BestTable(found.loss, found.changes, prices, bound)
             budget.report("given directions", found.loss, bound)
         is_closed = found is not None and found.loss - bound <= SETTLED * found.loss
         if budget.is_over or is_closed or number >= MOST_SETTLING_STEPS:
@@ -107,7 +107,7 @@ def settled(
     return found
 
 
-def searched(rounding: Rounding, budget: Budget, bound: float = -np.inf) -> Found | None:
+def searched(rounding: Rounding, budget: Budget, bound: float = -np.inf) -> BestTable | None:
     """Return the best table of several searches of directions; None if there was none."""
     best, random = None, np.random.default_rng(0)
     for number in range(SEARCHES):

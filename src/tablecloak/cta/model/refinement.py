@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
-from tablecloak.cta.model.answer import Answer
+from tablecloak.cta.model.answer import AdjustmentAnswer
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.precision import (
     LEVEL_SHARE,
@@ -27,8 +27,8 @@ from tablecloak.cta.model.precision import (
     last_unit,
     near_bound,
 )
-from tablecloak.cta.model.question import Question
 from tablecloak.cta.model.schedule import INTERIOR_ROWS
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight_rows import units_of
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
@@ -86,21 +86,24 @@ def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -
 
 
 def adjusted_values(
-    problem: ProtectionProblem, question: Question, answer: Answer, decimals: int | None
+    problem: ProtectionProblem,
+    space: AdjustmentSpace,
+    answer: AdjustmentAnswer,
+    decimals: int | None,
 ) -> Floats:
-    """Return adjusted values of a problem, from changes in the unit of its question.
+    """Return adjusted values of a problem, from changes in the unit of its space.
 
     Parameters
     ----------
     problem : ProtectionProblem
         As given.
-    question : Question
-    answer : Answer
+    space : AdjustmentSpace
+    answer : AdjustmentAnswer
     decimals : int or None
-        The unit of the question is 10^-decimals; None for that of the problem.
+        The unit of the space is 10^-decimals; None for that of the problem.
     """
     if answer.is_whole and decimals is not None:
-        multiples = question.problem.table.values.astype(_LONG) + answer.changes
+        multiples = space.problem.table.values.astype(_LONG) + answer.changes
         return from_units(multiples.astype(np.float64), decimals)
     unit = 1.0 if decimals is None else last_unit(decimals)
     return published_values(problem, answer.changes * unit)

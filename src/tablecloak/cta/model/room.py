@@ -177,7 +177,8 @@ def sensitive_groups(problem: ProtectionProblem, coupled: CoupledCells) -> Integ
 def first_reach(problem: ProtectionProblem, room: Room) -> float:
     """Return a finite distance within which a search looks for a table first.
 
-    A cut of rooms may steer a search. No bound and no "impossible" may rest on one: see `Question`.
+    A cut of rooms may steer a search. No bound and no "impossible" may rest on one: see
+    `AdjustmentSpace`.
     """
     levels = np.concatenate([room.up_level, room.down_level])
     largest = float(np.abs(problem.table.values).max(initial=0))

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Protocol
 
 from tablecloak.arrays import Floats
 from tablecloak.cta.model.answer import LossBound
-from tablecloak.cta.model.question import Question
 from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -60,8 +60,8 @@ class Adjusted(Protocol):
         """Whether all values had to be multiples of the last digit."""
 
     @property
-    def question(self) -> Question:
-        """The question, built anew from the problem."""
+    def space(self) -> AdjustmentSpace:
+        """The space, built anew from the problem."""
 
     @property
     def bound_certificate(self) -> LossBound | None:

@@ -19,10 +19,10 @@ from tablecloak.cta.model.precision import (
     moved_multiples,
     near_bound,
 )
-from tablecloak.cta.model.question import Question
 from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.spread import Chance
-from tablecloak.cta.result.checking import Measured, check_adjusted
+from tablecloak.cta.result.check import Measured, check_adjusted
 from tablecloak.cta.result.claims import claims_of, proved_bound
 from tablecloak.cta.result.decimals import decimals_of, in_decimals
 from tablecloak.cta.search.distance import DISTANCES
@@ -124,9 +124,9 @@ class Adjustment(Result):
         return moments(self.problem.table.values[cells], self.values[cells])
 
     @property
-    def question(self) -> Question:
-        """The question, built anew from the problem."""
-        return Question.of(
+    def space(self) -> AdjustmentSpace:
+        """The space, built anew from the problem."""
+        return AdjustmentSpace.of(
             self.problem,
             decimals=self.decimals,
             weights=self.weights,
@@ -139,7 +139,7 @@ class Adjustment(Result):
     @property
     def room(self) -> Room:
         """How far each cell may move, and sensitive cells must, in the unit of the table."""
-        room, unit = self.question.allowed, self.unit
+        room, unit = self.space.allowed, self.unit
         return Room(
             up=room.up * unit,
             down=room.down * unit,

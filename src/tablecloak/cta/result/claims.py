@@ -18,7 +18,7 @@ from tablecloak.certificates.claim import (
 )
 from tablecloak.certificates.tree import Multipliers, bound_claim, proved
 from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
-from tablecloak.cta.model.answer import Collected
+from tablecloak.cta.model.answer import LossProof
 from tablecloak.cta.result.adjusted import Adjusted
 from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.search.statistics.association import Association
@@ -135,6 +135,6 @@ def bound_arrays(adjustment: Adjusted) -> Arrays:
     certificate = adjustment.bound_certificate
     if certificate is None:
         none = np.zeros(adjustment.problem.table.n_cells, dtype=np.int64)
-        return Collected.of_root(Multipliers.of([]), none).arrays()
+        return LossProof.of_root(Multipliers.of([]), none).arrays()
     changes = np.asarray(adjustment.changes / adjustment.unit, dtype=np.float64)
-    return certificate.collected(adjustment.question, changes).arrays()
+    return certificate.loss_proof(adjustment.space, changes).arrays()

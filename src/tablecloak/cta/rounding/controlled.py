@@ -8,7 +8,7 @@ multiples alone::
 Two-dimensional tables always have such a rounding, and the linear relaxation finds it: their
 matrix is totally unimodular. In more dimensions there may be none; then K steps are allowed,
 |x_i - a_i| < K r, with K as small as possible. Large tables of three dimensions and more are
-rounded slab by slab (`in_parts.py`), with as few exceptions from the first step as are found.
+rounded slab by slab (`slab_search.py`), with as few exceptions from the first step as are found.
 
 References
 ----------
@@ -24,10 +24,10 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.rounding.large import large_rounding
 from tablecloak.cta.rounding.model import RoundingModel, uneven_relations
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.search import Rounding, nearest_rounding
+from tablecloak.cta.rounding.slab_search import large_rounding
 from tablecloak.errors import InputError, ModelError, SolverError, listed
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem

@@ -24,17 +24,17 @@ from tablecloak.cta.model.schedule import (
     phases_for,
 )
 from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.charging import charge, combine
-from tablecloak.cta.search.cooling import cool
+from tablecloak.cta.search.charges import charge, combine
+from tablecloak.cta.search.cold_regions import cool
+from tablecloak.cta.search.fix_and_relax import relax
 from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
-from tablecloak.cta.search.relaxing import relax
 from tablecloak.cta.search.state import (
     SearchState,
     given,
     solved_relaxation,
     with_directions,
 )
-from tablecloak.cta.search.turning import all_directions
+from tablecloak.cta.search.turns import all_directions
 
 __all__ = ["PHASES", "improve", "search", "search_directions", "start"]
 

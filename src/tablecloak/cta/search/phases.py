@@ -16,10 +16,10 @@ from tablecloak.cta.model.schedule import (
     TIGHTENED_GAIN,
 )
 from tablecloak.cta.search.balance import BalanceRows, with_balance
-from tablecloak.cta.search.cooling import CooledRegions
+from tablecloak.cta.search.cold_regions import CooledRegions
 from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.state import Point, SearchState, priced, with_directions
-from tablecloak.cta.search.turning import turn_around
+from tablecloak.cta.search.turns import turn_around
 from tablecloak.solve.branch import BranchSearch, Rows
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve

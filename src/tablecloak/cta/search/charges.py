@@ -3,7 +3,7 @@
 With free directions the relaxation says hardly more than the balance and discrepancy rows of all
 relations over absolute changes do. The packing program of these rows takes seconds where the
 relaxation with balance rows takes minutes: see `first_order.packing`. Sums of relations add rows
-of their own: see `first_order.combining`.
+of their own: see `first_order.combinations`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.budget import Budget
 from tablecloak.certificates.verifier import MOST_TERMS, MOST_WHOLE
-from tablecloak.cta.first_order.combining import Combining
+from tablecloak.cta.first_order.combinations import Combining
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import Packing, packed
 from tablecloak.cta.first_order.proof import FirstOrderBound

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablecloak.budget import Budget
-from tablecloak.cta.search.turning import turn_around
+from tablecloak.cta.search.turns import turn_around
 
 
 class Prices:

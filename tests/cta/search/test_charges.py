@@ -12,11 +12,10 @@ from tablecloak.budget import Budget
 from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.model import schedule
 from tablecloak.cta.model.schedule import Phase, Size
-from tablecloak.cta.search import charging
-from tablecloak.cta.search.bounds import PartsBound
-from tablecloak.cta.search.charging import charge, combine
+from tablecloak.cta.search import charges
+from tablecloak.cta.search.bounds import PartsBound, search_bound
+from tablecloak.cta.search.charges import charge, combine
 from tablecloak.cta.search.directions import start
-from tablecloak.cta.search.proof import search_bound
 from tight_forms import form_of, state_of, values_of_directions
 
 
@@ -117,7 +116,7 @@ def test_relations_with_fractions_are_not_added_up():
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_TERMS", 5), ("MOST_WHOLE", 6.0)])
 def test_no_more_sums_are_kept_than_the_verifier_reads(limit, most, monkeypatch):
-    monkeypatch.setattr(charging, limit, most)
+    monkeypatch.setattr(charges, limit, most)
     state = charge(start(state_of(two_totals(), weights=COSTS)), 1.0)
     assert combine(state, 1.0).charged.combined is None
     assert not any("sums of relations" in note for note in state.notes)

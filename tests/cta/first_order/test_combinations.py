@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.first_order.combining import Combining
+from tablecloak.cta.first_order.combinations import Combining
 
 TWO_TOTALS = csr_array(np.array([[1.0, -1, -1, 0], [0, -1, -1, 1]]))
 """s = u + v and w = u + v, so that s = w."""

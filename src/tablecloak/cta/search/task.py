@@ -1,4 +1,4 @@
-"""The arguments of `adjust`, checked once and prepared as questions."""
+"""The arguments of `adjust`, checked once and prepared as spaces."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel, Directions
 from tablecloak.cta.model.precision import check_required, in_last_digits, last_digit, last_unit
-from tablecloak.cta.model.question import Question
 from tablecloak.cta.model.repair import Repair, find_repair
 from tablecloak.cta.model.room import Room, first_reach, room_of
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.distance import DISTANCES, Distance, names_with
 from tablecloak.cta.statistics.preserve import parse
@@ -24,11 +24,11 @@ from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["Asked", "cost_of"]
+__all__ = ["AdjustmentTask", "cost_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AdjustmentTask:
     """What is asked for.
 
     Parameters
@@ -64,7 +64,7 @@ class Asked:
         sensitive_limit: float | None,
         directions: Directions,
         integer: bool | None,
-    ) -> Asked:
+    ) -> AdjustmentTask:
         """Check the arguments of a caller.
 
         Raises
@@ -76,7 +76,7 @@ class Asked:
         """
         check_required(problem)
         kind = DISTANCES[distance]
-        asked = cls(
+        task = cls(
             problem,
             cost_of(problem, weights),
             kind(),
@@ -85,10 +85,10 @@ class Asked:
             directions,
             integer,
         )
-        _check(asked)
-        if asked.may_be_whole:
-            asked = replace(asked, decimals=0 if integer else last_digit(problem.table))
-        return asked
+        _check(task)
+        if task.may_be_whole:
+            task = replace(task, decimals=0 if integer else last_digit(problem.table))
+        return task
 
     @property
     def is_free(self) -> bool:
@@ -121,15 +121,15 @@ class Asked:
         """Return the rows that preserve all statistics, in the unit of a problem."""
         return [row for each in self.statistics for row in each.rows(problem, integer=whole)]
 
-    def in_real_numbers(self) -> Asked:
+    def in_real_numbers(self) -> AdjustmentTask:
         """Ask the same without a last digit."""
         return replace(self, decimals=None)
 
-    def question(self, reach: Floats | None = None) -> Question:
-        """Ask in units of the last digit, or as it is if there is none; see `Question.of`."""
+    def space(self, reach: Floats | None = None) -> AdjustmentSpace:
+        """Return the space in units of the last digit, or as it is: see `AdjustmentSpace.of`."""
         whole = self.decimals is not None
         preserved = self.rows(self.in_digits, whole=whole)
-        return Question.in_its_unit(
+        return AdjustmentSpace.in_its_unit(
             self.in_digits,
             whole=whole,
             weights=self.weights,
@@ -139,7 +139,7 @@ class Asked:
             reach=reach,
         )
 
-    def eased(self, budget: Budget) -> tuple[Asked, Repair]:
+    def eased(self, budget: Budget) -> tuple[AdjustmentTask, Repair]:
         """Ask the same of a repaired problem, and note which levels and capacities were changed.
 
         Raises
@@ -178,15 +178,15 @@ def _lengths(room: Room) -> tuple[Floats, Floats, Floats, Floats]:
     return room.up, room.down, room.up_level, room.down_level
 
 
-def _check(asked: Asked) -> None:
+def _check(task: AdjustmentTask) -> None:
     """Refuse arguments that conflict."""
-    distance, limit, searched = asked.distance, asked.sensitive_limit, asked.searched
-    if asked.integer and not distance.has_whole_numbers:
+    distance, limit, searched = task.distance, task.sensitive_limit, task.searched
+    if task.integer and not distance.has_whole_numbers:
         raise InputError(
             f"Whole numbers are offered for the {names_with('has_whole_numbers')} only. Leave out "
             f"`integer`, or change `distance`."
         )
-    if asked.integer and not asked.problem.table.integer:
+    if task.integer and not task.problem.table.integer:
         raise InputError(
             "`integer` asks for whole numbers, but the true values are not whole. Leave it out: "
             "adjusted values then get the decimals of the true ones."
@@ -204,7 +204,7 @@ def _check(asked: Asked) -> None:
             f"{len(searched)} are named. Name one, or preserve slopes, of which there may be "
             f"several."
         )
-    if asked.integer:
+    if task.integer:
         raise InputError(
             f"A {name} cannot be preserved in whole numbers. Leave out `integer`, or preserve "
             f"the slope instead."

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from random_tables import random_problem
-from tablecloak.cta.search.relaxing import _FreeDirections, _partly_directed, relax
+from tablecloak.cta.search.fix_and_relax import _FreeDirections, _partly_directed, relax
 from tablecloak.cta.search.state import with_directions
 from tablecloak.solve.solver import Solution, SolveStatus
 from tight_forms import state_of, value_of, values_of_directions

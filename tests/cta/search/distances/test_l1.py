@@ -10,7 +10,7 @@ from hand_tables import by_code, one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.search.directions import search_directions
-from tablecloak.cta.search.ties import with_broken_ties
+from tablecloak.cta.search.distances.l1 import with_broken_ties
 from tight_forms import ENOUGH, form_of
 
 

@@ -1,4 +1,11 @@
-"""The question of an adjustment: everything from which its bound is proved anew."""
+"""The space of an adjustment: the tables among which it is searched.
+
+Everything is in it from which the bound of an adjustment is proved anew.
+
+Parts of a table that no relation connects have no influence on each other, so that their losses and
+bounds add up. A hierarchy is connected through its total unless that is frozen; tables published
+side by side, or with frozen margins, fall apart.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +14,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.parts import parts_of
 from tablecloak.cta.model.precision import in_last_digits
 from tablecloak.cta.model.room import Room, first_reach, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["Question"]
+__all__ = ["AdjustmentSpace", "parts_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class AdjustmentSpace:
     """A problem in the unit in which it is solved, with costs and rooms.
 
     Parameters
@@ -60,7 +68,7 @@ class Question:
         preserved: Sequence[PreservedRow] = (),
         distance: str = "L1",
         reach: Floats | None = None,
-    ) -> Question:
+    ) -> AdjustmentSpace:
         """Ask in units of the last digit, or as it is if there is none.
 
         Parameters
@@ -105,7 +113,7 @@ class Question:
         preserved: Sequence[PreservedRow],
         distance: str,
         reach: Floats | None = None,
-    ) -> Question:
+    ) -> AdjustmentSpace:
         """Ask of a problem that is in the unit in which it is solved; `whole` if in its digits.
 
         All else as for `of`.
@@ -138,8 +146,8 @@ class Question:
         """Part of each cell; no relation connects parts. -1 for cells that cannot move."""
         return parts_of(self.problem, self.room)
 
-    def part(self, own: Flags) -> Question:
-        """Return the question of one part: all other cells are frozen."""
+    def part(self, own: Flags) -> AdjustmentSpace:
+        """Return the space of one part: all other cells are frozen."""
         problem = self.problem
         alone = problem.with_changes(
             status=np.where(own, problem.status, CellStatus.FROZEN.value),
@@ -150,3 +158,19 @@ class Question:
         return replace(
             self, problem=alone, room=self.room.of_part(own), allowed=self.allowed.of_part(own)
         )
+
+
+def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
+    """Return the number of the part of each cell; -1 for cells that cannot move.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    room : Room
+    """
+    movable = np.flatnonzero((room.up > 0) | (room.down > 0))
+    relations = csr_array(problem.table.relations[:, movable])
+    relations.eliminate_zeros()
+    part = np.full(problem.table.n_cells, -1, dtype=np.int64)
+    part[movable] = components_of_columns(relations)
+    return part

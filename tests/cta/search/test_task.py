@@ -7,12 +7,12 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import one_row
-from tablecloak.cta.search.asked import Asked, cost_of
+from tablecloak.cta.search.task import AdjustmentTask, cost_of
 
 PROBLEM = one_row([50, 60], {"a": (3, 5)})
 
 
-def asked(problem=PROBLEM, **given) -> Asked:
+def task(problem=PROBLEM, **given) -> AdjustmentTask:
     options = {
         "weights": "unit",
         "distance": "L1",
@@ -21,7 +21,7 @@ def asked(problem=PROBLEM, **given) -> Asked:
         "directions": "search",
         "integer": None,
     }
-    return Asked.of(problem, **{**options, **given})
+    return AdjustmentTask.of(problem, **{**options, **given})
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def asked(problem=PROBLEM, **given) -> Asked:
 )
 def test_what_does_not_go_together_is_refused_with_its_reason(given, message):
     with pytest.raises(tc.InputError, match=message):
-        asked(**given)
+        task(**given)
 
 
 def test_whole_numbers_of_fractional_values_are_refused():
     with pytest.raises(tc.InputError, match="the true values are not whole"):
-        asked(one_row([50.5, 60], {"a": (3, 5)}), integer=True)
+        task(one_row([50.5, 60], {"a": (3, 5)}), integer=True)
 
 
 @pytest.mark.parametrize(
@@ -62,20 +62,20 @@ def test_whole_numbers_of_fractional_values_are_refused():
     ],
 )
 def test_the_last_digit_is_sought_unless_something_forbids_it(values, given, decimals):
-    assert asked(one_row(values, {"a": (3, 5)}), **given).decimals == decimals
+    assert task(one_row(values, {"a": (3, 5)}), **given).decimals == decimals
 
 
-def test_the_question_is_in_units_of_the_last_digit():
-    one = asked(one_row([5.5, 6], {"a": (0.31, 0.5)}))
-    question = one.question()
-    assert question.problem.table.values.tolist() == [55, 60, 115]
-    assert question.room.down_level[0] == 4
-    assert one.in_real_numbers().question().room.down_level[0] == 0.31
+def test_the_space_is_in_units_of_the_last_digit():
+    one = task(one_row([5.5, 6], {"a": (0.31, 0.5)}))
+    space = one.space()
+    assert space.problem.table.values.tolist() == [55, 60, 115]
+    assert space.room.down_level[0] == 4
+    assert one.in_real_numbers().space().room.down_level[0] == 0.31
 
 
 @pytest.mark.parametrize(("level", "is_multiple"), [(0.3, True), (0.31, False)])
 def test_levels_between_two_multiples_are_noticed(level, is_multiple):
-    one = asked(one_row([5.5, 6], {"a": (level, level)}))
+    one = task(one_row([5.5, 6], {"a": (level, level)}))
     assert one.is_in_last_digits == is_multiple
 
 

@@ -136,7 +136,7 @@ def _bound_error(adjusted: Adjusted, z: Floats) -> Floats:
     reach = [problem.capacity_up, problem.capacity_down]
     if limit is not None:
         # A limit refers to levels rounded up to the last digit.
-        work, unit = adjusted.question.problem, adjusted.unit
+        work, unit = adjusted.space.problem, adjusted.unit
         levels = (work.upper_protection, work.lower_protection)
         of_sensitive = [limit * level * unit for level in levels]
     else:

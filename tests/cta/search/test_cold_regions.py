@@ -10,7 +10,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.search import Warm, cooled
-from tablecloak.cta.search.cooling import CooledRegions, cool
+from tablecloak.cta.search.cold_regions import CooledRegions, cool
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.state import with_directions

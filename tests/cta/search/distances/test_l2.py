@@ -10,7 +10,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model.schedule import ENUMERATED
 from tablecloak.cta.model.squares import SquaresForm
-from tablecloak.cta.search.least_squares import minimise_squares
+from tablecloak.cta.search.distances.l2 import minimise_squares
 from tight_forms import ENOUGH, all_directions, form_of
 
 

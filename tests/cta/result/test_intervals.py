@@ -10,7 +10,7 @@ import pytest
 import naive_attacks as naive
 import tablecloak as tc
 from random_tables import random_problem
-from tablecloak.cta.result.covering import _steps
+from tablecloak.cta.result.intervals import _steps
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -10,19 +10,21 @@ from hand_tables import problem_of
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.model import schedule
-from tablecloak.cta.model.schedule import Phase, Size
 from tablecloak.cta.search import charges
 from tablecloak.cta.search.bounds import PartsBound, search_bound
 from tablecloak.cta.search.charges import charge, combine
+from tablecloak.cta.search.cold_regions import cool
 from tablecloak.cta.search.directions import start
-from tight_forms import form_of, state_of, values_of_directions
+from tablecloak.cta.search.phases import turn
+from tablecloak.cta.search.schedule import PROOFS, Size
+from tablecloak.phases import Phase
+from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_charges_prove_no_more_than_the_best_directions_lose(seed):
     problem = random_problem(seed, (3, 4), 4)
-    state = charge(state_of(problem), 1.0)
+    state = charge(state_of(problem), Budget.of(ENOUGH))
     assert -np.inf < state.bound <= min(values_of_directions(form_of(problem)).values()) + 1e-9
     assert search_bound(state, None) is state.charged
 
@@ -31,15 +33,15 @@ def test_charges_prove_no_more_than_the_best_directions_lose(seed):
 def test_charges_that_prove_less_than_is_known_are_not_kept(seed):
     state = start(state_of(random_problem(seed, (3, 4), 4)))
     state.bound = state.best.value
-    charge(state, 1.0)
+    charge(state, state.budget)
     assert state.charged is None
     assert state.bound == state.best.value
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_the_bound_of_an_adjustment_is_proved_by_charges_alone(seed, monkeypatch):
-    phases = (Phase("charge", 1.0, 0.0), Phase("cool", 1.0, 1.0), Phase("turn", 1.0, 1.0))
-    monkeypatch.setitem(schedule.SCHEDULES, Size.of(1, 1, 1), phases)
+    phases = (Phase(charge), Phase(cool), Phase(turn))
+    monkeypatch.setitem(PROOFS, Size.of(1, 1, 1), phases)
     problem = random_problem(seed, (3, 3, 3), 5)
     found = tc.adjust(problem, weights="relative", integer=False, time_limit=2)
     up = tc.adjust(problem, weights="relative", integer=False, directions="up").loss
@@ -51,13 +53,13 @@ def test_the_bound_of_an_adjustment_is_proved_by_charges_alone(seed, monkeypatch
 
 def test_a_largest_change_has_no_charges():
     state = state_of(random_problem(1), maximum=True)
-    assert charge(state, 1.0).charged is None
+    assert charge(state, state.budget).charged is None
 
 
 def test_nothing_is_charged_when_time_is_over():
     state = state_of(random_problem(1))
     state.total = Budget.of(0.0)
-    assert charge(state, 1.0).charged is None
+    assert charge(state, state.budget).charged is None
 
 
 # -- sums of relations ----------------------------------------------------------------------
@@ -76,9 +78,9 @@ COSTS = [1.0, 1.0, 1.0, 10.0]
 
 
 def test_a_second_total_that_costs_much_is_charged_through_a_sum_of_relations():
-    state = charge(start(state_of(two_totals(), weights=COSTS)), 1.0)
+    state = charge(start(state_of(two_totals(), weights=COSTS)), Budget.of(ENOUGH))
     assert state.form.loss(state.bound) == pytest.approx(5 + 5, rel=1e-3)
-    combine(state, 1.0)
+    combine(state, state.budget)
     assert state.form.loss(state.bound) == pytest.approx(5 + 5 + 50, rel=1e-3)
     assert state.charged.combined.shape == (1, 2)
     assert state.notes[-1] == "1 sums of relations"
@@ -88,17 +90,16 @@ def test_a_second_total_that_costs_much_is_charged_through_a_sum_of_relations():
 def test_sums_prove_no_more_than_the_best_directions_lose(seed):
     problem = random_problem(seed, (3, 3, 3), 4)
     cost = np.random.default_rng(seed).lognormal(0, 2, problem.table.n_cells)
-    state = charge(start(state_of(problem, weights=cost)), 1.0)
+    state = charge(start(state_of(problem, weights=cost)), Budget.of(ENOUGH))
     before = state.bound
-    combine(state, 1.0)
+    combine(state, state.budget)
     best = min(values_of_directions(state.form).values())
     assert before <= state.bound <= best + 1e-9
 
 
 @pytest.mark.parametrize("parts", [1, 3])
 def test_certificates_with_sums_of_relations_prove_their_bound(parts, monkeypatch):
-    phases = (Phase("charge", 1.0, 0.0), Phase("combine", 1.0, 0.0))
-    monkeypatch.setitem(schedule.SCHEDULES, Size.of(1, 1, 1), phases)
+    monkeypatch.setitem(PROOFS, Size.of(1, 1, 1), (Phase(charge), Phase(combine)))
     found = tc.adjust(two_totals(parts), weights=COSTS * parts, integer=False)
     assert isinstance(found.bound_certificate, PartsBound if parts > 1 else FirstOrderBound)
     found.verify()
@@ -110,13 +111,14 @@ def test_relations_with_fractions_are_not_added_up():
     problem = two_totals()
     table = problem.table
     thirds = tc.Table(table.keys, table.values, table.relations * 0.3, table.right_hand_side)
-    state = charge(start(state_of(problem.with_changes(table=thirds), weights=COSTS)), 1.0)
-    assert combine(state, 1.0).charged.combined is None
+    thirded = problem.with_changes(table=thirds)
+    state = charge(start(state_of(thirded, weights=COSTS)), Budget.of(ENOUGH))
+    assert combine(state, state.budget).charged.combined is None
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_TERMS", 5), ("MOST_WHOLE", 6.0)])
 def test_no_more_sums_are_kept_than_the_verifier_reads(limit, most, monkeypatch):
     monkeypatch.setattr(charges, limit, most)
-    state = charge(start(state_of(two_totals(), weights=COSTS)), 1.0)
-    assert combine(state, 1.0).charged.combined is None
+    state = charge(start(state_of(two_totals(), weights=COSTS)), Budget.of(ENOUGH))
+    assert combine(state, state.budget).charged.combined is None
     assert not any("sums of relations" in note for note in state.notes)

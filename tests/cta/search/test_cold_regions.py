@@ -21,7 +21,7 @@ from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 def test_cooling_ends_at_the_best_directions_of_small_tables(seed):
     problem = random_problem(seed, (3, 4), 4)
     values = [value for value in values_of_directions(form_of(problem)).values() if value < np.inf]
-    state = cool(state_of(problem), 1.0)
+    state = cool(state_of(problem), Budget.of(ENOUGH))
     assert state.best.value >= min(values) - 1e-6
     # A heuristic: it finds one of the best tenth at least.
     assert state.best.value <= np.quantile(values, 0.1) + 1e-6
@@ -89,6 +89,6 @@ def test_nothing_is_drawn_when_time_is_over():
     state = start(state_of(random_problem(1)))
     state.total = Budget.of(0.0)
     best, notes = state.best, list(state.notes)
-    cool(state, 1.0)
+    cool(state, state.budget)
     assert state.best is best
     assert state.notes == notes

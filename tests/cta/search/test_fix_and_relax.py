@@ -75,5 +75,5 @@ def test_every_other_time_directions_are_drawn_at_random_and_never_twice():
 
 def test_the_same_search_twice_ends_alike():
     one, other = begun(3), begun(3)
-    assert relax(one, 1.0).best.value == relax(other, 1.0).best.value
+    assert relax(one, one.budget).best.value == relax(other, other.budget).best.value
     assert one.notes == other.notes

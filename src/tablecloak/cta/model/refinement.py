@@ -19,6 +19,7 @@ from scipy.sparse import csr_array, hstack
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.limits import INTERIOR_ROWS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.precision import (
     LEVEL_SHARE,
@@ -27,7 +28,6 @@ from tablecloak.cta.model.precision import (
     last_unit,
     near_bound,
 )
-from tablecloak.cta.model.schedule import INTERIOR_ROWS
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight_rows import units_of
 from tablecloak.errors import SolverError

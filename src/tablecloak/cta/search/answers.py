@@ -24,8 +24,8 @@ from tablecloak.cta.first_order.schedule import (
 from tablecloak.cta.first_order.search import BestTable, Rounding, searched, settled
 from tablecloak.cta.first_order.totals import Totals
 from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer, LossBound
+from tablecloak.cta.model.limits import WHOLE_SHARE
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.schedule import WHOLE_SHARE
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.bounds import PartsBound

@@ -17,7 +17,7 @@ from tablecloak.cta.first_order.combinations import Combining
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.packing import Packing, packed
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     CHARGED_GAIN,
     CHARGED_IN_VAIN,
     CLOSED_BY_ROUND,
@@ -30,23 +30,22 @@ from tablecloak.cta.search.state import SearchState
 __all__ = ["charge", "combine"]
 
 
-def charge(state: SearchState, share: float) -> SearchState:
+def charge(state: SearchState, budget: Budget) -> SearchState:
     """Prove a bound by charges of relations, and keep it if it is the best so far."""
-    budget = state.budget.share(share)
     if not state.form.is_maximum and not budget.is_over:
         state.packing = Packing(Layout.of(state.form.model))
         _improve(state, state.packing, budget)
     return state
 
 
-def combine(state: SearchState, share: float) -> SearchState:
+def combine(state: SearchState, budget: Budget) -> SearchState:
     """Add sums of relations that the charges so far violate, round by round.
 
     Rows are looked for between the packing program's point and the best table known: those that
     cut off the point alone are many and weak. Sums of few relations are found sooner, so that sums
     of more are looked for only where those have closed some of the gap.
     """
-    table, budget = state.form.model.problem.table, state.budget.share(share)
+    table = state.form.model.problem.table
     # The verifier adds up relations with whole coefficients only: not too many, nor too large ones.
     is_whole = bool(np.all(table.relations.data == np.rint(table.relations.data)))
     if state.packing is None or state.best is None or not is_whole:

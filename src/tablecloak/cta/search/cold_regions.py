@@ -19,23 +19,22 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import Layout
 from tablecloak.cta.first_order.search import Warm, cooled
-from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     COOLED_AGAIN,
     COOLED_DRAWS,
     COOLED_REGIONS,
     COOLED_STEPS,
 )
+from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.state import SearchState, priced
 
 __all__ = ["CooledRegions", "cool"]
 
 
-def cool(state: SearchState, share: float) -> SearchState:
+def cool(state: SearchState, budget: Budget) -> SearchState:
     """Cool directions from random ones; each draw takes twice the steps of the one before."""
     low, high = state.form.model.allowed()
-    budget = state.budget.share(share)
     if not np.any(low < high):
         return state
     layout, random = Layout.of(state.form.model), np.random.default_rng(2)

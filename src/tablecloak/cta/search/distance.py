@@ -15,7 +15,7 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import AdjustmentAnswer
-from tablecloak.cta.model.schedule import SUM_SHARE
+from tablecloak.cta.model.limits import SUM_SHARE
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.state import SearchState
 from tablecloak.registry import Registry

@@ -15,7 +15,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     GROWTH,
     QUICK,
     RELAXED,
@@ -67,13 +67,12 @@ class _FreeDirections:
 
 
 def relax(
-    state: SearchState, share: float, enough: Callable[[Floats], bool] = lambda _: False
+    state: SearchState, budget: Budget, enough: Callable[[Floats], bool] = lambda _: False
 ) -> SearchState:
     """Solve programs with some directions free; how many depends on how long they take."""
     if state.best is None:
         return state
-    budget, free = state.budget.share(share), _FreeDirections(state)
-    limit = max(RELAXED_SHARE * state.left(share), 1.0)
+    free, limit = _FreeDirections(state), max(RELAXED_SHARE * budget.left, 1.0)
     while not budget.is_over and not state.is_closed and not enough(state.best.x):
         # Draw before counting the program: the count decides how directions are drawn.
         program = _partly_directed(state, free.draw())

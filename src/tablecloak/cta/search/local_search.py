@@ -22,7 +22,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     AROUND,
     COOLED_FIRST,
     COOLED_IN_VAIN,

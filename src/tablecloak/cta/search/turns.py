@@ -17,7 +17,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.schedule import ENUMERATED, FLIPPED, NOISE, REPEATED
+from tablecloak.cta.model.limits import ENUMERATED, FLIPPED, NOISE, REPEATED
 
 __all__ = ["all_directions", "turn_around"]
 

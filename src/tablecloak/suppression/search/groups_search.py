@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, hstack, vstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError, VerificationError
+from tablecloak.phases import run_phases
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.attack.audit import Audit, attacked
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
@@ -30,7 +31,6 @@ from tablecloak.suppression.result.protected_sums import ProtectedSums
 from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod
-from tablecloak.suppression.search.phase import run_phases
 from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem

@@ -10,8 +10,8 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.limits import SPARE_SECONDS, SQUARES_SHARE, TURNED_SHARE
 from tablecloak.cta.model.refinement import additive_changes
-from tablecloak.cta.model.schedule import SPARE_SECONDS, SQUARES_SHARE, TURNED_SHARE
 from tablecloak.cta.model.squares import SquaresForm, SquaresPoint
 from tablecloak.cta.search.bounds import SquaresBound
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance

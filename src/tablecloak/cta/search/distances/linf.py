@@ -11,9 +11,9 @@ import numpy as np
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.limits import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.refinement import additive_changes
-from tablecloak.cta.model.schedule import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.bounds import search_bound
 from tablecloak.cta.search.directions import improve, start

@@ -17,9 +17,9 @@ from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
+from tablecloak.cta.model.limits import VARIANCE_SHIFTS, VARIANCE_TURNS, VARIANCE_WIDTH
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.refinement import additive_changes
-from tablecloak.cta.model.schedule import VARIANCE_SHIFTS, VARIANCE_TURNS, VARIANCE_WIDTH
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.directions import search_directions

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tablecloak.cta.model.schedule import SCHEDULES, Size, phases_for
-from tablecloak.cta.search.directions import PHASES
+from tablecloak.cta.search.phases import prove
+from tablecloak.cta.search.schedule import POINTS, PROOFS, Size
 
 
 @pytest.mark.parametrize(
@@ -22,15 +22,14 @@ def test_tables_are_searched_by_their_size(n_rows, n_sensitive, n_relations, siz
     assert Size.of(n_rows, n_sensitive, n_relations) is size
 
 
-def test_every_size_has_a_schedule_of_phases_that_exist():
-    assert set(SCHEDULES) == set(Size)
-    for phases in SCHEDULES.values():
-        assert {phase.name for phase in phases} <= set(PHASES)
+@pytest.mark.parametrize("schedules", [PROOFS, POINTS])
+def test_every_size_has_a_schedule(schedules):
+    assert set(schedules) == set(Size)
+    for phases in schedules.values():
         assert all(0 < phase.share <= 1 for phase in phases)
 
 
 @pytest.mark.parametrize("size", list(Size))
 def test_without_a_proof_no_time_goes_to_the_last_branch_and_bound(size):
-    names = [phase.name for phase, _ in phases_for(size, for_proof=False)]
-    assert names[-1] != "prove"
-    assert phases_for(size, for_proof=True)[-1][0].name == "prove"
+    assert POINTS[size][-1].run is not prove
+    assert PROOFS[size][-1].run is prove

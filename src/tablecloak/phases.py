@@ -1,29 +1,57 @@
-"""Phases: the steps of a search, with their shares of the time."""
+"""Phases: the steps of any search, with their shares of the time.
+
+A schedule is a tuple of phases. Each runs a function from a state of the search and a budget to the
+next state. `tablecloak.suppression.search.schedule` and `tablecloak.cta.search.schedule` hold the
+schedules of the two families of searches.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.state import SearchState
 
-__all__ = ["Condition", "Phase", "Run", "either", "group", "run_phases", "tell_time_left"]
+__all__ = ["Phase", "Run", "either", "group", "run_phases"]
 
-Run = Callable[[SearchState, Budget], SearchState]
+
+class SearchStage(Protocol):
+    """The state of a search, as far as its phases are timed by it."""
+
+    @property
+    def closing_seconds(self) -> float:
+        """Seconds to keep back for what follows the search, such as certificates."""
+
+
+class GroupStage(Protocol):
+    """A state that tells a phase the budget of its group; a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def horizon(self) -> Budget | None:
+        """Budget of the group of phases to which the present phase belongs."""
+
+
+StateT = TypeVar("StateT")
+StageT = TypeVar("StageT", bound=SearchStage)
+GroupT = TypeVar("GroupT", bound=GroupStage)
+
+Run: TypeAlias = Callable[[StateT, Budget], StateT]
 """The work of a phase: takes a state and a budget, and returns the next state."""
 
-Condition = Callable[[SearchState, Budget], bool]
+Condition: TypeAlias = Callable[[StateT, Budget], bool]
 
 
-def _always(state: SearchState, budget: Budget) -> bool:
+def _always(state: Any, budget: Budget) -> bool:
     del state, budget
     return True
 
 
 @dataclass(frozen=True)
-class Phase:
+class Phase(Generic[StateT]):
     """One step of a search.
 
     Parameters
@@ -41,21 +69,21 @@ class Phase:
         Condition on which the phase is run; by default it always is.
     """
 
-    run: Run
+    run: Run[StateT]
     share: float = 1.0
     least: float = 0.0
     most: float = math.inf
     most_share: float = 0.0
-    when: Condition = _always
+    when: Condition[StateT] = _always
 
 
-def run_phases(phases: Sequence[Phase], state: SearchState, budget: Budget) -> SearchState:
-    """Run one phase after the other, keeping back time for the certificates at the end.
+def run_phases(phases: Sequence[Phase[StageT]], state: StageT, budget: Budget) -> StageT:
+    """Run one phase after the other, keeping back time for what follows the search.
 
     Parameters
     ----------
     phases : sequence of Phase
-    state : SearchState
+    state : SearchStage
     budget : Budget
         The budget of all phases together, including the last steps.
     """
@@ -66,17 +94,17 @@ def run_phases(phases: Sequence[Phase], state: SearchState, budget: Budget) -> S
     return state
 
 
-def _part(phase: Phase, budget: Budget) -> Budget:
+def _part(phase: Phase[Any], budget: Budget) -> Budget:
     whole = budget.deadline - budget.started
     most = max(phase.most, phase.most_share * whole) if math.isfinite(whole) else phase.most
     part = budget.share(phase.share).within(most)
     return part.at_least(phase.least * whole) if phase.least and math.isfinite(whole) else part
 
 
-def group(*phases: Phase) -> Run:
+def group(*phases: Phase[GroupT]) -> Run[GroupT]:
     """Return a step that runs several phases, each with a share of the time of the step."""
 
-    def run(state: SearchState, budget: Budget) -> SearchState:
+    def run(state: GroupT, budget: Budget) -> GroupT:
         state = replace(state, horizon=budget)
         for phase in phases:
             if phase.when(state, budget):
@@ -86,21 +114,10 @@ def group(*phases: Phase) -> Run:
     return run
 
 
-def either(condition: Condition, then: Run, otherwise: Run) -> Run:
+def either(condition: Condition[StateT], then: Run[StateT], otherwise: Run[StateT]) -> Run[StateT]:
     """Return a step that runs `then` if the condition holds, and `otherwise` if not."""
 
-    def run(state: SearchState, budget: Budget) -> SearchState:
+    def run(state: StateT, budget: Budget) -> StateT:
         return (then if condition(state, budget) else otherwise)(state, budget)
-
-    return run
-
-
-def tell_time_left(aim: str, method: str) -> Run:
-    """Return a step that notes for which aim the remaining time is used."""
-
-    def run(state: SearchState, budget: Budget) -> SearchState:
-        state = replace(state, method=method)
-        left = f"{budget.left:.0f}" if math.isfinite(budget.left) else "any number of"
-        return state.noted(f"{left} s are left for {aim}")
 
     return run

@@ -1,15 +1,10 @@
-"""The phases of a search of directions, their order and their shares of the time, as data.
+"""Limits, shares and tolerances of the search for an adjustment.
 
-Phases are named here and implemented in `phases`. Constants without a reference to
-docs/decisions.md were chosen by trial and not measured.
+The order of its phases, and their shares of the time, are in `tablecloak.cta.search.schedule`.
+Constants without a reference to docs/decisions.md were chosen by trial and not measured.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from enum import Enum
-
-__all__ = ["Phase", "Size", "phases_for"]
 
 # -- which programs -----------------------------------------------------------------------
 
@@ -24,112 +19,6 @@ relations are redundant. See docs/decisions.md, "Programs from scratch"."""
 REDUNDANT = 0.75
 """Relations per cell above which many are redundant, so that a warm start saves more than presolve;
 below, presolve saves more. See docs/decisions.md, "Programs from scratch"."""
-
-FEW_RELATIONS = 1000
-"""Relations up to which HiGHS searches the directions, however many sensitive cells there are. See
-docs/decisions.md, "Directions by HiGHS"."""
-
-PROOF_CELLS = 200
-"""Sensitive groups up to which our own branch and bound is tried before that of HiGHS. Chosen by
-trial; not measured."""
-
-RELAXED_ROWS = 6000
-"""Rows up to which mixed-integer programs over the whole table are tried. Chosen by trial; not
-measured."""
-
-
-class Size(Enum):
-    """Kinds of tables that are searched differently."""
-
-    PROVABLE = "few sensitive cells and few rows"
-    FLAT = "few relations, as in two dimensions"
-    MEDIUM = "neither, but small enough for programs over the whole table"
-    LARGE = "too many rows for mixed-integer programs over the whole table"
-    LARGE_FLAT = "many rows, but few relations"
-
-    @classmethod
-    def of(cls, n_rows: int, n_sensitive: int, n_relations: int) -> Size:
-        """Return the kind of a table by its rows, sensitive groups and relations."""
-        is_flat = n_relations <= FEW_RELATIONS
-        if n_rows > RELAXED_ROWS:
-            return cls.LARGE_FLAT if is_flat else cls.LARGE
-        if n_sensitive <= PROOF_CELLS and n_rows <= INTERIOR_ROWS:
-            return cls.PROVABLE
-        return cls.FLAT if is_flat else cls.MEDIUM
-
-
-# -- phases and shares --------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Phase:
-    """One phase of a search.
-
-    Parameters
-    ----------
-    name : str
-        Key of `directions.PHASES`.
-    share : float
-        Share of the remaining time that the phase gets if a bound is wanted.
-    share_without_proof : float
-        Share of the remaining time if only a good point is wanted; 0 leaves the phase out.
-    is_always : bool, default=False
-        Whether the phase runs even if the best point is proved already: for a simpler proof.
-    """
-
-    name: str
-    share: float
-    share_without_proof: float
-    is_always: bool = False
-
-
-SCHEDULES: dict[Size, tuple[Phase, ...]] = {
-    Size.PROVABLE: (
-        Phase("tighten", 0.3, 0.05, is_always=True),
-        Phase("prove", 0.1, 0.1, is_always=True),
-        Phase("turn", 0.1, 0.1),
-        Phase("ask", 0.65, 0.65),
-        Phase("relax", 0.4, 1.0),
-        Phase("prove", 0.8, 0.0),
-    ),
-    Size.FLAT: (
-        Phase("tighten", 0.3, 0.05, is_always=True),
-        Phase("turn", 0.1, 0.1),
-        Phase("ask", 0.65, 0.65),
-        Phase("relax", 0.7, 1.0),
-        Phase("prove", 0.8, 0.0),
-    ),
-    Size.MEDIUM: (
-        Phase("tighten", 0.15, 0.05, is_always=True),
-        Phase("charge", 0.1, 0.0),
-        Phase("cool", 0.35, 0.35),
-        Phase("combine", 0.15, 0.0),
-        Phase("turn", 0.5, 0.5),
-        Phase("relax", 0.7, 1.0),
-        Phase("prove", 0.8, 0.0),
-    ),
-    Size.LARGE: (
-        Phase("charge", 0.1, 0.0),
-        Phase("cool", 0.25, 0.25),
-        Phase("combine", 0.1, 0.0),
-        Phase("turn", 0.95, 0.95),
-        Phase("prove", 0.8, 0.0),
-    ),
-    Size.LARGE_FLAT: (
-        Phase("tighten", 0.4, 0.05, is_always=True),
-        Phase("turn", 0.95, 0.95),
-        Phase("ask", 0.65, 0.65),
-        Phase("prove", 0.8, 0.0),
-    ),
-}
-"""Phases for each kind of table. See docs/decisions.md, "Order of phases"."""
-
-
-def phases_for(size: Size, *, for_proof: bool) -> tuple[tuple[Phase, float], ...]:
-    """Return the phases of a search with their shares of the time left."""
-    phases = SCHEDULES[size]
-    shares = [each.share if for_proof else each.share_without_proof for each in phases]
-    return tuple(pair for pair in zip(phases, shares, strict=True) if pair[1] > 0)
 
 
 # -- shares of distances ------------------------------------------------------------------

@@ -10,7 +10,7 @@ from random_tables import random_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.suppression.system.needs import needs_of
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 
 SEEDS = (0, 10, 13, 18)
 """Of problems whose cells can be protected."""
@@ -23,12 +23,12 @@ def published(problem, **options) -> tc.IntervalPattern | None:
         return None
 
 
-def apart(problem, requirement) -> MergedProblem:
+def apart(problem, requirement) -> MergedCells:
     """The problem with each cell as a group of its own."""
     needs = needs_of(problem, requirement)
     levels = np.zeros((3, problem.table.n_cells))
     levels[:, needs.cells] = needs.upper, needs.lower, needs.width
-    return MergedProblem.of(problem, tuple(levels), np.ones(problem.table.n_cells, dtype=bool))
+    return MergedCells.of(problem, tuple(levels), np.ones(problem.table.n_cells, dtype=bool))
 
 
 @pytest.mark.parametrize("require", ["two-sided", "width", "upper"])
@@ -92,7 +92,7 @@ def test_all_cells_that_move_together_have_intervals_of_the_same_width():
     )
     found = published(problem)
     assert found is not None
-    group = MergedProblem.of(problem).coupled.group
+    group = MergedCells.of(problem).coupled.group
     width = found.upper - found.lower
     own = group == group[problem.table.cell(r="A1", c="x")]
     assert own.sum() > 1

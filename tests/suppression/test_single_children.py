@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 
 PATH = Path(__file__).parents[2] / "benchmarks" / "single_children.py"
 SMALL = {"regions": (2, 3), "others": 3, "firms": 3.0}
@@ -50,14 +50,14 @@ def test_the_loss_is_the_same_with_and_without_levels_of_single_children(tables,
     )
     assert pattern.loss == plain.loss
     pattern.verify()
-    group = MergedProblem.of(whole).coupled.group
+    group = MergedCells.of(whole).coupled.group
     hidden = np.bincount(group, pattern.suppressed)
     assert np.all((hidden == 0) | (hidden == np.bincount(group)))
 
 
 def facts_of(problem) -> list:
     """All that the merged problem asks: cells in their order, and distinct relations in theirs."""
-    merged = MergedProblem.of(problem).problem
+    merged = MergedCells.of(problem).problem
     relations = merged.table.relations
     rows = {}
     for start, end in itertools.pairwise(relations.indptr.tolist()):

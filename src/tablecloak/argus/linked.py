@@ -44,7 +44,6 @@ def linked(problems: list[ProtectionProblem]) -> ProtectionProblem:
     return ProtectionProblem(
         table=table,
         status=letters[strength],
-        sliding_protection=np.zeros(n),
         lower_bound=low,
         upper_bound=np.full(n, high),
         reasons=reasons,

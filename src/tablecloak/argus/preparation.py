@@ -119,7 +119,6 @@ def _plain_problem(table: Table) -> ProtectionProblem:
         status=np.full(table.n_cells, "s"),
         lower_protection=zero,
         upper_protection=zero,
-        sliding_protection=zero,
         lower_bound=not_zero(table, zero + 1.5 * min(low, 0.0)),
         upper_bound=zero + 1.5 * max(high, 0.0),
         weights=np.abs(table.values),

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.arrays import Integers
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["with_virtual_cells"]
 
@@ -98,24 +98,11 @@ def _extended(problem: ProtectionProblem, rows: list[Integers], decimals: int) -
         holdings=None,
     )
 
-    def joined(name: str, new: npt.ArrayLike) -> Any:
-        new = np.broadcast_to(np.asarray(new), (n_new,))
-        return np.concatenate([getattr(problem, name), new])
-
     upper = np.maximum(SHARE * np.abs(values), 10.0**-decimals)
-    return ProtectionProblem(
-        table=extended,
-        status=joined("status", CellStatus.SENSITIVE.value),
-        lower_protection=joined("lower_protection", 0.0),
-        upper_protection=joined("upper_protection", upper),
-        sliding_protection=joined("sliding_protection", 0.0),
-        lower_bound=joined("lower_bound", sums @ problem.lower_bound),
-        upper_bound=joined("upper_bound", sums @ problem.upper_bound),
-        weights=joined("weights", 0.0),
-        capacity_down=joined("capacity_down", np.inf),
-        capacity_up=joined("capacity_up", np.inf),
-        reasons=joined("reasons", "virtual"),
+    arrays = problem.extended(
+        sums, upper_protection=upper, reasons="virtual", capacity_down=np.inf, capacity_up=np.inf
     )
+    return ProtectionProblem.of(extended, arrays)
 
 
 def _with_sums(contributions: Contributions, sums: csr_array) -> Contributions:

@@ -88,7 +88,6 @@ def generated(shape: tuple[int, ...], severity: float, seed: int = 1) -> Protect
         status=np.where(sensitive, "u", "s"),
         lower_protection=level,
         upper_protection=level,
-        sliding_protection=np.zeros(table.n_cells),
         lower_bound=np.zeros(table.n_cells),
         upper_bound=np.full(table.n_cells, 1.5 * float(table.values.max())),
         weights=table.values,

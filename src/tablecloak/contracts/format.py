@@ -15,6 +15,7 @@ from tablecloak.contracts.facts import check_facts, expect, first_line
 from tablecloak.contracts.questions import awkward_problem, problem_of_decimals
 from tablecloak.errors import TablecloakError
 from tablecloak.examples import cox_rounded
+from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.formats.format import Format, ProblemFormat, ReleaseFormat
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.layouts import Layout
@@ -22,14 +23,7 @@ from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["FORMAT", "check_format"]
 
-ARRAYS = (
-    "lower_protection",
-    "upper_protection",
-    "sliding_protection",
-    "lower_bound",
-    "upper_bound",
-    "weights",
-)
+ARRAYS = [name for name, kind in CellArrays.kinds().items() if kind.dtype is np.float64]
 """Attributes of a problem with one number for each cell."""
 
 SECRETS = (7351829.0, 2946173.0)

@@ -46,16 +46,12 @@ def problem_of_decimals() -> ProtectionProblem:
     problem = cox_rounded()
     table = problem.table
     smaller = Table(table.keys, table.values / 10, table.relations, table.right_hand_side)
-    return ProtectionProblem(
-        table=smaller,
-        status=problem.status,
-        lower_protection=problem.lower_protection / 10,
-        upper_protection=problem.upper_protection / 10,
-        sliding_protection=problem.sliding_protection / 10,
-        lower_bound=problem.lower_bound / 10,
-        upper_bound=problem.upper_bound / 10,
-        weights=problem.weights,
-    )
+    levels_and_bounds = {
+        name: array / 10
+        for name, array in problem.by_name().items()
+        if name.endswith(("_protection", "_bound"))
+    }
+    return problem.with_changes(table=smaller, **levels_and_bounds)
 
 
 def awkward_problem() -> ProtectionProblem:
@@ -71,7 +67,6 @@ def awkward_problem() -> ProtectionProblem:
         status=np.array(["s", "u", "z"]),
         lower_protection=np.array([0, 0.1, 0]),
         upper_protection=np.array([0, 2 / 3, 0]),
-        sliding_protection=np.zeros(3),
         lower_bound=np.array([-1e-5, -np.pi, 0]),
         upper_bound=np.array([1e12, 7.25, 1e10]),
         weights=np.array([0.1, 1e-7 / 3, 3]),

@@ -82,7 +82,6 @@ def _two_way(
         status=status,
         lower_protection=level,
         upper_protection=level,
-        sliding_protection=np.zeros(table.n_cells),
         lower_bound=np.zeros(table.n_cells),
         upper_bound=np.full(table.n_cells, full[-1, -1]),
         weights=table.values,

@@ -94,21 +94,4 @@ def _as_it_was(
             f"({error})"
         ) from None
     low, high = np.minimum(problem.lower_bound, values), np.maximum(problem.upper_bound, values)
-    return ProtectionProblem(
-        table=table,
-        **{name: getattr(problem, name) for name in _KEPT},
-        lower_bound=low,
-        upper_bound=high,
-    )
-
-
-_KEPT = (
-    "status",
-    "lower_protection",
-    "upper_protection",
-    "sliding_protection",
-    "weights",
-    "capacity_down",
-    "capacity_up",
-    "reasons",
-)
+    return problem.with_changes(table=table, lower_bound=low, upper_bound=high)

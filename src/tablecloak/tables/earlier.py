@@ -15,7 +15,6 @@ from functools import reduce
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import block_diag, csr_array, vstack
 
@@ -171,13 +170,7 @@ class Published:
         """
         earlier = list(self._known.values())
         table = _joined_table(problem.table, self._known, self._equations)
-        arrays = {
-            name: np.concatenate(
-                [getattr(problem, name), *(_arrays(each)[name] for each in earlier)]
-            )
-            for name in _ARRAYS
-        }
-        return ProtectionProblem(table=table, **arrays)
+        return ProtectionProblem.of(table, problem.stacked(map(_as_further_cells, earlier)))
 
     def kept_beside(self, problem: ProtectionProblem) -> ProtectionProblem:
         """Return the problem of an adjustment that contradicts no earlier release.
@@ -208,24 +201,9 @@ class Published:
         return tuple(map(Equation.of, self.equations))
 
 
-_ARRAYS = (
-    "status",
-    "lower_protection",
-    "upper_protection",
-    "sliding_protection",
-    "lower_bound",
-    "upper_bound",
-    "weights",
-    "capacity_down",
-    "capacity_up",
-    "reasons",
-)
-
-
-def _arrays(release: EarlierRelease) -> dict[str, npt.NDArray[np.generic]]:
-    """Return statuses, levels and bounds of the cells of an earlier release."""
-    problem, shown = release.problem, release.is_shown
-    values, n = problem.table.values, problem.table.n_cells
+def _as_further_cells(release: EarlierRelease) -> ProtectionProblem:
+    """Return the problem of an earlier release with what is asked of its cells now."""
+    problem, shown, values = release.problem, release.is_shown, release.problem.table.values
     asked = problem.sensitive & ~shown
     low = np.where(shown, problem.lower_bound, np.maximum(problem.lower_bound, release.lower))
     high = np.where(shown, problem.upper_bound, np.minimum(problem.upper_bound, release.upper))
@@ -234,18 +212,17 @@ def _arrays(release: EarlierRelease) -> dict[str, npt.NDArray[np.generic]]:
         [CellStatus.FROZEN.value, CellStatus.SENSITIVE.value],
         CellStatus.FORCED.value,
     )
-    return {
-        "status": status,
-        "lower_protection": np.minimum(problem.lower_protection, values - low) * asked,
-        "upper_protection": np.minimum(problem.upper_protection, high - values) * asked,
-        "sliding_protection": np.minimum(problem.sliding_protection, high - low) * asked,
-        "lower_bound": low,
-        "upper_bound": high,
-        "weights": np.zeros(n),
-        "capacity_down": np.full(n, np.inf),
-        "capacity_up": np.full(n, np.inf),
-        "reasons": problem.reasons,
-    }
+    return problem.with_changes(
+        status=status,
+        lower_protection=np.minimum(problem.lower_protection, values - low) * asked,
+        upper_protection=np.minimum(problem.upper_protection, high - values) * asked,
+        sliding_protection=np.minimum(problem.sliding_protection, high - low) * asked,
+        lower_bound=low,
+        upper_bound=high,
+        weights=0.0,
+        capacity_down=np.inf,
+        capacity_up=np.inf,
+    )
 
 
 def _joined_table(

@@ -97,26 +97,9 @@ def join(
         dimension, {n: t.unit for n, t in tables.items()}, _measures(tables, known)
     )
     table = _table(tables, keys, matches, variables, name)
-    arrays = {
-        each: np.concatenate([getattr(problem, each) for problem in problems.values()])
-        for each in _ARRAYS
-    }
-    problem = ProtectionProblem(table=table, **arrays)
+    one, *others = problems.values()
+    problem = ProtectionProblem.of(table, one.stacked(others))
     return problem.with_changes(weights=variables.comparable(problem.weights, table.keys))
-
-
-_ARRAYS = (
-    "status",
-    "lower_protection",
-    "upper_protection",
-    "sliding_protection",
-    "lower_bound",
-    "upper_bound",
-    "weights",
-    "capacity_down",
-    "capacity_up",
-    "reasons",
-)
 
 
 def _checked(

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.arrays import Flags, Floats, Texts
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.table import Table
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["CellStatus", "ProtectionProblem"]
 
 
-class CellStatus(Enum):
-    """What is asked of a cell; the letters are those of a JJ file."""
-
-    SAFE = "s"
-    """May be published, suppressed or adjusted."""
-    SENSITIVE = "u"
-    """Primary: must be suppressed, or adjusted beyond its protection levels."""
-    FORCED = "m"
-    """Not sensitive, but must be suppressed."""
-    FROZEN = "z"
-    """Must be published as it is: empty, or protected from suppression."""
+@dataclass(frozen=True, eq=False)
+class _OfTable:
+    table: Table
 
 
 @dataclass(frozen=True, eq=False)
-class ProtectionProblem:
+class ProtectionProblem(CellArrays, _OfTable):
     """A table with its sensitive cells, their protection levels, and the intruder's bounds.
 
     Every array has one entry for each cell and is read-only. Levels are distances >= 0.
@@ -42,21 +35,10 @@ class ProtectionProblem:
     Parameters
     ----------
     table : Table
-    status : numpy.ndarray of str, shape (n_cells,)
-        The letter of a `CellStatus` for each cell.
-    lower_protection, upper_protection : numpy.ndarray of float, shape (n_cells,)
-        LPL and UPL: how far below and above the true value the intruder's interval of a
-        sensitive cell must reach.
-    sliding_protection : numpy.ndarray of float, shape (n_cells,)
-        SPL: how wide that interval must be at least.
-    lower_bound, upper_bound : numpy.ndarray of float, shape (n_cells,)
-        External bounds: what an intruder knows of each cell beforehand. May be infinite.
-    weights : numpy.ndarray of float, shape (n_cells,)
-        Loss of suppressing a cell, or of changing it by one unit; >= 0.
-    capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,), optional
-        How far an adjustment may move a cell that is not sensitive. Infinite by default.
-    reasons : numpy.ndarray of str, shape (n_cells,), optional
-        Name of the rule that made a cell sensitive.
+    status, reasons : numpy.ndarray of str, shape (n_cells,)
+    lower_protection, upper_protection, sliding_protection, lower_bound, upper_bound, weights, \
+capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
+        See `CellArrays`, which says what each array holds, and which may be left out.
 
     Raises
     ------
@@ -65,38 +47,21 @@ class ProtectionProblem:
         lies outside its external bounds.
     """
 
-    table: Table
-    status: Texts
-    lower_protection: Floats
-    upper_protection: Floats
-    sliding_protection: Floats
-    lower_bound: Floats
-    upper_bound: Floats
-    weights: Floats
-    capacity_down: Floats = None  # type: ignore[assignment]
-    capacity_up: Floats = None  # type: ignore[assignment]
-    reasons: Texts = None  # type: ignore[assignment]
-
     def __post_init__(self) -> None:
-        n = self.table.n_cells
-        defaults: dict[str, Any] = {
-            "capacity_down": np.full(n, np.inf),
-            "capacity_up": np.full(n, np.inf),
-            "reasons": np.full(n, ""),
-        }
-        for name in _ARRAYS:
-            given = getattr(self, name)
-            kind = np.str_ if name in ("status", "reasons") else np.float64
-            array = np.array(defaults[name] if given is None else given, dtype=kind)
-            if array.shape != (n,):
-                raise InputError(
-                    f"`{name}` has the shape {array.shape}, but the table has {n} cells. "
-                    f"Give one entry for each cell."
-                )
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+        super().__post_init__()
         self._check_numbers()
         self._check_bounds()
+
+    def _size(self) -> int:
+        return self.table.n_cells
+
+    def _made(self, arrays: Mapping[str, Any]) -> CellArrays:
+        return CellArrays(**arrays)
+
+    @classmethod
+    def of(cls, table: Table, arrays: CellArrays) -> Self:
+        """Return the problem of a table with arrays that were made for its cells."""
+        return cls(table=table, **arrays.by_name())
 
     # -- masks ----------------------------------------------------------------------------
 
@@ -145,9 +110,9 @@ class ProtectionProblem:
 
         Scalars are spread over all cells.
         """
-        n = self.table.n_cells
+        n, kinds = self.table.n_cells, self.kinds()
         arrays: dict[str, Any] = {
-            name: np.broadcast_to(np.asarray(value), (n,)) if name in _ARRAYS else value
+            name: np.broadcast_to(np.asarray(value), (n,)) if name in kinds else value
             for name, value in changes.items()
         }
         return replace(self, **arrays)
@@ -202,8 +167,7 @@ class ProtectionProblem:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each cell with all that is known of it. Secret."""
-        columns = {name: getattr(self, name) for name in _ARRAYS}
-        return self.table.keys.assign(value=self.table.values, **columns)
+        return self.table.keys.assign(value=self.table.values, **self.by_name())
 
     def __repr__(self) -> str:
         return f"<ProtectionProblem: {self.summary()}>"
@@ -221,9 +185,10 @@ class ProtectionProblem:
                 f"Unknown cell status {odd[0]!r}; expected s (safe), u (sensitive), m (must be "
                 f"suppressed) or z (frozen)."
             )
-        for name in (*_LEVELS, "weights", "capacity_down", "capacity_up"):
-            array = getattr(self, name)
-            finite = name not in ("capacity_down", "capacity_up")
+        for name, kind in self.kinds().items():
+            if kind.is_finite is None:
+                continue
+            array, finite = getattr(self, name), kind.is_finite
             bad = np.flatnonzero(
                 ~(np.isfinite(array) if finite else ~np.isnan(array)) | (array < 0)
             )
@@ -277,16 +242,3 @@ class ProtectionProblem:
             f"Lower these levels or widen these bounds.",
             cells=bad,
         )
-
-
-_LEVELS = ("lower_protection", "upper_protection", "sliding_protection")
-_ARRAYS = (
-    "status",
-    *_LEVELS,
-    "lower_bound",
-    "upper_bound",
-    "weights",
-    "capacity_down",
-    "capacity_up",
-    "reasons",
-)

@@ -135,10 +135,8 @@ def protect(
         status=status,
         lower_protection=lower,
         upper_protection=upper,
-        sliding_protection=np.zeros(table.n_cells),
         lower_bound=low,
         upper_bound=bounds[1],
-        weights=np.ones(table.n_cells),
         reasons=reasons,
     )
     if isinstance(weights, WeightRule | str):

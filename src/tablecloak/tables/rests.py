@@ -20,7 +20,7 @@ from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.keys import REST, label_of
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = [
@@ -263,10 +263,7 @@ def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Protec
     if not len(kept):
         return problem
     _require_room(problem, rests, reasons)
-    given: dict[str, Any] = {"upper_protection": rests.growth, "reasons": reasons}
-    given |= {"status": np.full(len(kept), CellStatus.SENSITIVE.value)}
-    for name in ("lower_protection", "sliding_protection", "weights"):
-        given[name] = np.zeros(len(kept))
+    given = {"upper_protection": rests.growth, "reasons": reasons}
     return with_further_cells(problem, rests.keys, rests.cells, given)
 
 
@@ -282,12 +279,10 @@ def with_further_cells(
     cells : scipy.sparse.csr_array, shape (n_new, n_cells)
         1 for each cell of a sum.
     given : mapping of str to array, each of shape (n_new,)
-        Statuses, levels, weights and reasons; bounds and capacities are sums of those of the cells.
+        Levels and reasons; all else is as in `CellArrays.extended`.
     """
-    summed = ("lower_bound", "upper_bound", "capacity_down", "capacity_up")
-    new = {name: cells @ getattr(problem, name) for name in summed} | dict(given)
-    arrays = {name: np.concatenate([getattr(problem, name), each]) for name, each in new.items()}
-    return ProtectionProblem(table=_extended(problem.table, keys, cells), **arrays)
+    table = _extended(problem.table, keys, cells)
+    return ProtectionProblem.of(table, problem.extended(cells, **given))
 
 
 def _stacked(found: Sequence[Rests]) -> Rests:

@@ -23,7 +23,7 @@ from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.keys import SUM
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import levels_by
 from tablecloak.tables.rests import with_further_cells
 from tablecloak.tables.rules.rule import RULES, Rule
@@ -186,12 +186,9 @@ def with_sums(problem: ProtectionProblem, sums: Sums) -> ProtectionProblem:
     if not len(sums):
         return problem
     keys = _keys(problem.table.keys, sums.cells)
-    given = {
+    given: dict[str, Floats | Texts] = {
         "lower_protection": sums.lower,
         "upper_protection": sums.upper,
-        "sliding_protection": np.zeros(len(sums)),
-        "weights": np.zeros(len(sums)),
-        "status": np.full(len(sums), CellStatus.SENSITIVE.value),
         "reasons": sums.reasons,
     }
     return with_further_cells(problem, keys, sums.cells, given)

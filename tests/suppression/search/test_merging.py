@@ -9,7 +9,7 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 from test_brute_force import naive_audit
 
 NOTHING_FREE = 1186
@@ -89,7 +89,7 @@ def test_all_cells_of_a_group_are_hidden_or_none(method):
         if pattern is None:
             continue
         protected += 1
-        group = MergedProblem.of(problem).coupled.group
+        group = MergedCells.of(problem).coupled.group
         hidden = np.bincount(group, pattern.suppressed)
         assert np.all((hidden == 0) | (hidden == np.bincount(group))), seed
     assert protected >= 2
@@ -107,7 +107,7 @@ def copies_with_the_same_interval(problem) -> int:
     pattern = suppressed_or_none(problem, method="sequential")
     if pattern is None:
         return 0
-    merged = MergedProblem.of(problem)
+    merged = MergedCells.of(problem)
     found = tc.audit(problem, pattern, detail="intervals")
     sensitive = np.flatnonzero(problem.sensitive)
     group, same = merged.coupled.group[sensitive], merged.coupled.sign[sensitive] > 0
@@ -141,7 +141,7 @@ def test_a_bound_may_name_any_cell_of_a_group_that_moves_with_it():
     pattern = tc.suppress(problem, method="exact", threads=1)
     assert pattern.is_optimal
     assert pattern.loss == 6
-    coupled = MergedProblem.of(problem).coupled
+    coupled = MergedCells.of(problem).coupled
     last = np.zeros(len(coupled.group), dtype=np.int64)
     last[coupled.group] = np.arange(len(coupled.group))
     names = last[coupled.group]
@@ -163,7 +163,7 @@ def test_a_cell_that_moves_the_other_way_proves_the_other_level():
         upper_protection=np.where(status == "u", 9, 0), lower_protection=0, sliding_protection=0,
     )  # fmt: skip
     pattern = tc.suppress(problem, method="exact", threads=1)
-    coupled = MergedProblem.of(problem).coupled
+    coupled = MergedCells.of(problem).coupled
     other = cell(r="A1", c="y")
     assert coupled.group[other] == coupled.group[first]
     assert coupled.sign[other] == -coupled.sign[first]

@@ -211,12 +211,10 @@ def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProbl
         name: np.ceil(in_units(getattr(problem, name), decimals) * (1 - LEVEL_SHARE))
         for name in ("lower_protection", "upper_protection", "sliding_protection")
     }
-    return ProtectionProblem(
+    return problem.with_changes(
         table=changed,
-        status=problem.status,
         lower_bound=np.minimum(-_floor(-in_units(problem.lower_bound, decimals)), values),
         upper_bound=np.maximum(_floor(in_units(problem.upper_bound, decimals)), values),
-        weights=problem.weights,
         capacity_down=_floor(in_units(problem.capacity_down, decimals)),
         capacity_up=_floor(in_units(problem.capacity_up, decimals)),
         **levels,

@@ -266,16 +266,15 @@ def _backwards(
     noise = NOISE * problem.unit
     # A cell without a level need not have moved, so that the intruder assumes no distance.
     idle = sensitive & (below <= 0) & (above <= 0)
-    return ProtectionProblem(
+    return problem.with_changes(
         table=problem.table.with_values(published),
         status=np.where(idle, CellStatus.SAFE.value, problem.status),
         lower_protection=below,
         upper_protection=above,
-        sliding_protection=np.zeros(len(published)),
+        sliding_protection=0.0,
         # A published value that lies at a bound, but for rounding, has no room there.
         lower_bound=np.where(np.abs(low - published) <= noise, published, low),
         upper_bound=np.where(np.abs(high - published) <= noise, published, high),
-        weights=problem.weights,
         capacity_down=problem.capacity_up,
         capacity_up=problem.capacity_down,
     )

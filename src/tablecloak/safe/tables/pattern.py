@@ -140,7 +140,6 @@ def _problem(
         status=status,
         lower_protection=low,
         upper_protection=high,
-        sliding_protection=np.zeros(table.n_cells),
         lower_bound=lower,
         upper_bound=np.full(table.n_cells, np.inf),
         weights=measure.absolute + 1.0,

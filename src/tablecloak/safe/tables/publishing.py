@@ -145,10 +145,8 @@ def _rounded(table: Judged, room: Room, reasons: list[Reason], command: str) -> 
             status=np.where(table.primary, "u", "s"),
             lower_protection=np.where(table.primary, np.minimum(whole.values, 1.0), 0.0),
             upper_protection=np.where(table.primary, 1.0, 0.0),
-            sliding_protection=np.zeros(n),
             lower_bound=np.zeros(n),
             upper_bound=np.full(n, np.inf),
-            weights=np.ones(n),
         )
         release = controlled_rounding(problem, base=base, time_limit=ROUNDING_SECONDS)
         values = release.values.astype(np.int64)

@@ -48,7 +48,7 @@ from tablecloak.suppression.search.merging import Renaming, merged_for, spread_p
 from tablecloak.suppression.system.needs import asked_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule
@@ -76,7 +76,7 @@ class IntervalBound:
 
     @classmethod
     def of(
-        cls, search: IntervalSearch, merged: MergedProblem, requirement: Requirement
+        cls, search: IntervalSearch, merged: MergedCells, requirement: Requirement
     ) -> IntervalBound:
         """Return the bound of the given problem that a search on the merged one proved."""
         renaming, master = Renaming.of_groups(merged), search.master
@@ -85,7 +85,7 @@ class IntervalBound:
         asked = np.array([master.need(row) for row in rows]).reshape(-1)
         multipliers = np.maximum(search.duals, 0.0) * master.loss_of(1.0)
         return cls(
-            merged.original,
+            merged.given,
             requirement,
             [renaming.of(row) for row in rows],
             multipliers / (asked * search.system.unit),
@@ -251,7 +251,7 @@ def publish_intervals(
         problem = problem.with_weights(weights)
     finite = with_finite_bounds(problem, requirement, budget)
     merged = merged_for(finite, requirement)
-    search = IntervalSearch(merged, merged.added_up(_costs(finite)), budget)
+    search = IntervalSearch(merged, merged.total(_costs(finite)), budget)
     with budget.interruptible():
         search.run()
     system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
@@ -297,7 +297,7 @@ def _published(
         If the proof does not pass its check.
     """
     merged, system = search.merged, widest.system
-    finite = merged.original
+    finite = merged.given
     values = finite.table.values
     up, down = envelope(widest)
     if blur is not None:

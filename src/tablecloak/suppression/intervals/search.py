@@ -22,7 +22,7 @@ from tablecloak.suppression.rows.master import CapacityRow
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 
 __all__ = ["IntervalSearch", "envelope", "system_of", "wide_open"]
 
@@ -37,13 +37,13 @@ STEP = 0.6
 trial; not measured."""
 
 
-def system_of(merged: MergedProblem) -> System:
+def system_of(merged: MergedCells) -> System:
     """Return the system of the groups of a problem, whose levels are what is needed."""
     problem = merged.problem
     return System.of(problem, needs_of(problem, Requirement.TWO_SIDED), ~problem.frozen)
 
 
-def wide_open(merged: MergedProblem, attack: Attack, budget: Budget) -> WitnessPool:
+def wide_open(merged: MergedCells, attack: Attack, budget: Budget) -> WitnessPool:
     """Return witnesses for all needs of a merged problem; an error names cells that have none."""
     system = attack.system
     pool = WitnessPool(system)
@@ -51,7 +51,7 @@ def wide_open(merged: MergedProblem, attack: Attack, budget: Budget) -> WitnessP
     if budget.is_over and np.any(pool.open):
         raise SolverError("Interrupted before any intervals were proved.")
     if np.any(pool.open):
-        how, table = "by intervals, however wide", merged.original.table
+        how, table = "by intervals, however wide", merged.given.table
         raise unprotected(table, pool, failures, how, merged.members)
     return pool
 
@@ -75,14 +75,14 @@ class IntervalSearch:
 
     Parameters
     ----------
-    merged : MergedProblem
+    merged : MergedCells
         Its levels are what is needed.
     weights : numpy.ndarray of float, shape (n_groups,)
         Loss of one unit of width.
     budget : Budget
     """
 
-    def __init__(self, merged: MergedProblem, weights: Floats, budget: Budget) -> None:
+    def __init__(self, merged: MergedCells, weights: Floats, budget: Budget) -> None:
         system = system_of(merged)
         self.merged = merged
         self.system, self.budget = system, budget

@@ -19,7 +19,7 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["MergedBound", "Renaming", "merged_for", "search_merged", "spread_pool"]
@@ -44,21 +44,21 @@ class MergedBound(BoundCertificate):
 
     @classmethod
     def of(
-        cls, found: BoundCertificate, merged: MergedProblem, requirement: Requirement
+        cls, found: BoundCertificate, merged: MergedCells, requirement: Requirement
     ) -> MergedBound:
         """Return the bound of the given problem that a bound of the merged one proves."""
-        cells, renaming = merged.cells, Renaming.of_groups(merged)
+        cells, renaming = merged.namesakes, Renaming.of_groups(merged)
         rows = [renaming.of(row) for row in found.rows]
         free, scale = found.free_cells()
         columns = cells[free], scale
-        return cls(merged.original, requirement, rows, found.tree, columns)
+        return cls(merged.given, requirement, rows, found.tree, columns)
 
     def free_cells(self) -> tuple[Integers, float]:
         """Return the cell that names each column of the master, and the unit of its objective."""
         return self.columns
 
 
-def merged_for(problem: ProtectionProblem, requirement: Requirement) -> MergedProblem:
+def merged_for(problem: ProtectionProblem, requirement: Requirement) -> MergedCells:
     """Return the merged problem, with the needs as its two-sided levels.
 
     Parameters
@@ -79,7 +79,7 @@ def merged_for(problem: ProtectionProblem, requirement: Requirement) -> MergedPr
     )  # fmt: skip
     apart = np.zeros(problem.table.n_cells, dtype=bool)
     while True:
-        merged = MergedProblem.of(problem, (upper, lower, width), apart)
+        merged = MergedCells.of(problem, (upper, lower, width), apart)
         try:
             needs_of(merged.problem, Requirement.TWO_SIDED)
         except ModelError as error:
@@ -114,22 +114,22 @@ def search_merged(
         If the search was stopped before any pattern was proved.
     """
     merged = merged_for(problem, requirement)
-    if not merged.is_smaller:
+    if not merged.is_needed:
         return method.search(problem, requirement, budget)
     try:
         state = method.search(merged.problem, Requirement.TWO_SIDED, budget)
     except ModelError as error:
-        raise ModelError(str(error), cells=merged.members(error.cells)) from error
+        raise merged.refusal(error) from error
     return _as_given(state, merged, requirement)
 
 
-def _as_given(state: SearchState, merged: MergedProblem, requirement: Requirement) -> SearchState:
+def _as_given(state: SearchState, merged: MergedCells, requirement: Requirement) -> SearchState:
     """Return the state of a search on the merged problem as one on the given problem."""
     assert state.best is not None
-    found = SearchState.of(merged.original, requirement, state.method)
+    found = SearchState.of(merged.given, requirement, state.method)
     proof = state.bound_certificate
     bound = MergedBound.of(proof, merged, requirement) if proof else None
-    n_given, n_merged = merged.original.table.n_cells, merged.problem.table.n_cells
+    n_given, n_merged = merged.given.table.n_cells, merged.problem.table.n_cells
     found = replace(
         found,
         best=_spread(state.best, merged, found.system),
@@ -142,19 +142,19 @@ def _as_given(state: SearchState, merged: MergedProblem, requirement: Requiremen
     return found.noted(f"{n_given} cells move as {n_merged}: equal ones were merged")
 
 
-def _spread(candidate: Candidate, merged: MergedProblem, system: System) -> Candidate:
+def _spread(candidate: Candidate, merged: MergedCells, system: System) -> Candidate:
     """Return a candidate over groups as one over cells; its witnesses move all cells of a group."""
-    given = merged.original
+    given = merged.given
     hidden = np.zeros(merged.problem.table.n_cells, dtype=bool)
     hidden[candidate.pool.system.cells[candidate.hidden]] = True
     pool = spread_pool(candidate.pool, merged, system)
-    return Candidate(merged.everywhere(hidden)[system.cells], pool, given.weights[system.cells])
+    return Candidate(merged.flags(hidden)[system.cells], pool, given.weights[system.cells])
 
 
-def spread_pool(found: WitnessPool, merged: MergedProblem, system: System) -> WitnessPool:
+def spread_pool(found: WitnessPool, merged: MergedCells, system: System) -> WitnessPool:
     """Return the witnesses of groups as those of cells; a cell of sign -1 moves the other way."""
     pool = WitnessPool(system)
-    groups = csr_array(merged.spread[:, found.system.cells].T)[:, system.cells]
+    groups = csr_array(merged.cells[:, found.system.cells].T)[:, system.cells]
     for number, (positions, data) in found.rows.items():
         moved = csr_array(groups[positions, :])
         deviation = np.repeat(data, np.diff(moved.indptr)) * moved.data
@@ -180,10 +180,10 @@ class Renaming:
     done: dict[int, Row] = field(default_factory=dict)
 
     @classmethod
-    def of_groups(cls, merged: MergedProblem) -> Renaming:
+    def of_groups(cls, merged: MergedCells) -> Renaming:
         """Return the renaming of groups to the cells that name them."""
-        index = np.cumsum(merged.original.sensitive) - 1
-        return cls(merged.cells, index[merged.cells[merged.problem.sensitive]])
+        index = np.cumsum(merged.given.sensitive) - 1
+        return cls(merged.namesakes, index[merged.namesakes[merged.problem.sensitive]])
 
     def of(self, row: Row) -> Row:
         """Return the renamed row; for the same row always the same object, as sums refer to it."""

@@ -19,6 +19,7 @@ from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
@@ -27,16 +28,8 @@ from tablecloak.tables.table import Table
 
 __all__ = ["beside", "problem_from_frames", "write_frames"]
 
-_REQUIRED = (
-    "value",
-    "status",
-    "lower_protection",
-    "upper_protection",
-    "lower_bound",
-    "upper_bound",
-)
-_OPTIONAL = {"sliding_protection": 0.0, "weights": 1.0, "capacity_down": np.inf, "capacity_up":
-             np.inf, "reasons": ""}  # fmt: skip
+_ARRAYS = CellArrays.kinds()
+_REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -88,7 +81,7 @@ def problem_from_frames(
     frame = read(path)
     _require_columns(frame, path)
     is_count = "measure" in frame and bool((frame["measure"] == "count").all())
-    known = {*_REQUIRED, *_OPTIONAL, *(["measure"] if is_count else [])}
+    known = {*_REQUIRED, *_ARRAYS, *(["measure"] if is_count else [])}
     codes = [column for column in frame.columns if column not in known]
     frame = frame if is_typed else read(path, tuple(codes))
     _require_codes(frame, codes, path)
@@ -167,14 +160,13 @@ def _keys(frame: pd.DataFrame, codes: list[str]) -> pd.DataFrame:
 
 def _arrays(frame: pd.DataFrame, path: Path) -> dict[str, Any]:
     """What a problem has for each cell besides its value."""
-    arrays: dict[str, Any] = {"status": frame["status"].astype(str).to_numpy()}
-    for name in _REQUIRED:
-        if name not in ("value", "status"):
-            arrays[name] = numbers(frame[name], path)
-    for name, default in _OPTIONAL.items():
-        given: Any = frame[name] if name in frame else pd.Series([default] * len(frame))
-        given = given.astype(object).where(given.notna(), default)
-        arrays[name] = given.astype(str).to_numpy() if name == "reasons" else numbers(given, path)
+    arrays: dict[str, Any] = {}
+    for name, kind in _ARRAYS.items():
+        column: Any = frame[name] if name in frame else pd.Series([kind.default] * len(frame))
+        if kind.default is not None:
+            column = column.astype(object).where(column.notna(), kind.default)
+        is_text = kind.dtype is np.str_
+        arrays[name] = column.astype(str).to_numpy() if is_text else numbers(column, path)
     return arrays
 
 

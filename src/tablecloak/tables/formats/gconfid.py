@@ -122,7 +122,6 @@ def _problem_of(tables: GConfidTables, tolerance: float) -> GConfidProblem:
     given: dict[str, Any] = {
         "lower_protection": level,
         "upper_protection": level,
-        "sliding_protection": np.zeros(len(cells)),
         "lower_bound": values - total / SCALE,
         "upper_bound": values + total / SCALE,
         "weights": np.where(tables.is_aggregate, 0.0, total),

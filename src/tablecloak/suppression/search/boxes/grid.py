@@ -15,7 +15,7 @@ import pandas as pd
 
 from tablecloak.arrays import Integers, Signs
 from tablecloak.suppression.system.system import System
-from tablecloak.tables.merged import MergedTable
+from tablecloak.tables.changes.merged_cells import MergedTable
 from tablecloak.tables.table import Table
 
 __all__ = ["Grid"]

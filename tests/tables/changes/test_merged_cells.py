@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from random_tables import random_problem
-from tablecloak.tables.merged import MergedProblem
+from tablecloak.tables.changes.merged_cells import MergedCells
 
 
 def problem_of(relations, values, status, **changes) -> tc.ProtectionProblem:
@@ -37,7 +37,7 @@ def problem_of(relations, values, status, **changes) -> tc.ProtectionProblem:
 
 
 def test_a_total_with_a_single_child_is_one_cell_with_both_weights():
-    merged = MergedProblem.of(problem_of([[-1, 1, 0], [0, -1, 1]], [7, 7, 7], "sus")).problem
+    merged = MergedCells.of(problem_of([[-1, 1, 0], [0, -1, 1]], [7, 7, 7], "sus")).problem
     assert merged.table.n_cells == 1
     assert merged.weights.tolist() == [21]
     assert merged.status.tolist() == ["u"]
@@ -52,7 +52,7 @@ def test_parts_of_a_frozen_total_move_against_each_other():
         lower_protection=[0, 2, 5], upper_protection=[0, 3, 1], upper_bound=[100, 90, 24],
         capacity_up=[9, 1, 7], capacity_down=[9, 2, 6],
     )  # fmt: skip
-    merged = MergedProblem.of(problem)
+    merged = MergedCells.of(problem)
     assert merged.coupled.group.tolist() == [0, 1, 1]
     assert merged.coupled.sign.tolist() == [1, 1, -1]
     two = merged.problem
@@ -66,7 +66,7 @@ def test_cells_that_differ_by_a_frozen_one_keep_the_tightest_distances():
     problem = problem_of(
         [-1, 1, 1], [30, 10, 20], "sfs".replace("f", "z"), upper_bound=[32, 10, 29]
     )
-    merged = MergedProblem.of(problem).problem
+    merged = MergedCells.of(problem).problem
     assert merged.table.values.tolist() == [30, 10]
     assert (merged.lower_bound[0], merged.upper_bound[0]) == (10, 32)
 
@@ -76,35 +76,35 @@ def test_a_relation_that_merging_makes_equal_to_another_is_empty_and_keeps_its_n
     problem = problem_of(
         [[-1, 0, 1, 1], [-1, 1, 0, 0], [0, -1, 1, 1], [0, 2, -2, -2]], [30, 30, 10, 20], "suss"
     )
-    relations = MergedProblem.of(problem).problem.table.relations
+    relations = MergedCells.of(problem).problem.table.relations
     assert relations.toarray().tolist() == [[-1, 1, 1], [0, 0, 0], [0, 0, 0], [0, 0, 0]]
 
 
 def test_what_cannot_move_is_frozen_unless_it_is_sensitive():
-    frozen_beside = MergedProblem.of(problem_of([-1, 1, 0], [7, 7, 9], "zss")).problem
+    frozen_beside = MergedCells.of(problem_of([-1, 1, 0], [7, 7, 9], "zss")).problem
     assert frozen_beside.status.tolist() == ["z", "z", "s"]
-    sensitive_beside = MergedProblem.of(problem_of([-1, 1, 0], [7, 7, 9], "zus")).problem
+    sensitive_beside = MergedCells.of(problem_of([-1, 1, 0], [7, 7, 9], "zus")).problem
     assert sensitive_beside.status.tolist() == ["z", "u", "s"]
 
 
 def test_a_cell_that_must_be_hidden_stays_apart_from_copies_that_need_not():
-    alone = MergedProblem.of(problem_of([[-1, 1, 0], [0, -1, 1]], [7, 7, 7], "sms")).problem
+    alone = MergedCells.of(problem_of([[-1, 1, 0], [0, -1, 1]], [7, 7, 7], "sms")).problem
     assert alone.status.tolist() == ["s", "m"]
     assert alone.weights.tolist() == [14, 7]
-    beside = MergedProblem.of(problem_of([[-1, 1, 0], [0, -1, 1]], [7, 7, 7], "smu")).problem
+    beside = MergedCells.of(problem_of([[-1, 1, 0], [0, -1, 1]], [7, 7, 7], "smu")).problem
     assert beside.status.tolist() == ["u"]
 
 
 @pytest.mark.parametrize("relation", [[-2, 1, 0], [-0.1, 0.1, 0]])
 def test_unequal_and_fractional_coefficients_merge_nothing(relation):
     values = [7, 14, 1] if relation[0] == -2 else [7, 7, 1]
-    assert not MergedProblem.of(problem_of(relation, values, "sus")).is_smaller
+    assert not MergedCells.of(problem_of(relation, values, "sus")).is_needed
 
 
 def test_rounded_distances_never_reach_beyond_the_bounds_of_a_copy():
     values = [0.1 + 0.7, 0.1, 0.7]
     problem = problem_of([-1, 1, 1], values, "szs", upper_bound=[0.9, 0.1, 0.7 + 0.3])
-    merged = MergedProblem.of(problem).problem
+    merged = MergedCells.of(problem).problem
     room = merged.upper_bound[0] - merged.table.values[0]
     assert np.all(room <= (problem.upper_bound - values)[[0, 2]])
 
@@ -113,7 +113,7 @@ def test_rounded_distances_never_reach_beyond_the_bounds_of_a_copy():
 @given(st.integers(0, 10**6))
 def test_both_problems_have_the_same_deviations(seed):
     problem = random_problem(seed, kind="coupled")
-    merged = MergedProblem.of(problem)
+    merged = MergedCells.of(problem)
 
     def directions(of: tc.ProtectionProblem) -> np.ndarray:
         unknown = np.flatnonzero(~of.frozen)
@@ -124,7 +124,7 @@ def test_both_problems_have_the_same_deviations(seed):
             found[unknown] = basis
         return found
 
-    ours, theirs = merged.spread @ directions(merged.problem), directions(problem)
+    ours, theirs = merged.cells @ directions(merged.problem), directions(problem)
     together = np.hstack([ours, theirs])
     rank = np.linalg.matrix_rank(theirs, tol=1e-9) if theirs.size else 0
     assert ours.shape[1] == theirs.shape[1] == rank

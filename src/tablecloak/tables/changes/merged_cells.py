@@ -8,20 +8,21 @@ hides the cheaper one first, and has to hide the other one later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.tables.cell_arrays import CellArrays
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.coupled import CoupledCells, whole_rows
 from tablecloak.tables.distinct import without_repeated_rows
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["MergedProblem", "MergedTable"]
+__all__ = ["MergedCells", "MergedTable"]
 
 Levels = tuple[Floats, Floats, Floats]
 
@@ -46,33 +47,32 @@ class MergedTable(Table):
 
 
 @dataclass(frozen=True, eq=False)
-class MergedProblem:
+class MergedCells(Change):
     """A problem in which cells that can only move together are one.
 
     Guarantee: a deviation of the merged problem, spread over the cells, keeps the relations and
-    the external bounds of the original one, and every deviation of the original one arises so.
+    the external bounds of the given one, and every deviation of the given one arises so.
     A pattern of least loss hides all cells of a group or none, so that both problems have the
     same least loss. Proof: docs/guarantees.md, section 2.
 
+    Its problem has one cell for each group, named by one of its cells: the first that is
+    sensitive, or else the first. Its weight is the sum over the group; its levels are the largest,
+    its bounds and capacities the tightest, as distances from the value, up and down exchanged
+    where the sign is -1. Relations keep their numbers; those that became redundant or equal to
+    another one are empty. Cells that cannot move and need not be hidden are frozen.
+
     Parameters
     ----------
-    original : ProtectionProblem
-    problem : ProtectionProblem
-        Has one cell for each group, named by one of its cells: the first that is sensitive, or
-        else the first. Its weight is the sum over the group; its levels are the largest, its
-        bounds and capacities the tightest, as distances from the value, up and down exchanged
-        where the sign is -1. Relations keep their numbers; those that became redundant or equal
-        to another one are empty. Cells that cannot move and need not be hidden are frozen.
+    given, problem, cells, relations
+        See `Change`.
     coupled : CoupledCells
         The cell of `problem` that each cell belongs to, and its sign there.
-    cells : numpy.ndarray of int, shape (problem.table.n_cells,)
+    namesakes : numpy.ndarray of int, shape (problem.table.n_cells,)
         The cell that each cell of `problem` is named by; its sign is 1.
     """
 
-    original: ProtectionProblem
-    problem: ProtectionProblem
-    coupled: CoupledCells
-    cells: Integers
+    coupled: CoupledCells = field(kw_only=True)
+    namesakes: Integers = field(kw_only=True)
 
     @classmethod
     def of(
@@ -80,7 +80,7 @@ class MergedProblem:
         problem: ProtectionProblem,
         levels: Levels | None = None,
         apart: Flags | None = None,
-    ) -> MergedProblem:
+    ) -> MergedCells:
         """Merge all cells of a problem that its relations couple.
 
         Parameters
@@ -99,38 +99,30 @@ class MergedProblem:
         of whole numbers such a group would not stay in whole numbers.
         """
         coupled, still = _coupled(problem, apart)
-        cells = _named(coupled, problem.sensitive)
-        turn = coupled.sign[cells]
+        namesakes = _named(coupled, problem.sensitive)
+        turn = coupled.sign[namesakes]
         coupled = CoupledCells(coupled.group, coupled.sign * turn[coupled.group])
-        merged = _merged(problem, coupled, cells, levels, still)
-        return cls(problem, merged, coupled, cells)
+        merged = _merged(problem, coupled, namesakes, levels, still)
+        return cls.within(
+            problem, merged, cells=coupled.spread, coupled=coupled, namesakes=namesakes
+        )
 
     @property
-    def is_smaller(self) -> bool:
-        """Whether any cells were merged, or found not to move."""
-        is_new = self.problem.table.n_cells < self.original.table.n_cells
-        return is_new or int(self.problem.frozen.sum()) > int(self.original.frozen.sum())
+    def is_needed(self) -> bool:
+        """Whether any cells were merged, or cannot move."""
+        is_new = self.problem.table.n_cells < self.given.table.n_cells
+        return is_new or int(self.problem.frozen.sum()) > int(self.given.frozen.sum())
 
-    @cached_property
-    def spread(self) -> csr_array:
-        """Matrix of shape (n_cells, n_merged) from deviations of groups to those of cells."""
-        return self.coupled.spread
-
-    def added_up(self, amounts: Floats) -> Floats:
+    def total(self, amounts: Floats) -> Floats:
         """Return for each group the sum over its cells, whatever their signs."""
-        found: Floats = abs(self.spread).T @ amounts
-        return found
+        sums: Floats = abs(self.cells).T @ amounts
+        return sums
 
-    def everywhere(self, flags: Flags) -> Flags:
-        """Return for each cell what holds for its group."""
-        found: Flags = flags[self.coupled.group]
-        return found
-
-    def members(self, merged: npt.ArrayLike) -> Integers:
+    def members(self, cells: npt.ArrayLike) -> Integers:
         """Return the cells of some groups: the sensitive ones of those that have any."""
-        own = np.isin(self.coupled.group, np.asarray(merged, dtype=np.int64))
-        sensitive = self.problem.sensitive[self.coupled.group]
-        return np.flatnonzero(own & (self.original.sensitive | ~sensitive))
+        members = super().members(cells)
+        sensitive = self.problem.sensitive[self.coupled.group[members]]
+        return members[self.given.sensitive[members] | ~sensitive]
 
 
 def _coupled(problem: ProtectionProblem, apart: Flags | None) -> tuple[CoupledCells, Flags]:
@@ -172,29 +164,13 @@ def _merged(
     still: Flags,
 ) -> ProtectionProblem:
     """Return the problem between groups."""
-    upper, lower, sliding = levels or (
-        problem.upper_protection, problem.lower_protection, problem.sliding_protection,
-    )  # fmt: skip
-    values = problem.table.values
-    room = problem.upper_bound - values, values - problem.lower_bound
-    up, down = coupled.least(*room)
-    upper, lower = coupled.largest(upper, lower)
-    capacity_up, capacity_down = coupled.least(problem.capacity_up, problem.capacity_down)
-    sensitive = coupled.largest(*2 * (problem.sensitive.astype(np.float64),))[0] > 0
-    status = np.where(sensitive, CellStatus.SENSITIVE.value, problem.status[cells])
-    return ProtectionProblem(
-        table=_table(problem.table, coupled, cells),
-        status=np.where(still[cells], CellStatus.FROZEN.value, status),
-        upper_protection=upper,
-        lower_protection=lower,
-        sliding_protection=coupled.largest(sliding, sliding)[0],
-        upper_bound=_bound(values[cells], up, problem.upper_bound[cells], 1),
-        lower_bound=_bound(values[cells], down, problem.lower_bound[cells], -1),
-        weights=abs(coupled.spread).T @ problem.weights,
-        capacity_up=capacity_up,
-        capacity_down=capacity_down,
-        reasons=problem.reasons[cells],
-    )
+    names = "upper_protection", "lower_protection", "sliding_protection"
+    levels_by_name = dict(zip(names, levels, strict=True)) if levels else {}
+    given = CellArrays(**(problem.by_name() | levels_by_name))
+    arrays = given.merged(coupled, cells, problem.table.values)
+    status = np.where(still[cells], CellStatus.FROZEN.value, arrays.status)
+    table = _table(problem.table, coupled, cells)
+    return ProtectionProblem.of(table, replace(arrays, status=status))
 
 
 def _table(table: Table, coupled: CoupledCells, cells: Integers) -> MergedTable:
@@ -214,11 +190,3 @@ def _table(table: Table, coupled: CoupledCells, cells: Integers) -> MergedTable:
         group=coupled.group,
         turn=coupled.sign,
     )
-
-
-def _bound(values: Floats, distance: Floats, own: Floats, sign: int) -> Floats:
-    """Return bounds at a distance from values, moved inwards where rounding put them beyond."""
-    bound = np.where(distance == sign * (own - values), own, values + sign * distance)
-    while np.any(beyond := sign * (bound - values) > distance):
-        bound[beyond] = np.nextafter(bound[beyond], -sign * np.inf)
-    return bound

@@ -1,0 +1,1 @@
+"""Problems made of problems, each with its way back."""

@@ -5,45 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
+from tablecloak.cta.chance import left_to_chance
 from tablecloak.cta.model.model import Directions
-from tablecloak.cta.model.precision import last_unit
-from tablecloak.cta.model.refinement import adjusted_values
-from tablecloak.cta.model.space import AdjustmentSpace
-from tablecloak.cta.model.spread import Spread
+from tablecloak.cta.nearest import nearest_table
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.search.answers import answered
-from tablecloak.cta.search.infeasibility import NAMING_SECONDS
+from tablecloak.cta.search.remedy import repaired_task
 from tablecloak.cta.search.task import AdjustmentTask
-from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
-from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
+from tablecloak.cta.statistics.statistic import Statistic
+from tablecloak.errors import ModelError
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.tables.earlier import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["adjust"]
-
-NAMED_CELLS = 5000
-"""Most cells of an infeasible problem for which the error names the fewest levels and capacities
-to change. Chosen by trial; not measured."""
-
-
-MOST_SEARCHES = 4
-"""Most searches of one problem, each in larger rooms than the one before."""
-
-FARTHER = 1000.0
-"""Factor of the rooms of a search where nothing else says how far a table may lie."""
-
-REACH_SLACK = 1e-8
-"""Share added to what the loss of a known table allows, against rounding."""
-
-PLAIN_SHARE = 0.4
-"""Share of the time for the least adjustment where distances are left to chance: it gives the
-bound, and shows what chance costs. Chosen by trial; not measured."""
 
 
 @on_chosen_solver
@@ -155,8 +132,6 @@ def adjust(
     """
     del solver
     budget = Budget.begun(time_limit, threads=threads, progress=progress)
-    earlier = Published.parse(published)
-    problem = problem if earlier is None else earlier.kept_beside(problem)
     task = AdjustmentTask.of(
         problem,
         weights=weights,
@@ -165,187 +140,17 @@ def adjust(
         sensitive_limit=sensitive_limit,
         directions=directions,
         integer=integer,
+        repair=repair,
+        recovery=recovery,
+        seed=seed,
+        published=published,
     )
-    if repair and not task.is_free:
-        raise InputError(
-            "`repair` and `directions` exclude each other, since a repair chooses directions "
-            "itself. Leave out one of the two."
-        )
-    if recovery is not None:
-        _check_chance(task, recovery, repair=repair)
     with budget.interruptible():
         try:
-            result = _adjusted_in_digits(task, budget.share(1 if recovery is None else PLAIN_SHARE))
-            if recovery is not None:
-                result = _left_to_chance(task, result, Spread.of(problem, recovery), seed, budget)
+            adjusted = nearest_table(task, budget.share(task.plain_share))
+            if task.recovery is not None:
+                adjusted = left_to_chance(task, adjusted, budget)
         except ModelError as error:
-            result = _repaired(task, budget, error, repair=repair)
-    return replace(result, seconds=budget.elapsed)
-
-
-def _check_chance(task: AdjustmentTask, recovery: float, *, repair: bool) -> None:
-    """Refuse what cannot be had together with random distances."""
-    if not 0 < recovery < 1:
-        raise InputError(
-            f"`recovery` is the largest share of the sensitive cells to be guessed, between 0 and "
-            f"1, such as 0.1. Got {recovery!r}."
-        )
-    if repair or not task.is_free or task.sensitive_limit is not None:
-        raise InputError(
-            "`recovery` chooses directions and distances itself. Leave out `directions`, "
-            "`sensitive_limit` and `repair`."
-        )
-
-
-def _left_to_chance(
-    task: AdjustmentTask, plain: Adjustment, spread: Spread, seed: int | None, budget: Budget
-) -> Adjustment:
-    """Return an adjustment whose sensitive cells move by random distances beyond their levels.
-
-    Raises
-    ------
-    ModelError
-        If relations leave no room for any draw.
-    """
-    reason = ModelError("No draw was made.")
-    for draw in spread.draws(seed):
-        drawn = replace(task, problem=draw.problem, directions=draw.directions)
-        try:
-            found = _adjusted_in_digits(drawn, budget.at_least(1.0))
-        except ModelError as error:
-            reason = error
-            continue
-        if found.decimals != plain.decimals:
-            plain = _adjusted(task.in_real_numbers(), budget.at_least(1.0))
-        times = found.loss / plain.loss if plain.loss else 1.0
-        note = (
-            f"distances are left to chance: who knows all but the seed guesses a sensitive cell "
-            f"with probability {100 * draw.chance.recovery:.3g} % at most, relations apart; the "
-            f"loss is {times:.3g} times that of the least adjustment found"
-        )
-        result = replace(plain, values=found.values, chance=draw.chance, notes=(*found.notes, note))
-        result.check(result.bound)
-        return result
-    raise ModelError(
-        f"Relations and bounds leave no room for random distances: {reason} Without `recovery` "
-        f"there is an adjustment.",
-        cells=reason.cells,
-    )
-
-
-def _repaired(
-    task: AdjustmentTask, budget: Budget, error: ModelError, *, repair: bool
-) -> Adjustment:
-    """Adjust an infeasible problem after changing the fewest levels and capacities.
-
-    Raises
-    ------
-    ModelError
-        If `repair` is False; names the levels and capacities to change if they are found quickly.
-    """
-    small = task.problem.table.n_cells <= NAMED_CELLS
-    if not repair and not (small and task.is_free):
-        raise error
-    left = max(budget.left, 1.0)
-    try:
-        seconds = left / 2 if repair else min(left, NAMING_SECONDS)
-        eased, way_out = task.eased(budget.at_least(seconds).within(seconds))
-    except TablecloakError as other:
-        raise (other if repair else error) from None
-    if not repair:
-        raise ModelError(
-            f"{error} An adjustment exists after these changes: {way_out.summary()}. "
-            f"Set repair=True to make them.",
-            cells=error.cells,
-        ) from None
-    result = _adjusted_in_digits(eased, budget.at_least(1.0))
-    return replace(result, notes=(*result.notes, way_out.summary()))
-
-
-def _adjusted_in_digits(task: AdjustmentTask, budget: Budget) -> Adjustment:
-    """Adjust in multiples of the last digit or, if there is no such table, in real numbers."""
-    while True:
-        try:
-            return _adjusted(task, budget)
-        except ModelError:
-            if task.decimals is None or task.integer or task.is_in_last_digits:
-                raise
-        task = task.in_real_numbers()
-
-
-def _adjusted(task: AdjustmentTask, budget: Budget) -> Adjustment:
-    """Find an adjustment; search farther away if a better one, or the only one, may lie there.
-
-    The rooms of a search are finite, and smaller ones make it better. What is proved holds for all
-    that is allowed, so that a gap is left where the rooms of the search decided something.
-    """
-    space, best = task.space(), None
-    for attempt in range(MOST_SEARCHES):
-        try:
-            result = _searched(task, space, budget)
-        except SolverError:
-            is_last = attempt + 1 == MOST_SEARCHES or not space.is_cut or budget.is_over
-            if best is None and is_last:
-                raise
-            reach = FARTHER * space.reach
-        else:
-            best = result if best is None else _better(best, result)
-            if best.is_optimal or not space.is_cut or budget.is_over:
-                break
-            # No table of less loss lies farther away.
-            unit = 1.0 if task.decimals is None else last_unit(task.decimals)
-            lost = best.loss / unit**task.distance.power
-            reach = task.distance.reach(task.weights, lost) * (1 + REACH_SLACK)
-            reach = np.where(np.isfinite(reach), reach, FARTHER * space.reach)
-        wider = task.space(reach)
-        if best is not None and not np.any(wider.room.is_wider(space.room)):
-            break
-        space = wider
-    assert best is not None
-    return best
-
-
-def _searched(task: AdjustmentTask, space: AdjustmentSpace, budget: Budget) -> Adjustment:
-    """Find an adjustment within the rooms of a space, and verify it and its bound."""
-    answer = answered(space, task, budget)
-    values = adjusted_values(task.problem, space, answer, task.decimals)
-    preserved: Sequence[PreservedRow] = space.preserved
-    proof, reach = answer.certificate, space.reach
-    if task.decimals is not None and not answer.is_whole:
-        # The values have more digits, so that nothing is said of a last one. Multipliers of rows
-        # prove a bound whatever the unit.
-        if proof is not None:
-            proof = proof.loss_proof(space, answer.changes.astype(np.float64))
-        reach = reach * last_unit(task.decimals)
-        task = task.in_real_numbers()
-        preserved = task.rows(task.problem, whole=False)
-    result = Adjustment(
-        problem=task.problem,
-        values=values,
-        weights=task.weights,
-        sensitive_limit=task.sensitive_limit,
-        preserved=(*preserved, *task.conditions),
-        bound_certificate=proof,
-        bound=0.0,
-        seconds=0.0,
-        decimals=task.decimals,
-        # Without a last digit no value has to be a multiple of it, even if all are whole.
-        integer=answer.is_whole and task.decimals is not None,
-        notes=answer.notes,
-        distance=task.distance.name,
-        reach=reach,
-    )
-    bound = result.proved_bound()
-    result = replace(result, bound=bound)
-    result.check(bound)
-    return result
-
-
-def _better(one: Adjustment, other: Adjustment) -> Adjustment:
-    """Return the one of two adjustments that loses less, with the higher bound of the two."""
-    kept, left = (other, one) if other.loss < one.loss else (one, other)
-    if kept.decimals != left.decimals:
-        return kept
-    with_other = replace(kept, bound_certificate=left.bound_certificate, reach=left.reach)
-    proved = with_other.proved_bound()
-    return kept if proved <= kept.bound else replace(with_other, bound=proved)
+            task = repaired_task(task, error, budget)
+            adjusted = nearest_table(task, budget.at_least(1.0))
+    return replace(adjusted, seconds=budget.elapsed)

@@ -21,11 +21,11 @@ from hand_tables import one_row
 from hand_tables import problem_of as problem_of_rows
 from margins import with_margins
 from random_tables import optimum_by_enumeration, random_problem
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import (
     deviation,
     exact_products,
     from_units,
-    in_last_digits,
     in_units,
     last_digit,
     last_unit,
@@ -187,7 +187,7 @@ def test_levels_are_rounded_up_and_room_down_to_the_last_digit():
     table = table_of(np.array([1.0, 2, 3, 40.5]), (2, 2))
     level = np.where(np.arange(9) == 4, 0.11, 0.0)
     problem = problem_of(table, level, level, capacity_up=0.29, upper_bound=99.97)
-    whole = in_last_digits(problem, 1)
+    whole = LastDigits.of(problem, 1).problem
     assert whole.upper_protection[4] == 2
     assert whole.capacity_up[0] == 2
     assert whole.upper_bound[0] == 999

@@ -1,10 +1,6 @@
 """The space of an adjustment: the tables among which it is searched.
 
 Everything is in it from which the bound of an adjustment is proved anew.
-
-Parts of a table that no relation connects have no influence on each other, so that their losses and
-bounds add up. A hierarchy is connected through its total unless that is frozen; tables published
-side by side, or with frozen margins, fall apart.
 """
 
 from __future__ import annotations
@@ -14,17 +10,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.precision import in_last_digits
+from tablecloak.cta.model.parts import Part, parts_of
 from tablecloak.cta.model.room import Room, first_reach, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
-from tablecloak.tables.graphs import components_of_columns
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustmentSpace", "parts_of"]
+__all__ = ["AdjustmentSpace"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +88,7 @@ class AdjustmentSpace:
             If a sensitive cell can move neither up nor down far enough.
         """
         return cls.in_its_unit(
-            problem if decimals is None else in_last_digits(problem, decimals),
+            problem if decimals is None else LastDigits.of(problem, decimals).problem,
             whole=decimals is not None,
             weights=weights,
             limit=limit,
@@ -146,31 +141,8 @@ class AdjustmentSpace:
         """Part of each cell; no relation connects parts. -1 for cells that cannot move."""
         return parts_of(self.problem, self.room)
 
-    def part(self, own: Flags) -> AdjustmentSpace:
+    def part(self, cells: Flags) -> AdjustmentSpace:
         """Return the space of one part: all other cells are frozen."""
-        problem = self.problem
-        alone = problem.with_changes(
-            status=np.where(own, problem.status, CellStatus.FROZEN.value),
-            lower_protection=np.where(own, problem.lower_protection, 0.0),
-            upper_protection=np.where(own, problem.upper_protection, 0.0),
-            sliding_protection=np.where(own, problem.sliding_protection, 0.0),
-        )
-        return replace(
-            self, problem=alone, room=self.room.of_part(own), allowed=self.allowed.of_part(own)
-        )
-
-
-def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
-    """Return the number of the part of each cell; -1 for cells that cannot move.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    room : Room
-    """
-    movable = np.flatnonzero((room.up > 0) | (room.down > 0))
-    relations = csr_array(problem.table.relations[:, movable])
-    relations.eliminate_zeros()
-    part = np.full(problem.table.n_cells, -1, dtype=np.int64)
-    part[movable] = components_of_columns(relations)
-    return part
+        problem = Part.of(self.problem, cells).problem
+        room, allowed = self.room.of_part(cells), self.allowed.of_part(cells)
+        return replace(self, problem=problem, room=room, allowed=allowed)

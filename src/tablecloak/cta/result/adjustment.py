@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.claim import Claim
-from tablecloak.cta.model.answer import LATE, LossBound
+from tablecloak.cta.model.answer import LATE, AdjustmentAnswer, LossBound
 from tablecloak.cta.model.precision import (
     Deviation,
     deviation,
@@ -19,6 +20,7 @@ from tablecloak.cta.model.precision import (
     moved_multiples,
     near_bound,
 )
+from tablecloak.cta.model.refinement import adjusted_values
 from tablecloak.cta.model.room import Room
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.spread import Chance
@@ -26,6 +28,7 @@ from tablecloak.cta.result.check import Measured, check_adjusted
 from tablecloak.cta.result.claims import claims_of, proved_bound
 from tablecloak.cta.result.decimals import decimals_of, in_decimals
 from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.moments import Moments, moments
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.cta.statistics.subsets import select
@@ -85,6 +88,64 @@ class Adjustment(Result):
     distance: str = "L1"
     chance: Chance | None = None
     reach: Floats | None = None
+
+    @classmethod
+    def of(
+        cls, task: AdjustmentTask, space: AdjustmentSpace, answer: AdjustmentAnswer
+    ) -> Adjustment:
+        """Bring an answer back to the problem of a task, prove its bound, and check it.
+
+        Parameters
+        ----------
+        task : AdjustmentTask
+        space : AdjustmentSpace
+            In which the answer was found.
+        answer : AdjustmentAnswer
+
+        Raises
+        ------
+        VerificationError
+            If a condition fails.
+        """
+        values = adjusted_values(task.problem, space, answer, task.decimals)
+        preserved: Sequence[PreservedRow] = space.preserved
+        proof, reach = answer.certificate, space.reach
+        if task.decimals is not None and not answer.is_whole:
+            # The values have more digits, so that nothing is said of a last one. Multipliers of
+            # rows prove a bound whatever the unit.
+            if proof is not None:
+                proof = proof.loss_proof(space, answer.changes.astype(np.float64))
+            reach = reach * last_unit(task.decimals)
+            task = task.in_real_numbers()
+            preserved = task.rows(task.problem, whole=False)
+        unproved = cls(
+            problem=task.problem,
+            values=values,
+            weights=task.weights,
+            sensitive_limit=task.sensitive_limit,
+            preserved=(*preserved, *task.conditions),
+            bound_certificate=proof,
+            bound=0.0,
+            seconds=0.0,
+            decimals=task.decimals,
+            # Without a last digit no value has to be a multiple of it, even if all are whole.
+            integer=answer.is_whole and task.decimals is not None,
+            notes=(*answer.notes, *task.notes),
+            distance=task.distance.name,
+            reach=reach,
+        )
+        adjusted = replace(unproved, bound=unproved.proved_bound())
+        adjusted.check(adjusted.bound)
+        return adjusted
+
+    def or_better(self, other: Adjustment) -> Adjustment:
+        """Return the one of two adjustments that loses less, with the higher bound of the two."""
+        kept, left = (other, self) if other.loss < self.loss else (self, other)
+        if kept.decimals != left.decimals:
+            return kept
+        with_other = replace(kept, bound_certificate=left.bound_certificate, reach=left.reach)
+        proved = with_other.proved_bound()
+        return kept if proved <= kept.bound else replace(with_other, bound=proved)
 
     @property
     def changes(self) -> Floats:

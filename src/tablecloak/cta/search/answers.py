@@ -40,10 +40,10 @@ from tablecloak.errors import TablecloakError
 from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 from tablecloak.solve.program import power_of_two
 
-__all__ = ["answer_large", "answer_one_part", "answered", "is_large"]
+__all__ = ["answer_in", "answer_large", "answer_one_part", "is_large"]
 
 
-def answered(space: AdjustmentSpace, task: AdjustmentTask, budget: Budget) -> AdjustmentAnswer:
+def answer_in(space: AdjustmentSpace, task: AdjustmentTask, budget: Budget) -> AdjustmentAnswer:
     """Return the nearest table of a space, in parts if there are any.
 
     Raises

@@ -5,26 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tablecloak.arrays import Floats
-from tablecloak.budget import Budget
-from tablecloak.cta.model.model import AdjustmentModel, Directions
-from tablecloak.cta.model.precision import check_required, in_last_digits, last_digit, last_unit
-from tablecloak.cta.model.repair import Repair, find_repair
-from tablecloak.cta.model.room import Room, first_reach, room_of
+from tablecloak.cta.model.last_digits import LastDigits
+from tablecloak.cta.model.model import Directions
+from tablecloak.cta.model.precision import check_required, last_digit, last_unit
+from tablecloak.cta.model.room import Room, room_of
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.distance import DISTANCES, Distance, names_with
 from tablecloak.cta.statistics.preserve import parse
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
 from tablecloak.errors import InputError, ModelError
+from tablecloak.tables.changes.change import Change
+from tablecloak.tables.earlier import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["AdjustmentTask", "cost_of"]
+
+PLAIN_SHARE = 0.4
+"""Share of the time for the least adjustment where distances are left to chance: it gives the
+bound, and shows what chance costs. Chosen by trial; not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +46,16 @@ class AdjustmentTask:
     sensitive_limit : float or None
     directions : {"search", "up", "down"} or array
     integer : bool or None
+    repair : bool
+        Whether levels and capacities may give way.
+    recovery : float or None
+        Largest share of the sensitive cells to be guessed; None to leave nothing to chance.
+    seed : int or None
+        Of what is left to chance.
     decimals : int or None
         Last digit of the adjusted values; None for real numbers.
+    notes : tuple of str
+        What a result says of changes of the problem.
     """
 
     problem: ProtectionProblem
@@ -51,7 +65,11 @@ class AdjustmentTask:
     sensitive_limit: float | None
     directions: Directions
     integer: bool | None
+    repair: bool = False
+    recovery: float | None = None
+    seed: int | None = None
     decimals: int | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -64,6 +82,10 @@ class AdjustmentTask:
         sensitive_limit: float | None,
         directions: Directions,
         integer: bool | None,
+        repair: bool = False,
+        recovery: float | None = None,
+        seed: int | None = None,
+        published: object = (),
     ) -> AdjustmentTask:
         """Check the arguments of a caller.
 
@@ -74,6 +96,8 @@ class AdjustmentTask:
         ModelError
             If both levels of a sensitive cell are 0.
         """
+        earlier = Published.parse(published)
+        problem = problem if earlier is None else earlier.kept_beside(problem)
         check_required(problem)
         kind = DISTANCES[distance]
         task = cls(
@@ -84,6 +108,9 @@ class AdjustmentTask:
             sensitive_limit,
             directions,
             integer,
+            repair,
+            recovery,
+            seed,
         )
         _check(task)
         if task.may_be_whole:
@@ -115,11 +142,20 @@ class AdjustmentTask:
         """The problem in units of the last digit, where there is one; else as it is."""
         if self.decimals is None:
             return self.problem
-        return in_last_digits(self.problem, self.decimals)
+        return LastDigits.of(self.problem, self.decimals).problem
 
     def rows(self, problem: ProtectionProblem, *, whole: bool) -> list[PreservedRow]:
         """Return the rows that preserve all statistics, in the unit of a problem."""
         return [row for each in self.statistics for row in each.rows(problem, integer=whole)]
+
+    @property
+    def plain_share(self) -> float:
+        """Share of the time for the least adjustment."""
+        return 1.0 if self.recovery is None else PLAIN_SHARE
+
+    def of_problem(self, change: Change, **options: Any) -> AdjustmentTask:
+        """Return the task for the problem that a change makes, with other options if need be."""
+        return replace(self, problem=change.problem, **options)
 
     def in_real_numbers(self) -> AdjustmentTask:
         """Ask the same without a last digit."""
@@ -139,24 +175,10 @@ class AdjustmentTask:
             reach=reach,
         )
 
-    def eased(self, budget: Budget) -> tuple[AdjustmentTask, Repair]:
-        """Ask the same of a repaired problem, and note which levels and capacities were changed.
-
-        Raises
-        ------
-        ModelError
-            If nothing helps.
-        SolverError
-            If nothing was found in time.
-        """
-        problem = self.problem
-        whole = self.integer is not False and bool(problem.table.integer)
-        rows = self.rows(problem, whole=whole)
-        room = room_of(problem, limit=self.sensitive_limit, strict=False)
-        near = room.within(first_reach(problem, room))
-        model = AdjustmentModel.apart(problem, near, rows)
-        repair = find_repair(model, room, budget)
-        return replace(self, problem=repair.repaired()), repair
+    @property
+    def may_need_real_numbers(self) -> bool:
+        """Whether there may be a table in real numbers where there is none in last digits."""
+        return self.decimals is not None and not self.integer and not self.is_in_last_digits
 
     @property
     def is_in_last_digits(self) -> bool:
@@ -193,6 +215,13 @@ def _check(task: AdjustmentTask) -> None:
         )
     if limit is not None and not limit >= 1:
         raise InputError(f"`sensitive_limit` must be at least 1. Got {limit!r}.")
+    if task.repair and not task.is_free:
+        raise InputError(
+            "`repair` and `directions` exclude each other, since a repair chooses directions "
+            "itself. Leave out one of the two."
+        )
+    if task.recovery is not None:
+        _check_chance(task, task.recovery)
     if not searched:
         return
     name = searched[0].name
@@ -213,6 +242,20 @@ def _check(task: AdjustmentTask) -> None:
         raise InputError(
             f"A {name} is preserved with the {names_with('keeps_conditions')} only. Change "
             f"`distance`, or preserve the slope, which every distance can."
+        )
+
+
+def _check_chance(task: AdjustmentTask, recovery: float) -> None:
+    """Refuse what cannot be had together with random distances."""
+    if not 0 < recovery < 1:
+        raise InputError(
+            f"`recovery` is the largest share of the sensitive cells to be guessed, between 0 and "
+            f"1, such as 0.1. Got {recovery!r}."
+        )
+    if task.repair or not task.is_free or task.sensitive_limit is not None:
+        raise InputError(
+            "`recovery` chooses directions and distances itself. Leave out `directions`, "
+            "`sensitive_limit` and `repair`."
         )
 
 

@@ -26,7 +26,7 @@ def form_of(
     cost = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
     rows = [row for each in preserve for row in each.rows(problem)]
     space = AdjustmentSpace.of(problem, decimals=None, weights=cost, limit=limit, preserved=rows)
-    return TightForm.of(space.model(), **options)
+    return TightForm.of(space.model, **options)
 
 
 def state_of(problem: tc.ProtectionProblem, **options) -> SearchState:
@@ -53,7 +53,7 @@ def values_of_directions(form: TightForm) -> dict[tuple[float, ...], float]:
 
 
 def all_directions(form: TightForm) -> Iterator[np.ndarray]:
-    low, high = form.model.allowed()
+    low, high = form.model.allowed
     for y in itertools.product([0.0, 1.0], repeat=len(low)):
         if np.all((low <= y) & (np.array(y) <= high)):
             yield np.array(y)

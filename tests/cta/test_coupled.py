@@ -165,7 +165,7 @@ def tables_that_keep_balance_rows(form: TightForm, seed: int) -> int:
     balance = BalanceRows(form)
     every = np.arange(form.model.relations.nnz)
     matrix, low, _ = balance.rows(every)
-    low_y, high_y = form.model.allowed()
+    low_y, high_y = form.model.allowed
     for _ in range(20):
         directions = np.where(random.random(len(low_y)) < 0.5, low_y, high_y)
         program = form.directed(directions)

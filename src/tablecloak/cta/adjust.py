@@ -12,10 +12,8 @@ from tablecloak.cta.chance import left_to_chance
 from tablecloak.cta.model.model import Directions
 from tablecloak.cta.nearest import nearest_table
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.search.remedy import repaired_task
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.statistic import Statistic
-from tablecloak.errors import ModelError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
@@ -146,11 +144,7 @@ def adjust(
         published=published,
     )
     with budget.interruptible():
-        try:
-            adjusted = nearest_table(task, budget.share(task.plain_share))
-            if task.recovery is not None:
-                adjusted = left_to_chance(task, adjusted, budget)
-        except ModelError as error:
-            task = repaired_task(task, error, budget)
-            adjusted = nearest_table(task, budget.at_least(1.0))
+        adjusted = nearest_table(task, budget.share(task.plain_share))
+        if task.recovery is not None:
+            adjusted = left_to_chance(task, adjusted, budget)
     return replace(adjusted, seconds=budget.elapsed)

@@ -35,7 +35,7 @@ def left_to_chance(task: AdjustmentTask, plain: Adjustment, budget: Budget) -> A
     for draw in Spread.of(task.problem, task.recovery).draws(task.seed):
         try:
             drawn = nearest_table(
-                task.of_problem(draw, directions=draw.directions), budget.at_least(1.0)
+                task.of_problem(draw, directions=draw.directions, repair=None), budget.at_least(1.0)
             )
         except ModelError as error:
             reason = error

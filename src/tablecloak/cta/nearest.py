@@ -8,6 +8,7 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.precision import last_unit
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.answers import answer_in
+from tablecloak.cta.search.remedy import repaired_task
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import ModelError, SolverError
 
@@ -24,7 +25,10 @@ REACH_SLACK = 1e-8
 
 
 def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
-    """Return the nearest table in multiples of the last digit or, if there is none, of any numbers.
+    """Return the nearest table that is found.
+
+    Its values are multiples of the last digit or, if there is no such table, any numbers. If there
+    is none either, levels and capacities give way if the task says so.
 
     Raises
     ------
@@ -33,12 +37,16 @@ def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
     SolverError
         If none was found.
     """
-    try:
-        return _nearest(task, budget)
-    except ModelError:
-        if not task.may_need_real_numbers:
-            raise
-    return _nearest(task.in_real_numbers(), budget)
+    given = task
+    while True:
+        try:
+            return _nearest(task, budget)
+        except ModelError as error:
+            if task.may_need_real_numbers:
+                task = task.in_real_numbers()
+            else:
+                task = given = repaired_task(given, error, budget)
+                budget = budget.at_least(1.0)
 
 
 def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
@@ -65,7 +73,7 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
             lost = best.loss / unit**task.distance.power
             reach = task.distance.reach(task.weights, lost) * (1 + REACH_SLACK)
             reach = np.where(np.isfinite(reach), reach, FARTHER * space.reach)
-        wider = task.space(reach)
+        wider = space.farther(reach)
         if best is not None and not np.any(wider.room.is_wider(space.room)):
             break
         space = wider

@@ -20,7 +20,7 @@ def layout_of(problem: tc.ProtectionProblem) -> Layout:
         problem, weights="relative", distance="L1", preserve=(), sensitive_limit=None,
         directions="search", integer=False,
     )  # fmt: skip
-    return Layout.of(task.space().model(np.arange(problem.table.n_relations)))
+    return Layout.of(replace(task.space().model, selected=np.arange(problem.table.n_relations)))
 
 
 def is_affordable(charges: Charges) -> bool:

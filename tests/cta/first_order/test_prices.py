@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def layout_of(problem: tc.ProtectionProblem) -> Layout:
         problem, weights="relative", distance="L1", preserve=(), sensitive_limit=None,
         directions="up", integer=None,
     )  # fmt: skip
-    return Layout.of(task.space().model(np.arange(problem.table.n_relations)))
+    return Layout.of(replace(task.space().model, selected=np.arange(problem.table.n_relations)))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -17,7 +17,7 @@ def model_of(problem: tc.ProtectionProblem, preserve=()) -> AdjustmentModel:
     weights = tc.WeightRule.RELATIVE.of(problem)
     rows = [row for each in preserve for row in each.rows(problem)]
     space = AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None, preserved=rows)
-    return space.model()
+    return space.model
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -30,10 +30,10 @@ from tablecloak.cta.model.precision import (
     last_digit,
     last_unit,
     moved_multiples,
-    near_bound,
     off_by,
     shortfall,
 )
+from tablecloak.cta.model.room import near_bound
 
 
 def table_of(leaves: np.ndarray, shape: tuple[int, ...]) -> tc.Table:

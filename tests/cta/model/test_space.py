@@ -1,4 +1,4 @@
-"""What is task of a search, in the unit in which it is solved."""
+"""The tables among which an adjustment is searched, in the unit in which it is solved."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from scipy.sparse import block_diag, csr_array
 import tablecloak as tc
 from hand_tables import by_code, one_row, problem_of, two_rows
 from random_tables import optimum_by_enumeration, random_problem
+from tablecloak.cta.model.parts import parts_of
 from tablecloak.cta.model.room import room_of
-from tablecloak.cta.model.space import AdjustmentSpace, parts_of
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.bounds import PartsBound
 
 
-def task(problem: tc.ProtectionProblem, decimals=None, limit=None) -> AdjustmentSpace:
+def space_of(problem: tc.ProtectionProblem, decimals=None, limit=None) -> AdjustmentSpace:
     return AdjustmentSpace.of(
         problem, decimals=decimals, weights=np.ones(problem.table.n_cells), limit=limit
     )
@@ -28,7 +29,7 @@ def task(problem: tc.ProtectionProblem, decimals=None, limit=None) -> Adjustment
 
 def test_a_table_with_decimals_is_asked_about_in_its_last_digit():
     problem = one_row([1.25, 2.5], {"a": (0.031, 0.05)}, bounds=(0.001, 10.009))
-    space = task(problem, decimals=2)
+    space = space_of(problem, decimals=2)
     work = space.problem
     assert work.table.values.tolist() == [125, 250, 375]
     # Levels are rounded up, bounds inwards.
@@ -39,38 +40,38 @@ def test_a_table_with_decimals_is_asked_about_in_its_last_digit():
 
 def test_values_that_are_no_multiples_of_the_last_digit_are_refused():
     with pytest.raises(tc.InputError, match="not multiples of 0.1"):
-        task(one_row([1.25, 2.5], {"a": (1, 1)}), decimals=1)
+        space_of(one_row([1.25, 2.5], {"a": (1, 1)}), decimals=1)
 
 
 def test_the_limit_is_rounded_down_to_the_last_digit():
     problem = one_row([1.25, 2.5], {"a": (0.03, 0.05)}, bounds=(0, 10))
-    assert task(problem, decimals=2, limit=1.5).room.up[0] == 7
-    assert task(problem, limit=1.5).room.up[0] == pytest.approx(0.075)
+    assert space_of(problem, decimals=2, limit=1.5).room.up[0] == 7
+    assert space_of(problem, limit=1.5).room.up[0] == pytest.approx(0.075)
 
 
 def test_parts_are_numbered_and_what_cannot_move_has_none():
     problem = two_rows([5, 6], [8, 9], {"a": (1, 1), "A": (1, 1)}, frozen=["B"])
-    part = by_code(problem, task(problem).parts)
+    part = by_code(problem, space_of(problem).parts)
     assert part["a"] == part["b"] == part["T"] != part["A"] == part["S"]
     assert part["B"] == -1
 
 
 def test_the_space_of_a_part_freezes_all_other_cells():
     problem = two_rows([5, 6], [8, 9], {"a": (1, 2), "A": (3, 4)})
-    space = task(problem)
+    space = space_of(problem)
     alone = space.part(space.parts == space.parts[0])
     assert alone.problem.status.tolist() == ["u", "s", "s", "z", "z", "z"]
     assert alone.problem.n_sensitive == 1
     assert by_code(problem, alone.room.up)["A"] == 0
-    assert alone.model().n_groups == 3
+    assert alone.model.n_groups == 3
     assert alone.weights is space.weights
 
 
 def test_any_selection_of_relations_may_be_used():
     problem = two_rows([5, 6], [8, 9], {"a": (1, 2), "A": (3, 4)})
-    space = task(problem)
-    assert space.model().independent.tolist() == [0, 1]
-    assert space.model(np.array([1])).rows.matrix.shape[0] == 1
+    space = space_of(problem)
+    assert space.model.independent.tolist() == [0, 1]
+    assert replace(space.model, selected=np.array([1])).rows.matrix.shape[0] == 1
 
 
 def side_by_side(*problems: tc.ProtectionProblem) -> tc.ProtectionProblem:

@@ -20,7 +20,7 @@ from tablecloak.cta.model.squares import SquaresForm
 def form_of(problem: tc.ProtectionProblem, known: float = 1e9, weights=None) -> SquaresForm:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
     space = AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None)
-    return SquaresForm(space.model(), known)
+    return SquaresForm(space.model, known)
 
 
 def least(form: SquaresForm) -> float:
@@ -140,7 +140,7 @@ def test_multipliers_of_a_statistic_with_room_prove_no_more_either(seed, size):
     space = AdjustmentSpace.of(
         problem, decimals=None, weights=np.ones(problem.table.n_cells), limit=None, preserved=rows
     )
-    form = SquaresForm(space.model(), 1e9)
+    form = SquaresForm(space.model, 1e9)
     best = least(form)
     random = np.random.default_rng(seed)
     for _ in range(20):

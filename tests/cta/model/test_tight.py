@@ -21,7 +21,7 @@ def model_of(problem: tc.ProtectionProblem, weights=None, rows=()) -> Adjustment
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
     return AdjustmentSpace.of(
         problem, decimals=None, weights=weights, limit=None, preserved=rows
-    ).model()
+    ).model
 
 
 def solved(program: Program):
@@ -53,7 +53,7 @@ def test_the_best_directions_of_the_program_are_those_of_enumeration(seed):
     problem = random_problem(seed)
     weights = tc.WeightRule.RELATIVE.of(problem)
     form = TightForm.of(model_of(problem, weights))
-    low, high = form.model.allowed()
+    low, high = form.model.allowed
     best = np.inf
     for y in itertools.product([0.0, 1.0], repeat=len(low)):
         if np.all((low <= y) & (np.array(y) <= high)):

@@ -11,7 +11,7 @@ from random_tables import random_problem
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import read, verify
 from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer
-from tablecloak.cta.search import answers
+from tablecloak.cta.search import large_tables
 
 PROBLEM = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
 
@@ -78,7 +78,7 @@ FIRST_ORDER = "first-order methods"
 
 @pytest.fixture
 def every_table_is_large(monkeypatch):
-    monkeypatch.setattr(answers, "FIRST_ORDER_CELLS", 0)
+    monkeypatch.setattr(large_tables, "FIRST_ORDER_CELLS", 0)
 
 
 def adjusted(problem, **options):
@@ -90,7 +90,7 @@ def adjusted(problem, **options):
 def test_losses_and_bounds_of_both_ways_do_not_contradict_each_other(monkeypatch, kind, seed):
     problem = random_problem(seed, kind=kind)
     exact = adjusted(problem)
-    monkeypatch.setattr(answers, "FIRST_ORDER_CELLS", 0)
+    monkeypatch.setattr(large_tables, "FIRST_ORDER_CELLS", 0)
     found = adjusted(problem)
     assert FIRST_ORDER in found.notes and FIRST_ORDER not in exact.notes
     found.verify()

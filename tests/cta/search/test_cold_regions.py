@@ -33,7 +33,7 @@ def test_regions_around_the_worst_directions_improve_them(seed):
     form = form_of(random_problem(seed, (3, 4), 4))
     values = {y: value for y, value in values_of_directions(form).items() if value < np.inf}
     worst, budget = np.array(max(values, key=values.__getitem__)), Budget.of(ENOUGH)
-    low, high = form.model.allowed()
+    low, high = form.model.allowed
     regions = CooledRegions(form.model, np.flatnonzero(low < high), budget)
     state = state_of(random_problem(seed, (3, 4), 4))
     with_directions(state, worst)
@@ -51,7 +51,7 @@ def test_regions_around_the_worst_directions_improve_them(seed):
 def test_a_local_search_with_regions_ends_at_the_best_directions(seed):
     form = form_of(random_problem(seed, (3, 4), 4))
     values = {y: value for y, value in values_of_directions(form).items() if value < np.inf}
-    allowed, budget, found = form.model.allowed(), Budget.of(ENOUGH), []
+    allowed, budget, found = form.model.allowed, Budget.of(ENOUGH), []
     regions = CooledRegions(form.model, np.flatnonzero(allowed[0] < allowed[1]), budget)
     search = LocalSearch(form.directed_only(), allowed, budget, found.append, regions)
     search.run(np.array(max(values, key=values.__getitem__)))
@@ -62,7 +62,7 @@ def test_a_local_search_with_regions_ends_at_the_best_directions(seed):
 def test_directions_outside_a_region_stay_as_they_are():
     model = form_of(random_problem(5, (4, 5), 4)).model
     layout, random = Layout.of(model), np.random.default_rng(0)
-    low, high = model.allowed()
+    low, high = model.allowed
     is_up = np.where(low < high, random.random(len(low)) < 0.5, low > 0)
     table = np.zeros(model.n_groups)
     table[model.sensitive] = np.where(is_up, model.up_level, -model.down_level)
@@ -77,7 +77,7 @@ def test_directions_that_bounds_forbid_are_not_drawn():
     # The first cell cannot fall by 40, nor the second one rise.
     problem = one_row([30, 60, 70], {"a": (40, 5), "b": (5, 50)}, bounds=(0, 200))
     model = form_of(problem).model
-    low, high = model.allowed()
+    low, high = model.allowed
     assert np.any(low == high)
     random = np.random.default_rng(0)
     for _ in range(20):

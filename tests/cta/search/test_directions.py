@@ -32,7 +32,7 @@ def test_a_search_ends_at_the_best_of_all_directions(seed, for_proof):
 def test_a_start_tries_all_up_and_all_down(seed):
     state = start(state_of(random_problem(seed)))
     values = values_of_directions(state.form)
-    low, high = state.form.model.allowed()
+    low, high = state.form.model.allowed
     ends = [values[tuple(y.tolist())] for y in (low, high)]
     assert state.best.value <= min(ends) + 1e-6
     assert state.relaxed is not None

@@ -102,7 +102,7 @@ class Layout:
 
         Of shape (n_groups,).
         """
-        model, (low, high) = self.model, self.model.allowed()
+        model, (low, high) = self.model, self.model.allowed
         up = np.where(high > 0, model.up_level, np.inf)
         down = np.where(low < 1, model.down_level, np.inf)
         level = np.zeros(model.n_groups)

@@ -34,7 +34,6 @@ __all__ = [
     "last_unit",
     "moved_multiples",
     "multiples_of",
-    "near_bound",
     "off_by",
     "shortfall",
     "whole_products",
@@ -269,10 +268,3 @@ def check_required(problem: ProtectionProblem) -> None:
             f"that leave room for it), or declare them safe.",
             cells=cells,
         )
-
-
-def near_bound(bound: Floats, values: Floats) -> Floats:
-    """Return by how much a value may lie beyond its bound: rounding of these two numbers."""
-    known = np.where(np.isfinite(bound), bound, 0.0)
-    accepted: Floats = ULPS * np.spacing(np.maximum(np.abs(known), np.abs(values)))
-    return accepted

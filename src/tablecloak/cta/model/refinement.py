@@ -26,8 +26,8 @@ from tablecloak.cta.model.precision import (
     RELATION_ULPS,
     from_units,
     last_unit,
-    near_bound,
 )
+from tablecloak.cta.model.room import near_bound
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight_rows import units_of
 from tablecloak.errors import SolverError

@@ -124,17 +124,14 @@ class AdjustmentSpace:
         """Whether the search looks at a part of the tables only."""
         return bool(np.any(self.allowed.is_wider(self.room)))
 
-    def model(self, independent: Integers | None = None) -> AdjustmentModel:
-        """Lay out columns, rooms and rows.
+    @cached_property
+    def model(self) -> AdjustmentModel:
+        """Columns, rooms and rows."""
+        return AdjustmentModel.of(self.problem, self.weights, self.room, self.preserved)
 
-        Parameters
-        ----------
-        independent : numpy.ndarray of int, optional
-            Relations to use; any selection gives a valid bound. By default found out.
-        """
-        return AdjustmentModel.of(
-            self.problem, self.weights, self.room, self.preserved, independent
-        )
+    def farther(self, reach: Floats) -> AdjustmentSpace:
+        """Return the space in which the search moves cells as far as `reach`; finite."""
+        return replace(self, room=self.allowed.within(reach), reach=reach)
 
     @cached_property
     def parts(self) -> Integers:

@@ -18,10 +18,9 @@ from tablecloak.cta.model.precision import (
     deviation,
     last_unit,
     moved_multiples,
-    near_bound,
 )
 from tablecloak.cta.model.refinement import adjusted_values
-from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.room import Room, near_bound
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.spread import Chance
 from tablecloak.cta.result.check import Measured, check_adjusted

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.cta.model.precision import LEVEL_SHARE, Deviation, deviation, near_bound, shortfall
+from tablecloak.cta.model.precision import LEVEL_SHARE, Deviation, deviation, shortfall
+from tablecloak.cta.model.room import near_bound
 from tablecloak.cta.result.adjusted import Adjusted
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import CHANGED, VerificationError, listed

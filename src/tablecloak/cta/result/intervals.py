@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.cta.model.precision import near_bound
+from tablecloak.cta.model.room import near_bound
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem

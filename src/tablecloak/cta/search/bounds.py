@@ -79,7 +79,7 @@ class DistanceBound:
     def form(self, space: AdjustmentSpace) -> TightForm:
         """Return the program to which the multipliers refer, built anew from a space."""
         form = TightForm.of(
-            space.model(self.independent),
+            replace(space.model, selected=self.independent),
             free=self.directions is None,
             maximum=DISTANCES[space.distance].is_maximum,
         )
@@ -92,7 +92,7 @@ class DistanceBound:
         reader, direction = _Rows(form), _fixed(form.model, self.directions)
         if self.tree is None:
             return LossProof.of_root(reader.multipliers(self.duals), direction)
-        first = _representatives(form.model)
+        first = form.model.representatives
 
         def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
             return int(first[column - form.direction_columns[0]]), is_lower, int(limit)
@@ -122,7 +122,7 @@ class SquaresBound:
     def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
         """Return a tree of its root alone; see `LossBound.loss_proof`."""
         known = float(np.dot(space.weights, changes**2))
-        form = SquaresForm(space.model(self.independent), known)
+        form = SquaresForm(replace(space.model, selected=self.independent), known)
         duals = self.duals * form.objective / form.length
         used = len(self.independent)
         parts = [
@@ -193,15 +193,8 @@ def _fixed(model: AdjustmentModel, directions: Floats | None) -> Integers:
     """Return 1 or -1 for the first sensitive cell of each group, 0 where none was fixed."""
     fixed = np.zeros(model.problem.table.n_cells, dtype=np.int64)
     if directions is not None:
-        fixed[_representatives(model)] = np.where(directions > 0, 1, -1)
+        fixed[model.representatives] = np.where(directions > 0, 1, -1)
     return fixed
-
-
-def _representatives(model: AdjustmentModel) -> Integers:
-    """First sensitive cell of each group, which moves as the group does."""
-    cells = np.flatnonzero(model.problem.sensitive & (model.coupled.group >= 0))
-    _, first = np.unique(model.coupled.group[cells], return_index=True)
-    return np.asarray(cells[first], dtype=np.int64)
 
 
 class _Rows:

@@ -34,7 +34,7 @@ __all__ = ["CooledRegions", "cool"]
 
 def cool(state: SearchState, budget: Budget) -> SearchState:
     """Cool directions from random ones; each draw takes twice the steps of the one before."""
-    low, high = state.form.model.allowed()
+    low, high = state.form.model.allowed
     if not np.any(low < high):
         return state
     layout, random = Layout.of(state.form.model), np.random.default_rng(2)

@@ -75,7 +75,7 @@ def search_directions(form: TightForm, budget: Budget, *, for_proof: bool = True
 
 def start(state: SearchState) -> SearchState:
     """Try all cells up, all down, and the rounded relaxation, as far as bounds allow each."""
-    low, high = state.form.model.allowed()
+    low, high = state.form.model.allowed
     if state.is_from_scratch and not (state.best is not None and state.budget.is_over):
         with_directions(state, high)
     relaxed = solved_relaxation(state)
@@ -121,7 +121,7 @@ def improve(state: SearchState, *, for_proof: bool = True) -> SearchState:
     state = run_phases((PROOFS if for_proof else POINTS)[size], state, state.total)
     if state.best is None:
         # In far rooms a fraction of a direction is less than a solver's tolerance.
-        for directions in all_directions(model.allowed()):
+        for directions in all_directions(model.allowed):
             with_directions(state, directions)
             if state.budget.is_over:
                 break

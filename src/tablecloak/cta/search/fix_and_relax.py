@@ -105,7 +105,7 @@ def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> So
 def _partly_directed(state: SearchState, free: Integers) -> Program:
     """Return the program in which all but some directions are fixed at the best point's."""
     program, columns = state.form.program, state.form.direction_columns
-    low, high = state.form.model.allowed()
+    low, high = state.form.model.allowed
     lower, upper = program.lower.copy(), program.upper.copy()
     lower[columns] = upper[columns] = state.best_directions
     lower[columns[free]], upper[columns[free]] = low[free], high[free]

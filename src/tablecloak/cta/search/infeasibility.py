@@ -19,11 +19,10 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.bounds import DistanceBound
 from tablecloak.cta.search.state import SearchState
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.solve.bounds import proves_infeasible
-from tablecloak.solve.feasibility import Infeasibility, find_infeasibility
+from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.program import Program
 
 __all__ = ["NAMING_SECONDS", "loosened", "opened", "reason"]
@@ -63,14 +62,20 @@ def reason(
     except SolverError:
         return _not_found()
     if proves_infeasible(certain, conflict.duals):
-        return _impossible(
-            state, program, conflict, "" if fixed is None else "with these directions "
+        worst = np.argsort(-conflict.shortfall)[:NAMED]
+        worst = worst[conflict.shortfall[worst] > SHORT]
+        cells = form.cells_of(np.unique(program.matrix[worst, :].indices))
+        which = "" if fixed is None else "with these directions "
+        return ModelError(
+            f"No additive table {which}satisfies all levels, bounds, capacities and statistics "
+            f"(proved by an elastic program). The conflict involves "
+            f"{listed(space.problem.table.labels(cells))}. Lower these levels, widen bounds or "
+            f"capacities in their relations, or preserve fewer statistics.",
+            cells=cells,
         )
     if state.bound == np.inf:
         # Infeasibility of the loosened program proves that of the exact one.
-        proof = DistanceBound.of(state.proved, state.tree, np.empty(0))
-        rebuilt = proof.form(space)
-        certain = opened(rebuilt, loosened(rebuilt), allowed)
+        certain = opened(state.proved, loosened(state.proved), allowed)
         if state.tree is not None and state.tree.verify(certain) == np.inf:
             return ModelError(
                 "No choice of directions satisfies all levels, bounds, capacities and statistics "
@@ -79,33 +84,6 @@ def reason(
                 cells=np.flatnonzero(space.problem.sensitive),
             )
     return _not_found()
-
-
-def _impossible(
-    state: SearchState, program: Program, conflict: Infeasibility, which: str
-) -> ModelError:
-    model = state.form.model
-    cells = _conflicting_cells(state, program, conflict)
-    return ModelError(
-        f"No additive table {which}satisfies all levels, bounds, capacities and statistics (proved "
-        f"by an elastic program). The conflict involves "
-        f"{listed(model.problem.table.labels(cells))}. Lower these levels, widen bounds or "
-        f"capacities in their relations, or preserve fewer statistics.",
-        cells=cells,
-    )
-
-
-def _conflicting_cells(state: SearchState, program: Program, conflict: Infeasibility) -> Integers:
-    """Return the sensitive cells in the worst rows of a conflict, or all cells if none is."""
-    model = state.form.model
-    worst = np.argsort(-conflict.shortfall)[:NAMED]
-    worst = worst[conflict.shortfall[worst] > SHORT]
-    touched = np.unique(program.matrix[worst, :].indices)
-    n = model.n_groups
-    groups = touched[touched < 2 * n] % n
-    cells = np.flatnonzero(np.isin(model.coupled.group, groups))
-    sensitive = model.problem.sensitive[cells]
-    return cells[sensitive] if np.any(sensitive) else cells
 
 
 def _not_found() -> SolverError:

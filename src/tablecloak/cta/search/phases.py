@@ -73,7 +73,7 @@ def turn(state: SearchState, budget: Budget) -> SearchState:
     """Turn directions, one at a time where programs are quick, otherwise many at once."""
     if state.best is None:
         return state
-    directions, allowed = state.best_directions, state.form.model.allowed()
+    directions, allowed = state.best_directions, state.form.model.allowed
 
     def offer(solution: Solution) -> None:
         state.offer(Point(solution.x, solution.value), "turning directions")

@@ -36,7 +36,8 @@ def repaired_task(task: AdjustmentTask, error: ModelError, budget: Budget) -> Ad
         If a repair is asked for, and none was found in time.
     """
     is_small = task.problem.table.n_cells <= NAMED_CELLS
-    if not task.repair and not (is_small and task.is_free):
+    is_named = task.repair is not None and is_small and task.is_free
+    if not task.repair and not is_named:
         raise error
     left = max(budget.left, 1.0)
     seconds = left / 2 if task.repair else min(left, NAMING_SECONDS)
@@ -45,7 +46,7 @@ def repaired_task(task: AdjustmentTask, error: ModelError, budget: Budget) -> Ad
     except TablecloakError as other:
         raise (other if task.repair else error) from None
     if task.repair:
-        return task.of_problem(repair, notes=(*task.notes, repair.summary()))
+        return task.of_problem(repair, repair=None, notes=(*task.notes, repair.summary()))
     raise ModelError(
         f"{error} An adjustment exists after these changes: {repair.summary()}. "
         f"Set repair=True to make them.",

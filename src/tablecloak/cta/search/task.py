@@ -46,8 +46,9 @@ class AdjustmentTask:
     sensitive_limit : float or None
     directions : {"search", "up", "down"} or array
     integer : bool or None
-    repair : bool
-        Whether levels and capacities may give way.
+    repair : bool or None
+        Whether levels and capacities may give way where there is no table; None if not even an
+        error is to name them.
     recovery : float or None
         Largest share of the sensitive cells to be guessed; None to leave nothing to chance.
     seed : int or None
@@ -65,7 +66,7 @@ class AdjustmentTask:
     sensitive_limit: float | None
     directions: Directions
     integer: bool | None
-    repair: bool = False
+    repair: bool | None = False
     recovery: float | None = None
     seed: int | None = None
     decimals: int | None = None
@@ -161,7 +162,7 @@ class AdjustmentTask:
         """Ask the same without a last digit."""
         return replace(self, decimals=None)
 
-    def space(self, reach: Floats | None = None) -> AdjustmentSpace:
+    def space(self) -> AdjustmentSpace:
         """Return the space in units of the last digit, or as it is: see `AdjustmentSpace.of`."""
         whole = self.decimals is not None
         preserved = self.rows(self.in_digits, whole=whole)
@@ -172,7 +173,6 @@ class AdjustmentTask:
             limit=self.sensitive_limit,
             preserved=preserved,
             distance=self.distance.name,
-            reach=reach,
         )
 
     @property

@@ -48,7 +48,7 @@ class L2(Distance):
 
 def _least_squares(form: SquaresForm, searched: DirectionSearch) -> LeastSquares:
     state, fixed = searched.state, searched.fixed
-    low, high = form.model.allowed()
+    low, high = form.model.allowed
     starts = [state.best_directions, high, low] if fixed is None else [fixed]
     least = minimise_squares(form, starts, searched.budget, free=fixed is None)
     if least is not None:
@@ -90,7 +90,7 @@ def minimise_squares(
     free : bool
         Whether directions may be turned around.
     """
-    allowed = form.model.allowed()
+    allowed = form.model.allowed
     search = _Search(form)
     starts = [*starts, *all_directions(allowed)] if free else starts
     values: list[float] = []

@@ -16,6 +16,7 @@ from tablecloak.cli.main import app
 from tablecloak.cta.rounding import slab_search
 from tablecloak.cta.rounding.slab_search import SlabSearch, StepCosts, rounded_in_parts
 from tablecloak.cta.rounding.slabs import Slabs
+from tablecloak.cta.rounding.task import RoundingTask
 from tight_forms import ENOUGH
 
 
@@ -111,7 +112,7 @@ def prepared(trees, seed, *, base=5, steps=3, zeros=0.0, frozen=None):
     if frozen is not None:
         status = np.where(frozen(problem.table), "z", "s")
         problem = problem.with_changes(status=status)
-    costs = StepCosts.of(problem, base, steps, np.ones(problem.table.n_cells))
+    costs = StepCosts.of(RoundingTask(problem, base, steps, np.ones(problem.table.n_cells)))
     start = np.rint(problem.table.values / base).astype(np.int64)
     return problem, Slabs.of(problem.table), costs, start
 

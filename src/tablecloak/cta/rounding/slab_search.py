@@ -15,18 +15,17 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
+from tablecloak.cta.rounding.answer import Rounding, RoundingBound
 from tablecloak.cta.rounding.model import RoundingModel
 from tablecloak.cta.rounding.prices import Prices, driven, priced
-from tablecloak.cta.rounding.rounded_table import RoundingBound
-from tablecloak.cta.rounding.search import Rounding
 from tablecloak.cta.rounding.slabs import Shift, Slabs
+from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
-from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SlabSearch", "StepCosts", "large_rounding", "rounded_in_parts"]
+__all__ = ["SlabSearch", "StepCosts", "rounded_in_parts", "rounding_by_slabs"]
 
 LARGE = 3_000
 """Cells from which a table of three dimensions or more is rounded slab by slab. A tree leaves a gap
@@ -51,67 +50,6 @@ cells in three hierarchies one left two exceptions, the next none."""
 
 MORE_STEPS_SHARE = 0.6
 """Share of what is left after the search for prices of roundings with more steps."""
-
-
-def large_rounding(
-    problem: ProtectionProblem, base: int, max_steps: int, weights: Floats, budget: Budget
-) -> tuple[RoundingModel, ProtectionProblem, Rounding, int, tuple[str, ...]] | None:
-    """Return the model, the rounding, its steps and notes; None if the table is not for slabs.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    base, max_steps : int
-    weights : numpy.ndarray of float, shape (n_cells,)
-    budget : Budget
-
-    Raises
-    ------
-    SolverError
-        If no rounding of a very large table was found.
-    """
-    n_cells = problem.table.n_cells
-    slabs = Slabs.of(problem.table) if n_cells >= LARGE else None
-    if slabs is None:
-        return None
-    model = RoundingModel(problem, base, 1, weights)
-    prices = priced(model.program, budget.share(PRICES_SHARE))
-    costs = StepCosts.of(problem, base, max_steps, weights)
-    t = _multiples(model, prices, slabs, costs, budget.share(SEARCH_SHARE))
-    if t is None and n_cells < HOPELESS:
-        return None
-    if t is None:
-        raise SolverError(
-            f"No additive rounding to base {base} within {max_steps} steps was found in time. "
-            f"Raise `time_limit` or `max_steps`."
-        )
-    steps = 1 + int(costs.beyond(t).max(initial=0))
-    if steps > 1:
-        model = RoundingModel(problem, base, steps, weights)
-        prices = priced(model.program, budget.share(MORE_STEPS_SHARE))
-    notes = tuple(
-        f"a rounding with {k} step{'s' * (k > 1)} was not found in time" for k in range(1, steps)
-    )
-    rounding = Rounding(t * base, RoundingBound(None, prices.duals))
-    return model, problem, rounding, steps, notes
-
-
-def _multiples(
-    model: RoundingModel, prices: Prices, slabs: Slabs, costs: StepCosts, budget: Budget
-) -> Integers | None:
-    """Return the best multiples of some searches; None if none were found."""
-    best, least = None, np.inf
-    step_cost, cells = np.maximum(model.up_cost, 1.0), np.arange(slabs.table.n_cells)
-    for number in range(1, TRIES + 1):
-        x = driven(model.program, prices, step_cost, budget.share(DRIVEN_SHARE), number)
-        t = rounded_in_parts(slabs, costs, model.values(np.rint(x)) // model.base, budget)
-        cost = np.inf if t is None else float(costs(cells, t).sum())
-        if cost < least:
-            best, least = t, cost
-        if budget.is_over or (best is not None and not np.any(costs.beyond(best))):
-            break
-    return best
-
 
 EXCEPTION = 20.0
 """Price of a step beyond the two multiples around a value, in steps of the heaviest cell."""
@@ -147,6 +85,59 @@ PATIENCE = 4
 """Turns without a gain after which the search ends."""
 
 
+def rounding_by_slabs(task: RoundingTask, budget: Budget) -> Rounding | None:
+    """Return a rounding with few exceptions from one step; None if the table is not for slabs.
+
+    Parameters
+    ----------
+    task : RoundingTask
+    budget : Budget
+
+    Raises
+    ------
+    SolverError
+        If no rounding of a very large table was found.
+    """
+    n_cells = task.problem.table.n_cells
+    slabs = Slabs.of(task.problem.table) if n_cells >= LARGE else None
+    if slabs is None:
+        return None
+    model, costs = RoundingModel(task, 1), StepCosts.of(task)
+    prices = priced(model.program, budget.share(PRICES_SHARE))
+    t = _multiples(model, prices, slabs, costs, budget.share(SEARCH_SHARE))
+    if t is None and n_cells < HOPELESS:
+        return None
+    if t is None:
+        raise SolverError(
+            f"No additive rounding to base {task.base} within {task.max_steps} steps was found in "
+            f"time. Raise `time_limit` or `max_steps`."
+        )
+    steps = 1 + int(costs.beyond(t).max(initial=0))
+    if steps > 1:
+        prices = priced(RoundingModel(task, steps).program, budget.share(MORE_STEPS_SHARE))
+    notes = tuple(
+        f"a rounding with {k} step{'s' * (k > 1)} was not found in time" for k in range(1, steps)
+    )
+    return Rounding(t * task.base, RoundingBound(None, prices.duals), steps, notes)
+
+
+def _multiples(
+    model: RoundingModel, prices: Prices, slabs: Slabs, costs: StepCosts, budget: Budget
+) -> Integers | None:
+    """Return the best multiples of some searches; None if none were found."""
+    best, least = None, np.inf
+    step_cost, cells = np.maximum(model.up_cost, 1.0), np.arange(slabs.table.n_cells)
+    for number in range(1, TRIES + 1):
+        x = driven(model.program, prices, step_cost, budget.share(DRIVEN_SHARE), number)
+        t = rounded_in_parts(slabs, costs, model.values(np.rint(x)) // model.task.base, budget)
+        cost = np.inf if t is None else float(costs(cells, t).sum())
+        if cost < least:
+            best, least = t, cost
+        if budget.is_over or (best is not None and not np.any(costs.beyond(best))):
+            break
+    return best
+
+
 @dataclass(frozen=True, eq=False)
 class StepCosts:
     """What it costs if a cell becomes t times the base: convex in t.
@@ -174,16 +165,9 @@ class StepCosts:
     exception: float
 
     @classmethod
-    def of(cls, problem: ProtectionProblem, base: int, steps: int, weights: Floats) -> StepCosts:
-        """Return the costs for roundings within so many steps.
-
-        Parameters
-        ----------
-        problem : ProtectionProblem
-        base, steps : int
-        weights : numpy.ndarray of float, shape (n_cells,)
-        """
-        true = np.rint(problem.table.values).astype(np.int64)
+    def of(cls, task: RoundingTask) -> StepCosts:
+        """Return the costs for roundings within the steps that are allowed."""
+        true, base, steps, weights = task.true, task.base, task.max_steps, task.weights
         low, high = true // base, -(-true // base)
         least, most = low - (steps - 1), high + (steps - 1)
         # No value changes its sign.
@@ -191,7 +175,7 @@ class StepCosts:
             np.where(true >= 0, np.maximum(least, 0), least),
             np.where(true < 0, np.minimum(most, 0), most),
         )
-        least, most = (np.where(problem.frozen, low, end) for end in (least, most))
+        least, most = (np.where(task.problem.frozen, low, end) for end in (least, most))
         positive = weights[weights > 0]
         unit = float(np.median(positive)) if len(positive) else 1.0
         cost = weights / unit

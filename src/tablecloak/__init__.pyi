@@ -62,9 +62,9 @@ from .suppression.search.frozen import fewest_to_unfreeze as fewest_to_unfreeze
 from .suppression.suppress import suppress as suppress
 from .suppression.system.requirement import Requirement as Requirement
 from .suppression.waivers_saved import waivers_saved as waivers_saved
+from .tables.changes.earlier_releases import Published as Published
 from .tables.confidentiality import Confidentiality as Confidentiality
 from .tables.dimensions import Dimension as Dimension
-from .tables.earlier import Published as Published
 from .tables.equations import Equation as Equation
 from .tables.formats import read_jj as read_jj
 from .tables.formats import read_problem as read_problem

@@ -364,3 +364,18 @@ def main() -> None:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+def test_a_pattern_knows_which_of_its_cells_are_those_of_the_given_table():
+    before, now = pair_of(revised, 1)
+    first = tc.suppress(before, time_limit=5)
+    second = tc.suppress(now, published=first, time_limit=5)
+    n = now.table.n_cells
+    assert second.problem.table.n_cells == n + before.table.n_cells
+    assert second.change.given is now
+    assert second.given_cells.tolist() == list(range(n))
+    # Its cells of the earlier release take no part where it is the pattern of last period.
+    again = tc.suppress(now, previous=second, time_limit=5)
+    hidden = second.suppressed[:n]
+    expected = now.weights * np.where(hidden, 0.5, 1.0)
+    assert again.problem.weights.tolist() == expected.tolist()

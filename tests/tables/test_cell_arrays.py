@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.tables.cell_arrays import ArrayKind, CellArrays, largest
+from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
+from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.coupled import CoupledCells
-from tablecloak.tables.earlier import EarlierRelease, Published
-from tablecloak.tables.rests import with_further_cells
 
 NAMES = list(CellArrays.kinds())
 NUMBERS = [name for name, kind in CellArrays.kinds().items() if kind.dtype is np.float64]
@@ -88,8 +88,8 @@ def test_each_array_is_carried_to_the_cells_that_a_problem_keeps(name):
     release = EarlierRelease(problem, problem.table.values, problem.table.values)
     joined = tc.join({"one": problem, "other": problem})
     grown = {
-        "further cells": with_further_cells(problem, keys, sums, {}),
-        "earlier releases": Published([release]).beside(problem),
+        "further cells": with_further_cells(problem, keys, sums).problem,
+        "earlier releases": Published([release]).beside(problem).problem,
     }
     for way, larger in grown.items():
         assert getattr(larger, name)[:n].tolist() == given, way

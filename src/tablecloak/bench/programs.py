@@ -31,7 +31,7 @@ SECONDS = 5.0
 
 def audit_program(problem: ProtectionProblem) -> Program:
     """Return the intruder's program: the largest value of the largest sensitive cell."""
-    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of()).problem
     pattern = suppress(problem, method="sequential", time_limit=SECONDS)
     hidden = np.flatnonzero(pattern.suppressed)
     sensitive = np.flatnonzero(problem.sensitive)
@@ -62,7 +62,7 @@ def adjustment_mixed(problem: ProtectionProblem) -> Program:
 
 def suppression_master(problem: ProtectionProblem) -> Program | None:
     """Return the master problem of suppression with the rows that a search has found."""
-    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of()).problem
     found = suppress(problem, method="exact", time_limit=SECONDS).bound_certificate
     if found is None:
         return None
@@ -77,7 +77,7 @@ def suppression_complete(problem: ProtectionProblem) -> Program | None:
     Kelly, Golden and Assad: Cell suppression: disclosure protection for sensitive tabular data,
     Networks 22 (1992). None if it is too large, or asks for a width.
     """
-    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of()).problem
     movable = np.flatnonzero(~problem.frozen)
     needs = [
         (int(cell), sign, level[cell])
@@ -154,7 +154,7 @@ def _column_bounds(
 
 
 def _adjustment(problem: ProtectionProblem) -> TightForm:
-    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of()).problem
     room = room_of(problem, limit=None)
     return TightForm.of(AdjustmentModel.of(problem, WeightRule.RELATIVE.of(problem), room))
 

@@ -11,7 +11,7 @@ import typer
 from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
-    from tablecloak.tables.earlier import Published
+    from tablecloak.tables.changes.earlier_releases import Published
     from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Between", "Earlier", "read_earlier"]
@@ -45,7 +45,7 @@ def read_earlier(
         If two files have one name, or a file cannot be read.
     """
     from tablecloak.publish.earlier import read_published
-    from tablecloak.tables.earlier import EarlierRelease, Published
+    from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
     from tablecloak.tables.formats import read_problem
 
     if not given:

@@ -117,8 +117,7 @@ def suppress(
             solver=solver,
             progress=reporter,
         )
-        # Sums of hidden cells and cells of earlier releases, the last ones, are left out.
-        frame = problem.table.keys.assign(status=pattern.statuses()[: problem.table.n_cells])
+        frame = problem.table.keys.assign(status=pattern.statuses()[pattern.given_cells])
         write_result(pattern, frame, output, certificate, secret=True)
     typer.echo(pattern.summary())
     for statement in pattern.insiders.statements() if pattern.insiders else ():

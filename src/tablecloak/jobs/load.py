@@ -20,8 +20,8 @@ from tablecloak.jobs.flagged import flagged_cells
 from tablecloak.jobs.schema import AdjustmentSpec, Data, DimensionSpec, Job, TableSpec
 from tablecloak.publish.earlier import read_published
 from tablecloak.publish.previous import read_previous
+from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.earlier import EarlierRelease, Published
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.joined import join

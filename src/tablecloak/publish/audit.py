@@ -30,7 +30,7 @@ from tablecloak.suppression.intervals.intervals import IntervalPattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import Earlier
 from tablecloak.suppression.system.requirement import Requirement
-from tablecloak.tables.earlier import Published
+from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
@@ -129,7 +129,7 @@ def audit(
     if earlier is not None:
         ends = ends_of(problem, suppressed) if intervals is None else intervals
         suppressed, intervals = earlier.hidden_beside(suppressed), earlier.ends_beside(*ends)
-        problem = earlier.beside(problem)
+        problem = earlier.beside(problem).problem
     return audit_pattern(
         problem,
         suppressed,

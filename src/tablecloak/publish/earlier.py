@@ -13,7 +13,7 @@ from tablecloak.publish.released_cells import (
     rows_in_table_order,
     with_rows_of_rests,
 )
-from tablecloak.tables.earlier import EarlierRelease
+from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -11,6 +11,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.publish.code_values import read_code_values
+from tablecloak.tables.changes.rests import values_with_rests
 from tablecloak.tables.formats import (
     Format,
     formats_holding,
@@ -19,7 +20,6 @@ from tablecloak.tables.formats import (
 )
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
-from tablecloak.tables.rests import values_with_rests
 
 __all__ = [
     "names_of_cells",

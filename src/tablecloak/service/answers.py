@@ -123,7 +123,7 @@ def of_pattern(
     """
     table = problem.table
     frame = table.to_frame().assign(
-        status=pattern.statuses()[: table.n_cells], reason=np.asarray(problem.reasons)
+        status=pattern.statuses()[pattern.given_cells], reason=np.asarray(problem.reasons)
     )
     return {
         **measured(pattern),

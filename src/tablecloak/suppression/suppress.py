@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
 import numpy.typing as npt
 
-from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
-from tablecloak.errors import InputError, ModelError, TablecloakError
+from tablecloak.errors import ModelError
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.suppression.attack.before import beside_published
+from tablecloak.suppression.attack.before import BesidePublished
 from tablecloak.suppression.attack.hold import Hold
 from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.result.pattern import SuppressionPattern
-from tablecloak.suppression.search.frozen import frozen_in_vain
-from tablecloak.suppression.search.groups_search import Search, search_with_groups
+from tablecloak.suppression.search.frozen import Unfreezing, naming_frozen_cells
+from tablecloak.suppression.search.groups_search import SearchWithSums
 from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.suppression.search.pattern_search import PatternSearch
+from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
-from tablecloak.tables.earlier import EarlierRelease, Published, Tells
-from tablecloak.tables.keys import are_sums
+from tablecloak.tables.changes.change import ChangeRequest, changed
+from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published, Tells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
@@ -37,16 +37,6 @@ Earlier = (
     | Mapping[str, EarlierRelease | Tells]
 )
 """Ways to give earlier releases."""
-
-UNFREEZING_SHARE = 0.3
-"""Share of the time for finding the fewest frozen cells to unfreeze. Chosen by trial; not
-measured."""
-
-NAMED_CELLS = 5000
-"""Most cells of a table of which an error names the fewest frozen cells to unfreeze."""
-
-NAMING_SECONDS = 10.0
-"""Most seconds for finding them."""
 
 
 @on_chosen_solver
@@ -171,77 +161,18 @@ def suppress(
     (3076.0, 12, True)
     """
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
-    problem = _weighed(problem, weights, previous, discount)
-    asked, earlier = Groups.parse(groups), Published.parse(published)
-    search = Search(SearchMethod.parse(method), require, protect_against, hold, time_limit)
+    requirement = Requirement.parse(require)
+    earlier, sums = Published.parse(published), Groups.parse(groups)
+    requests: list[ChangeRequest] = [Weighing(weights, previous, discount)]
+    requests += [BesidePublished(earlier, requirement)] if earlier else []
+    requests += [Unfreezing(requirement)] if unfreeze else []
+    chosen = SearchMethod.parse(method)
+    alone = PatternSearch(chosen, requirement, protect_against, hold, time_limit)
+    search = SearchWithSums(alone, sums) if sums else alone
     with budget.interruptible():
-        before = None
-        if earlier is not None:
-            problem, before = beside_published(problem, earlier, require, budget)
-        opened = None
-        if unfreeze:
-            part = budget.share(UNFREEZING_SHARE)
-            opened = frozen_in_vain(problem, Requirement.parse(require), part)
-            problem = opened.unfrozen()
+        change = changed(problem, requests, budget)
         try:
-            if asked is None:
-                pattern = search(problem, budget)
-            else:
-                pattern = search_with_groups(search, problem, asked, budget)
+            pattern = search(change.problem, budget)
         except ModelError as error:
-            raise _with_frozen(error, problem, Requirement.parse(require), budget) from None
-    if opened is not None and len(opened.cells):
-        pattern = replace(pattern, notes=(*pattern.notes, opened.summary()), unfrozen=opened)
-    return replace(pattern, before=before, seconds=budget.elapsed)
-
-
-def _with_frozen(
-    error: ModelError, problem: ProtectionProblem, requirement: Requirement, budget: Budget
-) -> ModelError:
-    """Return the error with the frozen cells that are to blame, where they are found quickly."""
-    if not problem.frozen.any() or problem.table.n_cells > NAMED_CELLS:
-        return error
-    try:
-        # The search that failed has stopped its own budget.
-        seconds = max(min(budget.left, NAMING_SECONDS), 1.0)
-        found = frozen_in_vain(problem, requirement, Budget.of(seconds, threads=budget.threads))
-    except TablecloakError:
-        return error
-    if not len(found.cells):
-        return error
-    return ModelError(
-        f"{error} Frozen cells prevent it: {found.summary()}. Set unfreeze=True to suppress these.",
-        cells=error.cells,
-    )
-
-
-def _weighed(
-    problem: ProtectionProblem,
-    rule: WeightRule | str | None,
-    previous: SuppressionPattern | npt.ArrayLike | None,
-    discount: float,
-) -> ProtectionProblem:
-    """Return the problem with weights by a rule, lower for cells suppressed last period."""
-    if rule is None and previous is None:
-        return problem
-    weights = problem.weights if rule is None else problem.with_weights(rule).weights
-    if previous is not None:
-        before = _suppressed_before(previous)
-        if before.shape != problem.status.shape:
-            raise InputError(
-                f"`previous` has {before.size} entries, but the table has "
-                f"{problem.table.n_cells} cells. Match last period's cells by their codes first."
-            )
-        if not 0 <= discount <= 1:
-            raise InputError(f"`discount` must lie between 0 and 1. Got {discount!r}.")
-        weights = weights * np.where(before, 1 - discount, 1.0)
-    return problem.with_changes(weights=weights)
-
-
-def _suppressed_before(
-    previous: SuppressionPattern | npt.ArrayLike,
-) -> Flags:
-    """Return which cells were suppressed, without sums that were protected then."""
-    if isinstance(previous, SuppressionPattern):
-        return previous.suppressed[~are_sums(previous.problem.table.keys)]
-    return np.asarray(previous, dtype=bool)
+            raise naming_frozen_cells(error, change.problem, requirement, budget) from None
+    return replace(pattern.after(change), seconds=budget.elapsed)

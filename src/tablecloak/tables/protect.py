@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, TablecloakWarning, listed
+from tablecloak.tables.changes.rests import Rests, with_rests
 from tablecloak.tables.external_bounds import default_bounds, not_zero
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
-from tablecloak.tables.rests import Rests, with_rests
 from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights.rule import WeightRule
 from tablecloak.tables.zeros import ProtectedZeros, Zeros, check_zeros
@@ -144,7 +144,7 @@ def protect(
     else:
         problem = problem.with_changes(weights=weights)
     found = {rule.name: rests for rule in ordered if (rests := rule.rests(table)) is not None}
-    return with_rests(problem, found) if found else problem
+    return with_rests(problem, found).problem if found else problem
 
 
 def _check_arguments(rules: Sequence[Judge], **numbers: object) -> None:

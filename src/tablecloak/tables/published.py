@@ -50,7 +50,7 @@ EXACT_WHOLE = 2.0**53
 def published_order(table: Table) -> Integers:
     """Order in which cells are published, whatever their order in the input.
 
-    Rests of groups (`tablecloak.tables.rests`) are not among them.
+    Rests of groups (`tablecloak.tables.changes.rests`) are not among them.
 
     Along each dimension in the order of its hierarchy; without one by the codes, as numbers where
     all of them are. Variables come in the order in which they were joined.

@@ -19,24 +19,21 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
+from tablecloak.tables.changes.sums import Sums, set_names
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.keys import SUM
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import levels_by
-from tablecloak.tables.rests import with_further_cells
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.waivers import Waivers
 
 __all__ = [
     "Groups",
-    "Sums",
     "as_table",
     "find_sums",
     "joined_contributions",
     "rules_for_sums",
-    "with_sums",
 ]
 
 MOST_SUMS = 2000
@@ -101,46 +98,6 @@ def rules_for_sums() -> str:
     return f"{', '.join(names)} or {last}"
 
 
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums of cells that must be able to move as if each were a cell.
-
-    Parameters
-    ----------
-    cells : scipy.sparse.csr_array, shape (n_sums, n_cells)
-        1 for each cell of the sum.
-    lower, upper : numpy.ndarray of float, shape (n_sums,)
-        Protection levels.
-    reasons : numpy.ndarray of str, shape (n_sums,)
-        Name of the rule that finds each sum unsafe.
-    """
-
-    cells: csr_array
-    lower: Floats
-    upper: Floats
-    reasons: Texts
-
-    def __len__(self) -> int:
-        return len(self.lower)
-
-    def chosen(self, kept: AnyIntegers) -> Sums:
-        """Return some of the sums."""
-        cells = csr_array(self.cells[kept, :])
-        return Sums(cells, self.lower[kept], self.upper[kept], self.reasons[kept])
-
-    def joined(self, other: Sums) -> Sums:
-        """Return these sums, and those of the other that are not among them."""
-        known = set(_names(self.cells))
-        new = [row for row, name in enumerate(_names(other.cells)) if name not in known]
-        more = other.chosen(np.array(new, dtype=np.int64))
-        return Sums(
-            csr_array(vstack([self.cells, more.cells], format="csr")),
-            np.concatenate([self.lower, more.lower]),
-            np.concatenate([self.upper, more.upper]),
-            np.concatenate([self.reasons, more.reasons]),
-        )
-
-
 def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums:
     """Return the sums of hidden cells that a rule finds unsafe.
 
@@ -160,8 +117,8 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     safe. For the same reason a published cell makes no sum less safe.
     """
     sets = _judged(problem, hidden & ~problem.table.rests, groups.most)
-    known = set(_names(_defined(problem)))
-    is_new = np.array([name not in known for name in _names(sets)], dtype=np.bool_)
+    known = set(set_names(_defined(problem)))
+    is_new = np.array([name not in known for name in set_names(sets)], dtype=np.bool_)
     kept = np.flatnonzero((sets @ problem.sensitive.astype(np.float64) > 0) & is_new)
     sets = csr_array(sets[kept, :])
     table = as_table(problem, sets)
@@ -179,40 +136,6 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     lower = np.minimum(lower, sets @ (problem.table.values - problem.lower_bound))
     upper = np.minimum(upper, sets @ (problem.upper_bound - problem.table.values))
     return Sums(sets, lower, upper, reasons).chosen(unsafe)
-
-
-def with_sums(problem: ProtectionProblem, sums: Sums) -> ProtectionProblem:
-    """Return the problem with sums of its cells as further sensitive cells, which weigh nothing."""
-    if not len(sums):
-        return problem
-    keys = _keys(problem.table.keys, sums.cells)
-    given: dict[str, Floats | Texts] = {
-        "lower_protection": sums.lower,
-        "upper_protection": sums.upper,
-        "reasons": sums.reasons,
-    }
-    return with_further_cells(problem, keys, sums.cells, given)
-
-
-def _names(cells: csr_array) -> list[bytes]:
-    """Return for each row something that only rows with the same cells have."""
-    ordered = cells.sorted_indices()
-    if not cells.shape[0]:
-        return []
-    return [part.tobytes() for part in np.split(ordered.indices, ordered.indptr[1:-1])]
-
-
-def _keys(keys: pd.DataFrame, cells: csr_array) -> pd.DataFrame:
-    """Return codes of sums: those that its cells share, or the mark of a sum and those of each."""
-    codes = keys.to_numpy(dtype=object)
-    ordered = cells.sorted_indices()
-    rows = []
-    for members in np.split(ordered.indices, ordered.indptr[1:-1]):
-        own = codes[members]
-        same = (own == own[0]).all(axis=0)
-        told = [SUM + "+".join(map(str, own[:, axis])) for axis in range(own.shape[1])]
-        rows.append(np.where(same, own[0], np.array(told, dtype=object)))
-    return pd.DataFrame(np.array(rows, dtype=object), columns=keys.columns)
 
 
 def _judged(problem: ProtectionProblem, hidden: Flags, most: int) -> csr_array:

@@ -19,7 +19,7 @@ from tablecloak.suppression.system.requirement import Requirement
 
 def extensive_optimum(problem: tc.ProtectionProblem) -> float:
     """One copy of the table for each side of each sensitive cell, all in one program."""
-    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
+    problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of()).problem
     n, a = problem.table.n_cells, problem.table.values
     free = (~problem.frozen).astype(float)
     cells = np.flatnonzero(problem.sensitive)

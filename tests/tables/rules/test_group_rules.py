@@ -8,7 +8,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.cellkey.perturbed_problem import perturb_problem
-from tablecloak.tables.rests import values_with_rests
+from tablecloak.tables.changes.rests import values_with_rests
 
 
 def counts(cells: dict[tuple[str, ...], int], names: str = "region health", **trees) -> tc.Table:

@@ -22,7 +22,7 @@ from tablecloak.cta.statistics.preserve import parse
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
 from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.earlier import Published
+from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
@@ -98,7 +98,7 @@ class AdjustmentTask:
             If both levels of a sensitive cell are 0.
         """
         earlier = Published.parse(published)
-        problem = problem if earlier is None else earlier.kept_beside(problem)
+        problem = problem if earlier is None else earlier.kept_beside(problem).problem
         check_required(problem)
         kind = DISTANCES[distance]
         task = cls(

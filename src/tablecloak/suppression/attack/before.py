@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,12 @@ from tablecloak.suppression.attack.audit import Audit, attacked
 from tablecloak.suppression.attack.finding import DisclosureProof, Verdict
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.system.requirement import Requirement
-from tablecloak.tables.earlier import Published
+from tablecloak.tables.changes.change import Change
+from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.keys import are_earlier
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["Before", "Disclosed", "beside_published"]
+__all__ = ["Before", "BesidePublished", "Disclosed"]
 
 KEPT = 1 - 1e-6
 """Share of what earlier releases leave of a level that is asked for, so that rounding does not make
@@ -88,55 +89,54 @@ class Before:
         return pd.DataFrame(rows, columns=["cell", "lower", "upper", "how"])
 
 
-def beside_published(
-    problem: ProtectionProblem,
-    published: Published,
-    require: Requirement | str,
-    budget: Budget,
-) -> tuple[ProtectionProblem, Before]:
-    """Return the problem of a new table together with the earlier releases.
+@dataclass(frozen=True, eq=False)
+class BesidePublished:
+    """The change to the problem of a new table together with earlier releases, as it is asked for.
 
     Of sensitive cells that the earlier releases disclose alone, whatever the new one hides, no more
     is asked than these leave: the new release then adds nothing to what is known of them.
 
     Parameters
     ----------
-    problem : ProtectionProblem
-        Of the new table.
     published : Published
-    require : Requirement or str
-    budget : Budget
-
-    Returns
-    -------
-    problem : ProtectionProblem
-        With the cells of the earlier releases as further cells.
-    before : Before
-
-    Raises
-    ------
-    InputError
-        If the tables do not fit together.
+    requirement : Requirement
     """
-    joint = published.beside(problem)
-    hidden = ~joint.frozen
-    question = _question(joint, require)
-    audit = attacked(question, hidden, budget.share(BEFORE_SHARE))
-    open_ = np.array([verdict is not Verdict.PROTECTED for verdict in audit.verdicts], dtype=bool)
-    open_ |= np.isin(audit.needs.cells, [found.cell for found in audit.findings])
-    cells = audit.needs.cells[open_]
-    if not len(cells):
-        return joint, Before(published.names)
-    exact = _intervals(joint, cells, require, budget)
-    below, above = exact.below, exact.above
-    # In whole numbers fewer values are possible than between these ends.
-    whole = np.isin(cells, [found.cell for found in audit.findings])
-    below, above = np.where(whole, 0.0, below), np.where(whole, 0.0, above)
-    found = _disclosed(joint, cells, exact)
-    return _lowered(joint, cells, below * KEPT, above * KEPT), Before(published.names, found)
+
+    published: Published
+    requirement: Requirement
+
+    def change(self, problem: ProtectionProblem, budget: Budget) -> Change:
+        """Return the change to a problem with the cells of the earlier releases, the last ones.
+
+        Its remarks hold what these disclose, as `before`.
+
+        Raises
+        ------
+        InputError
+            If the tables do not fit together.
+        """
+        change, names = self.published.beside(problem), self.published.names
+        joint = change.problem
+        question = _question(joint, self.requirement)
+        audit = attacked(question, ~joint.frozen, budget.share(BEFORE_SHARE))
+        open_ = np.array([verdict is not Verdict.PROTECTED for verdict in audit.verdicts], bool)
+        open_ |= np.isin(audit.needs.cells, [finding.cell for finding in audit.findings])
+        cells = audit.needs.cells[open_]
+        if not len(cells):
+            return replace(change, remarks={"before": Before(names)})
+        exact = _intervals(joint, cells, self.requirement, budget)
+        # In whole numbers fewer values are possible than between these ends.
+        whole = np.isin(cells, [finding.cell for finding in audit.findings])
+        below, above = (np.where(whole, 0.0, end) * KEPT for end in (exact.below, exact.above))
+        disclosed = _disclosed(joint, cells, exact)
+        return replace(
+            change,
+            problem=_lowered(joint, cells, below, above),
+            remarks={"before": Before(names, disclosed)},
+        )
 
 
-def _question(problem: ProtectionProblem, require: Requirement | str) -> Question:
+def _question(problem: ProtectionProblem, requirement: Requirement) -> Question:
     """Return the question of a problem whose levels may exceed its external bounds."""
     values, asked = problem.table.values, problem.sensitive
     low, high = values - problem.lower_bound, problem.upper_bound - values
@@ -147,19 +147,19 @@ def _question(problem: ProtectionProblem, require: Requirement | str) -> Questio
             asked, np.minimum(problem.sliding_protection, low + high), 0.0
         ),
     }
-    return Question.of(problem.with_changes(**given), require, "external")
+    return Question.of(problem.with_changes(**given), requirement, "external")
 
 
 def _intervals(
     problem: ProtectionProblem,
     cells: Integers,
-    require: Requirement | str,
+    requirement: Requirement,
     budget: Budget,
 ) -> Audit:
     """Return exact intervals of some cells if everything is hidden that may be hidden."""
     status = np.where(problem.sensitive, "m", problem.status)
     status[cells] = "u"
-    question = _question(problem.with_changes(status=status), require)
+    question = _question(problem.with_changes(status=status), requirement)
     return attacked(question, ~problem.frozen, budget.share(BEFORE_SHARE), is_exact=True)
 
 

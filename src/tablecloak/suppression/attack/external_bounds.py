@@ -15,6 +15,7 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["with_finite_bounds", "with_intervals"]
@@ -26,8 +27,8 @@ infinite. Chosen by trial; not measured."""
 
 def with_finite_bounds(
     problem: ProtectionProblem, requirement: Requirement, budget: Budget
-) -> ProtectionProblem:
-    """Return the problem with infinite external bounds replaced by distant finite ones.
+) -> Change:
+    """Return the change to a problem with distant finite external bounds in place of infinite ones.
 
     Only a search may use them. They make the intruder stronger, so that every proof of protection
     holds for the given bounds as well; but a bound on the loss, or that something is impossible,
@@ -50,7 +51,7 @@ def with_finite_bounds(
     """
     values, lower, upper = problem.table.values, problem.lower_bound, problem.upper_bound
     if np.all(np.isfinite(lower)) and np.all(np.isfinite(upper)):
-        return problem
+        return Change.within(problem, problem)
     levels = np.max(
         [problem.lower_protection, problem.upper_protection, problem.sliding_protection], axis=0
     )
@@ -62,10 +63,11 @@ def with_finite_bounds(
     for positions, moves in pool.whole_proof().witnesses:
         moved = cells[positions]
         far[moved] = np.maximum(far[moved], SPACIOUS * np.abs(moves))
-    return problem.with_changes(
+    finite = problem.with_changes(
         lower_bound=np.where(np.isinf(lower), values - far, lower),
         upper_bound=np.where(np.isinf(upper), values + far, upper),
     )
+    return Change.within(problem, finite, relations=None)
 
 
 def _wide_open(problem: ProtectionProblem, requirement: Requirement, budget: Budget) -> WitnessPool:

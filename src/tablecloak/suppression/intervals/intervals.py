@@ -45,6 +45,7 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.claims import interval_claims, proved_widths_bound
 from tablecloak.suppression.rows.master import Row
 from tablecloak.suppression.search.merging import Renaming, merged_for, spread_pool
+from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.needs import asked_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
@@ -245,21 +246,16 @@ def publish_intervals(
     budget = Budget.begun(time_limit, progress=progress)
     if not blur >= 0:
         raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
-    random = generator(seed)
+    widening = (blur, generator(seed)) if blur else None
     requirement = Requirement.parse(require)
-    if weights is not None:
-        problem = problem.with_weights(weights)
-    finite = with_finite_bounds(problem, requirement, budget)
-    merged = merged_for(finite, requirement)
-    search = IntervalSearch(merged, merged.total(_costs(finite)), budget)
+    problem = Weighing(weights).change(problem).problem
+    merged = _merged(problem, requirement, budget)
+    search = IntervalSearch(merged, merged.total(_costs(merged.given)), budget)
     with budget.interruptible():
         search.run()
-    system = System.of(finite, needs_of(finite, requirement), ~finite.frozen)
-    pool = spread_pool(search.pool, merged, system)
-    up, down = envelope(pool)
-    widening = None if blur == 0 else (blur, random)
+    pool = spread_pool(search.pool, merged, _system(merged.given, requirement))
     lower, upper, proof = _published(problem, search, pool, requirement, widening)
-    result = IntervalPattern(
+    pattern = IntervalPattern(
         problem=problem,
         lower=lower,
         upper=upper,
@@ -267,11 +263,20 @@ def publish_intervals(
         certificate=proof,
         bound_certificate=IntervalBound.of(search, merged, requirement),
         bound=0.0,
-        narrowest=float(_costs(finite)[system.cells] @ (up + down)),
+        narrowest=float(_costs(merged.given)[pool.system.cells] @ sum(envelope(pool))),
         seconds=0.0,
     )
-    bound = result.proved_bound()
-    return replace(result, bound=bound, seconds=budget.elapsed)
+    return replace(pattern, bound=pattern.proved_bound(), seconds=budget.elapsed)
+
+
+def _merged(problem: ProtectionProblem, requirement: Requirement, budget: Budget) -> MergedCells:
+    """Return the change that is searched: finite external bounds, and coupled cells as one."""
+    return merged_for(with_finite_bounds(problem, requirement, budget).problem, requirement)
+
+
+def _system(problem: ProtectionProblem, requirement: Requirement) -> System:
+    """Return the system of all cells that may be hidden."""
+    return System.of(problem, needs_of(problem, requirement), ~problem.frozen)
 
 
 def _costs(problem: ProtectionProblem) -> Floats:
@@ -347,9 +352,9 @@ def protecting_room(problem: ProtectionProblem) -> tuple[Floats, Floats]:
     ModelError
         Names the cells that cannot be protected even if every interval is wide open.
     """
-    finite = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of())
-    merged = merged_for(finite, Requirement.TWO_SIDED)
-    system = System.of(finite, needs_of(finite, Requirement.TWO_SIDED), ~finite.frozen)
+    requirement = Requirement.TWO_SIDED
+    merged = _merged(problem, requirement, Budget.of())
+    system = _system(merged.given, requirement)
     open_ = wide_open(merged, Attack(system_of(merged)), Budget.of())
     up, down = envelope(spread_pool(open_, merged, system))
     lower, upper = problem.table.values.copy(), problem.table.values.copy()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.arrays import Flags, Floats, Texts
+from tablecloak.arrays import Flags, Floats, Integers, Texts
 from tablecloak.certificates.claim import Claim
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
@@ -22,6 +23,7 @@ from tablecloak.suppression.rows.claims import pattern_claims, proved_pattern_bo
 from tablecloak.suppression.rows.master import BoundCertificate
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.keys import are_earlier, are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import released_rows
@@ -62,6 +64,8 @@ class SuppressionPattern(Result):
         the problem, the last ones but sums.
     unfrozen : Unfrozen, optional
         Frozen cells that were suppressed all the same, because nothing else protects.
+    change : Change, optional
+        How its problem was made of the one that was given; none if it is that.
     """
 
     problem: ProtectionProblem
@@ -79,6 +83,19 @@ class SuppressionPattern(Result):
     sums: ProtectedSums | None = None
     before: Before | None = None
     unfrozen: Unfrozen | None = None
+    change: Change | None = None
+
+    @property
+    def given_cells(self) -> Integers:
+        """The cell of the problem for each cell of the one that was given."""
+        every = np.arange(self.problem.table.n_cells)
+        return every if self.change is None else self.change.counterparts
+
+    def after(self, change: Change) -> Self:
+        """Return the pattern as one for the problem before a change, and say what was changed."""
+        both = change if self.change is None else change.then(self.change)
+        noted: Self = change.noted(self)
+        return replace(noted, change=both)
 
     @property
     def loss(self) -> float:

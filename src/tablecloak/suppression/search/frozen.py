@@ -6,11 +6,13 @@ the fewest cells. So the exact method finds them, and its bound proves that no f
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tablecloak.arrays import Flags, Integers
 from tablecloak.budget import Budget, Progress
-from tablecloak.errors import ModelError, SolverError, listed
+from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.audit import attacked
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
@@ -21,14 +23,74 @@ from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.keys import are_rests
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["fewest_to_unfreeze", "frozen_in_vain"]
+__all__ = ["Unfreezing", "fewest_to_unfreeze", "naming_frozen_cells"]
+
+UNFREEZING_SHARE = 0.3
+"""Share of the time for finding the fewest frozen cells to unfreeze. Chosen by trial; not
+measured."""
+
+NAMED_CELLS = 5000
+"""Most cells of a table of which an error names the fewest frozen cells to unfreeze."""
+
+NAMING_SECONDS = 10.0
+"""Most seconds for finding them."""
 
 TIE = 0.5
 """Most that the weights of all cells together add to their number: of several choices of as few
 cells the one of least weight is taken, and the number stays what counts."""
+
+
+@dataclass(frozen=True)
+class Unfreezing:
+    """The change to a problem in which the fewest cells are unfrozen, as it is asked for.
+
+    Parameters
+    ----------
+    requirement : Requirement
+        What counts as protected.
+    """
+
+    requirement: Requirement
+
+    def change(self, problem: ProtectionProblem, budget: Budget) -> Change:
+        """Return the change, whose remarks hold the cells as `unfrozen`, if there are any.
+
+        Raises
+        ------
+        ModelError
+            If a sensitive cell cannot be protected whatever is unfrozen; names the cells.
+        """
+        opened = frozen_in_vain(problem, self.requirement, budget.share(UNFREEZING_SHARE))
+        if not len(opened.cells):
+            return Change.within(problem, problem)
+        return Change.within(
+            problem, opened.unfrozen(), remarks={"unfrozen": opened}, notes=(opened.summary(),)
+        )
+
+
+def naming_frozen_cells(
+    error: ModelError, problem: ProtectionProblem, requirement: Requirement, budget: Budget
+) -> ModelError:
+    """Return the error with the frozen cells that are to blame, where they are found quickly."""
+    if not problem.frozen.any() or problem.table.n_cells > NAMED_CELLS:
+        return error
+    try:
+        # The search that failed has stopped its own budget.
+        seconds = max(min(budget.left, NAMING_SECONDS), 1.0)
+        opened = frozen_in_vain(problem, requirement, Budget.of(seconds, threads=budget.threads))
+    except TablecloakError:
+        return error
+    if not len(opened.cells):
+        return error
+    return ModelError(
+        f"{error} Frozen cells prevent it: {opened.summary()}. Set unfreeze=True to suppress "
+        f"these.",
+        cells=error.cells,
+    )
 
 
 @on_chosen_solver
@@ -112,7 +174,7 @@ def frozen_in_vain(
         status=np.select([may_go, problem.status == "s"], ["s", "m"], problem.status),
         weights=np.where(may_go, 1 + TIE * weights / (1 + weights.sum()), 0.0),
     )
-    finite = with_finite_bounds(asked, requirement, budget)
+    finite = with_finite_bounds(asked, requirement, budget).problem
     state = search_merged(SearchMethod.parse("exact"), finite, requirement, budget)
     found = closed(asked, state, budget, time_limit=budget.left)
     cells = np.flatnonzero(found.suppressed & may_go)

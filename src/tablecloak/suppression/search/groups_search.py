@@ -8,7 +8,6 @@ these as further cells. A bound that was proved without some sums holds with the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,26 +16,19 @@ from scipy.sparse import csr_array, hstack, vstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError, VerificationError
-from tablecloak.phases import run_phases
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.attack.audit import Audit, attacked
-from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.attack.finding import Verdict
-from tablecloak.suppression.attack.hold import Hold
-from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.proof.proof import TRUTH
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.result.protected_sums import ProtectedSums
-from tablecloak.suppression.search.closing import closed
-from tablecloak.suppression.search.merging import search_merged
-from tablecloak.suppression.search.method import SearchMethod
-from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
-from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.search.pattern_search import PatternSearch
+from tablecloak.tables.changes.sums import SumsAsCells
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sums import Groups, find_sums, with_sums
+from tablecloak.tables.sums import Groups, find_sums
 
-__all__ = ["Search", "search_with_groups"]
+__all__ = ["SearchWithSums"]
 
 FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
 """Shares of the time left for the search without sums, and for each one that follows. Most tables
@@ -51,84 +43,61 @@ MOST_ROUNDS = 50
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """The search for a pattern, and what is asked of it besides sums.
+class SearchWithSums:
+    """The search for a pattern that protects sensitive sums of hidden cells as well.
 
     Parameters
     ----------
-    method : SearchMethod
-    require, intruders, hold
-        As of `tablecloak.suppress`.
-    time_limit : float
-        Seconds that the caller allowed.
+    search : PatternSearch
+    groups : Groups
+        Which sums are judged, and how.
     """
 
-    method: SearchMethod
-    require: Requirement | str
-    intruders: Intruder | str | Sequence[Intruder | str]
-    hold: Hold | str
-    time_limit: float
+    search: PatternSearch
+    groups: Groups
 
     def __call__(self, problem: ProtectionProblem, budget: Budget) -> SuppressionPattern:
-        """Search within a budget, and return the pattern with its verified proofs."""
-        question = Question.of(problem, self.require, self.intruders, self.hold)
-        share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
-        part = budget.share(share if question.intruders else 1.0)
-        finite = with_finite_bounds(problem, question.requirement, budget)
-        state = search_merged(self.method, finite, question.requirement, part)
-        state = run_phases(INSIDERS, replace(state, question=question), budget)
-        return closed(problem, state, budget, time_limit=self.time_limit)
+        """Search within a budget, again and again until no sum can be estimated.
 
+        Returns
+        -------
+        SuppressionPattern
+            Its problem has the sensitive sums of its hidden cells as further cells, the last ones.
 
-def search_with_groups(
-    search: Search, problem: ProtectionProblem, groups: Groups, budget: Budget
-) -> SuppressionPattern:
-    """Return a pattern that protects the sensitive cells and the sensitive sums of hidden cells.
-
-    Parameters
-    ----------
-    search : Search
-    problem : ProtectionProblem
-    groups : Groups
-    budget : Budget
-
-    Returns
-    -------
-    SuppressionPattern
-        Its problem has the sensitive sums of its hidden cells as further cells, the last ones.
-
-    Raises
-    ------
-    InputError
-        If the table lacks contributions that a rule needs.
-    ModelError
-        If a sum cannot be protected.
-    SolverError
-        If no pattern was found without sums that can be estimated.
-    """
-    # Sensitive cells are hidden in every pattern, and so are their sums.
-    always = find_sums(problem, problem.sensitive | problem.forced, groups)
-    sums, cost, share = always.chosen(np.zeros(0, dtype=np.int64)), None, FIRST_SHARE
-    for _ in range(MOST_ROUNDS):
-        pattern = search(with_sums(problem, sums), budget.share(share))
-        hidden = pattern.suppressed[: problem.table.n_cells]
-        wanted = sums.joined(find_sums(problem, hidden, groups))
-        audit = _audit_of(pattern, with_sums(problem, wanted), budget)
-        estimated = _estimated(audit, len(wanted))
-        cost = cost or ProtectedSums(int(estimated.sum()), pattern.loss, pattern.n_suppressed)
-        if not np.any(estimated):
-            found = _with_proof_of_sums(pattern, audit)
-            if found is not None:
-                return replace(found, sums=cost, seconds=budget.elapsed)
-            estimated[:] = True
-        is_asked = estimated | (np.arange(len(wanted)) < len(sums))
-        sums = wanted.chosen(np.flatnonzero(is_asked))
-        sums = sums.joined(always) if len(always) <= FEW_SUMS else sums
-        share = NEXT_SHARE
-    raise SolverError(
-        f"After {MOST_ROUNDS} searches there are still sums of hidden cells that can be estimated. "
-        f"Let fewer sums be judged: Groups(rules, most=2)."
-    )
+        Raises
+        ------
+        InputError
+            If the table lacks contributions that a rule needs.
+        ModelError
+            If a sum cannot be protected.
+        SolverError
+            If no pattern was found without sums that can be estimated.
+        """
+        # Sensitive cells are hidden in every pattern, and so are their sums.
+        always = find_sums(problem, problem.sensitive | problem.forced, self.groups)
+        change, cost = SumsAsCells.of(problem, always.chosen(np.zeros(0, dtype=np.int64))), None
+        share = FIRST_SHARE
+        for _ in range(MOST_ROUNDS):
+            pattern = self.search(change.problem, budget.share(share))
+            hidden = change.flags(pattern.suppressed)
+            larger = change.again(find_sums(problem, hidden, self.groups))
+            audit = _audit_of(pattern, larger.problem, budget)
+            n_sums = len(larger.sums)
+            estimated = _estimated(audit, n_sums)
+            cost = cost or ProtectedSums(int(estimated.sum()), pattern.loss, pattern.n_suppressed)
+            if not np.any(estimated):
+                proved = _with_proof_of_sums(pattern, audit)
+                if proved is not None:
+                    return replace(proved, sums=cost, seconds=budget.elapsed).after(larger)
+                estimated[:] = True
+            estimated[: len(change.sums)] = True
+            change = larger.chosen(np.flatnonzero(estimated))
+            change = change.again(always) if len(always) <= FEW_SUMS else change
+            share = NEXT_SHARE
+        raise SolverError(
+            f"After {MOST_ROUNDS} searches there are still sums of hidden cells that can be "
+            f"estimated. Let fewer sums be judged: Groups(rules, most=2)."
+        )
 
 
 def _audit_of(pattern: SuppressionPattern, problem: ProtectionProblem, budget: Budget) -> Audit:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ class Change:
 
     Guarantees, tested for every change on random tables:
 
+    - A given cell moves with one changed cell at most, up to sign and unit.
     - A deviation of the changed problem that keeps its relations and bounds, brought back, keeps
       those of the given one: a witness there is a witness here.
     - Cells that are hidden in a protected pattern of the changed problem, brought back, protect the
@@ -53,6 +54,8 @@ problem.table.n_relations)
         1 of the changed problem, in the unit of the given one.
     remarks : mapping of str to object, default={}
         What a result says of the change, by the attribute of the result that holds it.
+    notes : tuple of str, default=()
+        What it says of the change in words.
     """
 
     given: ProtectionProblem
@@ -61,6 +64,7 @@ problem.table.n_relations)
     relations: csr_array | None
     unit: float = 1.0
     remarks: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), kw_only=True)
 
     @classmethod
     def within(cls, given: ProtectionProblem, problem: ProtectionProblem, **more: Any) -> Self:
@@ -92,14 +96,22 @@ problem.table.n_relations)
             None if one is None or other is None else csr_array(one @ other),
             self.unit * change.unit,
             remarks={**self.remarks, **change.remarks},
+            notes=(*self.notes, *change.notes),
         )
+
+    @cached_property
+    def counterparts(self) -> Integers:
+        """The changed cell that each given cell moves with; -1 for a cell that cannot move."""
+        places = np.full(self.given.table.n_cells, -1, dtype=np.int64)
+        entries = self.cells.tocoo()
+        places[entries.coords[0]] = entries.coords[1]
+        return places
 
     # -- the way back ---------------------------------------------------------------------
 
     def flags(self, flags: Flags) -> Flags:
         """Return for each given cell what holds for a changed cell that it moves with."""
-        back: Flags = abs(self.cells) @ flags.astype(np.float64) > 0
-        return back
+        return np.append(flags, False)[self.counterparts]
 
     def deviation(self, moves: Floats) -> Floats:
         """Return the moves of given cells where changed cells move by `moves`."""
@@ -139,7 +151,7 @@ problem.table.n_relations)
 
     def noted(self, result: Any) -> Any:
         """Return a result that says what was changed."""
-        return replace(result, **self.remarks) if self.remarks else result
+        return replace(result, notes=(*result.notes, *self.notes), **self.remarks)
 
 
 class ChangeRequest(Protocol):
@@ -153,8 +165,7 @@ def changed(
     problem: ProtectionProblem, requests: Iterable[ChangeRequest], budget: Budget
 ) -> Change:
     """Return all changes that are asked for as one, each applied to what the last one made."""
-
-    def further(chain: Change, request: ChangeRequest) -> Change:
-        return chain.then(request.change(chain.problem, budget))
-
-    return reduce(further, requests, Change.within(problem, problem))
+    change = Change.within(problem, problem)
+    for request in requests:
+        change = change.then(request.change(change.problem, budget))
+    return change

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
-from tablecloak.tables.rests import Rests, find_rests
+from tablecloak.tables.changes.rests import Rests, find_rests
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Table
 

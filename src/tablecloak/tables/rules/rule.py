@@ -13,11 +13,11 @@ from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
+from tablecloak.tables.changes.rests import Rests
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.contributions import ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
-from tablecloak.tables.rests import Rests
 from tablecloak.tables.table import Table
 
 __all__ = ["RULES", "Level", "LevelRange", "Rule", "contributions_of"]

@@ -20,6 +20,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.keys import EARLIER, are_rests
@@ -148,8 +149,8 @@ class Published:
         assert isinstance(self.releases, dict)
         return self.releases
 
-    def beside(self, problem: ProtectionProblem) -> ProtectionProblem:
-        """Return a problem with the cells of the earlier releases as further cells, the last ones.
+    def beside(self, problem: ProtectionProblem) -> Change:
+        """Return the change to a problem with the cells of earlier releases, the last ones.
 
         Parameters
         ----------
@@ -158,7 +159,7 @@ class Published:
 
         Returns
         -------
-        ProtectionProblem
+        Change
             Cells of earlier releases weigh nothing. Those published then are frozen; those hidden
             then must stay hidden, and what was sensitive has the levels it had, as far as what was
             told of the cell itself leaves them.
@@ -170,19 +171,20 @@ class Published:
         """
         earlier = list(self._known.values())
         table = _joined_table(problem.table, self._known, self._equations)
-        return ProtectionProblem.of(table, problem.stacked(map(_as_further_cells, earlier)))
+        joint = ProtectionProblem.of(table, problem.stacked(map(_as_further_cells, earlier)))
+        return Change.within(problem, joint, relations=None)
 
-    def kept_beside(self, problem: ProtectionProblem) -> ProtectionProblem:
-        """Return the problem of an adjustment that contradicts no earlier release.
+    def kept_beside(self, problem: ProtectionProblem) -> Change:
+        """Return the change to the problem of an adjustment that contradicts no earlier release.
 
         Values published before stay as they are, and with them the same cells of the new table;
         values hidden before may be whatever the earlier relations allow.
         """
-        joint = self.beside(problem)
-        n = problem.table.n_cells
+        change = self.beside(problem)
+        joint, n = change.problem, problem.table.n_cells
         hidden = np.where(joint.frozen, CellStatus.FROZEN.value, CellStatus.SAFE.value)
         status = np.where(np.arange(len(joint.status)) < n, joint.status, hidden)
-        return joint.with_changes(status=status)
+        return replace(change, problem=joint.with_changes(status=status))
 
     def hidden_beside(self, hidden: Flags) -> Flags:
         """Return which cells are hidden: those of the new release, then of the earlier ones."""

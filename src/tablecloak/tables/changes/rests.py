@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.sparse import csr_array, diags_array, vstack
 
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError, ModelError, listed, suggestion
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.changes.change import Change
+from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.keys import REST, label_of
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -28,7 +28,6 @@ __all__ = [
     "Rests",
     "find_rests",
     "values_with_rests",
-    "with_further_cells",
     "with_rests",
 ]
 
@@ -240,8 +239,8 @@ def _rests(
     return Rests(frame, cells, most + 1 - cells @ table.values)
 
 
-def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> ProtectionProblem:
-    """Return the problem with rests as further sensitive cells, which weigh nothing.
+def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Change:
+    """Return the change to a problem with rests as further sensitive cells, which weigh nothing.
 
     Parameters
     ----------
@@ -261,28 +260,11 @@ def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Protec
     kept = np.sort(order[~rests.keys.iloc[order].duplicated().to_numpy()])
     rests, reasons = rests.chosen(kept), reasons[kept]
     if not len(kept):
-        return problem
+        return Change.within(problem, problem)
     _require_room(problem, rests, reasons)
-    given = {"upper_protection": rests.growth, "reasons": reasons}
-    return with_further_cells(problem, rests.keys, rests.cells, given)
-
-
-def with_further_cells(
-    problem: ProtectionProblem, keys: pd.DataFrame, cells: csr_array, given: Mapping[str, Any]
-) -> ProtectionProblem:
-    """Return the problem with sums of its cells as further cells, the last ones.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    keys : pandas.DataFrame of str, shape (n_new, n_dimensions)
-    cells : scipy.sparse.csr_array, shape (n_new, n_cells)
-        1 for each cell of a sum.
-    given : mapping of str to array, each of shape (n_new,)
-        Levels and reasons; all else is as in `CellArrays.extended`.
-    """
-    table = _extended(problem.table, keys, cells)
-    return ProtectionProblem.of(table, problem.extended(cells, **given))
+    return with_further_cells(
+        problem, rests.keys, rests.cells, upper_protection=rests.growth, reasons=reasons
+    )
 
 
 def _stacked(found: Sequence[Rests]) -> Rests:
@@ -304,26 +286,6 @@ def _require_room(problem: ProtectionProblem, rests: Rests, reasons: Texts) -> N
         )
 
 
-def _extended(table: Table, keys: pd.DataFrame, cells: csr_array) -> Table:
-    """Return a table with sums of its cells as further cells, each with its relation."""
-    n, values = len(keys), cells @ table.values
-    more = hstack([cells, diags_array(-np.ones(n))], format="csr")
-    old = hstack([table.relations, csr_array((table.n_relations, n))], format="csr")
-    contributions, holdings = (
-        Contributions.concatenate([each, _of_nobody(each, cells)]) if each else None
-        for each in (table.contributions, table.holdings)
-    )
-    return replace(
-        table,
-        keys=pd.concat([table.keys, keys], ignore_index=True),
-        values=np.concatenate([table.values, values]),
-        relations=csr_array(vstack([old, more], format="csr")),
-        right_hand_side=np.concatenate([table.right_hand_side, np.zeros(n)]),
-        contributions=contributions,
-        holdings=holdings,
-    )
-
-
 def values_with_rests(table: Table, values: Floats) -> Floats:
     """Return values of all cells with those of the rests computed from the others.
 
@@ -342,20 +304,3 @@ def values_with_rests(table: Table, values: Floats) -> Floats:
     found: Floats = np.where(table.rests, 0.0, values)
     found[rests[rest]] = (table.relations[row, :] @ found) - table.right_hand_side[row]
     return found
-
-
-def _of_nobody(like: Contributions, cells: csr_array) -> Contributions:
-    """Return the contributions to sums of cells, of which it is known only how many there are.
-
-    What a contributor knows of a sum follows from what it knows of the cells in it.
-    """
-    n, k = cells.shape[0], like.largest.shape[1]
-    return replace(
-        Contributions.unknown(cells @ like.total),
-        count=np.rint(cells @ like.count).astype(np.int64),
-        weighted_count=cells @ like.weighted_count,
-        largest=np.zeros((n, k)),
-        largest_weight=np.zeros((n, k)),
-        largest_contributor=np.full((n, k), -1, dtype=np.int64),
-        names=like.names,
-    )

@@ -8,7 +8,7 @@ import pytest
 from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.search import Warm, cooled
 from tablecloak.cta.search.cold_regions import CooledRegions, cool
 from tablecloak.cta.search.directions import start
@@ -61,7 +61,7 @@ def test_a_local_search_with_regions_ends_at_the_best_directions(seed):
 
 def test_directions_outside_a_region_stay_as_they_are():
     model = form_of(random_problem(5, (4, 5), 4)).model
-    layout, random = Layout.of(model), np.random.default_rng(0)
+    layout, random = FirstOrderLayout.of(model), np.random.default_rng(0)
     low, high = model.allowed
     is_up = np.where(low < high, random.random(len(low)) < 0.5, low > 0)
     table = np.zeros(model.n_groups)
@@ -81,7 +81,7 @@ def test_directions_that_bounds_forbid_are_not_drawn():
     assert np.any(low == high)
     random = np.random.default_rng(0)
     for _ in range(20):
-        found = cooled(Layout.of(model), random, 50, Budget.of(ENOUGH))
+        found = cooled(FirstOrderLayout.of(model), random, 50, Budget.of(ENOUGH))
         assert np.all(found >= low) and np.all(found <= high)
 
 

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.certificates.tree import BALANCE, DISCREPANCY, Multipliers
-from tablecloak.cta.first_order.layout import Layout, column_sums, row_least, row_sums
+from tablecloak.cta.first_order.layout import FirstOrderLayout, column_sums, row_least, row_sums
 from tablecloak.cta.first_order.schedule import (
     BOUND_GAIN,
     BOUND_RATIO,
@@ -48,14 +48,14 @@ class Charges:
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     balance : numpy.ndarray of float, shape (number of entries,)
     discrepancy : numpy.ndarray of float, shape (n_rows,)
     delta : numpy.ndarray of float, shape (n_rows,)
         Least imbalance of the levels in each relation.
     """
 
-    layout: Layout
+    layout: FirstOrderLayout
     balance: Floats
     discrepancy: Floats
     delta: Floats
@@ -118,7 +118,7 @@ class Packing:
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Packing:
         Absolute changes.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: FirstOrderLayout) -> None:
         self.layout, size = layout, layout.size
         self.level = layout.level
         self.most = np.maximum(

@@ -8,7 +8,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.prices import affordable_prices, price_bound, price_multipliers
 from tablecloak.cta.first_order.primal_dual import Chooser, PrimalDual
 from tablecloak.cta.first_order.proof import FirstOrderBound
@@ -140,7 +140,7 @@ class Warm:
     is_up: Flags
 
     @classmethod
-    def of(cls, layout: Layout, changes: Floats, is_up: Flags) -> Warm:
+    def of(cls, layout: FirstOrderLayout, changes: Floats, is_up: Flags) -> Warm:
         """Find multipliers of a table, by some steps with its directions."""
         method = PrimalDual(layout, changes)
         for _ in range(SETTLING_STEPS):
@@ -149,7 +149,7 @@ class Warm:
 
 
 def cooled(
-    layout: Layout,
+    layout: FirstOrderLayout,
     random: np.random.Generator,
     steps: int,
     budget: Budget,
@@ -159,7 +159,7 @@ def cooled(
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     random : numpy.random.Generator
     steps : int
     budget : Budget
@@ -177,7 +177,7 @@ def cooled(
 
 
 def _cooled(
-    layout: Layout,
+    layout: FirstOrderLayout,
     random: np.random.Generator,
     steps: int,
     budget: Budget,

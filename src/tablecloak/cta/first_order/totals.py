@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.first_order.layout import Layout, row_least
+from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
 from tablecloak.cta.first_order.schedule import FINE
 from tablecloak.solve.program import power_of_two
 
@@ -130,18 +130,18 @@ class AdditiveGrid:
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     totals : Totals
     step : float
         Of the grid; a power of two.
     """
 
-    layout: Layout
+    layout: FirstOrderLayout
     totals: Totals
     step: float
 
     @classmethod
-    def of(cls, layout: Layout, totals: Totals, *, whole: bool) -> AdditiveGrid:
+    def of(cls, layout: FirstOrderLayout, totals: Totals, *, whole: bool) -> AdditiveGrid:
         """Return the grid of whole numbers, or a fine one."""
         unit = float(power_of_two(np.array([layout.model.problem.unit]))[0])
         return cls(layout, totals, 1.0 if whole else FINE * unit)

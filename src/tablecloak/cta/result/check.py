@@ -9,12 +9,12 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.cta.model.precision import LEVEL_SHARE, Deviation, deviation, shortfall
 from tablecloak.cta.model.room import near_bound
-from tablecloak.cta.result.adjusted import Adjusted
+from tablecloak.cta.result.adjusted_table import AdjustedTable
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Measured", "check_adjusted"]
+__all__ = ["AdjustmentErrors", "check_adjusted"]
 
 TOO_NEAR = "are too near to their true values"
 
@@ -26,7 +26,7 @@ STATISTICS = 1e-9
 
 
 @dataclass(frozen=True)
-class Measured:
+class AdjustmentErrors:
     """Measurements of a check of an adjusted table, in its unit.
 
     Parameters
@@ -47,12 +47,12 @@ class Measured:
     exact: bool
 
 
-def check_adjusted(adjusted: Adjusted, proved: float) -> Measured:
+def check_adjusted(adjusted: AdjustedTable, proved: float) -> AdjustmentErrors:
     """Check table, levels, bounds, statistics and loss of an adjusted table.
 
     Parameters
     ----------
-    adjusted : Adjusted
+    adjusted : AdjustedTable
     proved : float
         Lower bound on the loss that the certificate proves.
 
@@ -91,7 +91,7 @@ def check_adjusted(adjusted: Adjusted, proved: float) -> Measured:
             f"The bound {proved:g} exceeds the loss {adjusted.loss:g} of a table that exists. "
             f"{CHANGED}"
         )
-    return Measured(
+    return AdjustmentErrors(
         float(found.relations.max(initial=0)),
         float(bounds.max(initial=0)),
         0.0,
@@ -100,7 +100,7 @@ def check_adjusted(adjusted: Adjusted, proved: float) -> Measured:
     )
 
 
-def _statistics_error(adjusted: Adjusted, found: Deviation) -> float:
+def _statistics_error(adjusted: AdjustedTable, found: Deviation) -> float:
     """Return the largest error of a statistic.
 
     Raises
@@ -124,7 +124,7 @@ def _statistics_error(adjusted: Adjusted, found: Deviation) -> float:
     return worst
 
 
-def _bound_error(adjusted: Adjusted, z: Floats) -> Floats:
+def _bound_error(adjusted: AdjustedTable, z: Floats) -> Floats:
     """How far each cell lies beyond its bounds, capacity or limit; 0 within the tolerance."""
     problem, x = adjusted.problem, adjusted.values
     sensitive, limit = problem.sensitive, adjusted.sensitive_limit

@@ -17,7 +17,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.answer import Rounding, RoundingBound
 from tablecloak.cta.rounding.model import RoundingModel
-from tablecloak.cta.rounding.prices import Prices, driven, priced
+from tablecloak.cta.rounding.prices import RoundingPrices, driven, priced
 from tablecloak.cta.rounding.slabs import Shift, Slabs
 from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.errors import SolverError
@@ -122,7 +122,7 @@ def rounding_by_slabs(task: RoundingTask, budget: Budget) -> Rounding | None:
 
 
 def _multiples(
-    model: RoundingModel, prices: Prices, slabs: Slabs, costs: StepCosts, budget: Budget
+    model: RoundingModel, prices: RoundingPrices, slabs: Slabs, costs: StepCosts, budget: Budget
 ) -> Integers | None:
     """Return the best multiples of some searches; None if none were found."""
     best, least = None, np.inf

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from tablecloak.budget import Budget
 from tablecloak.certificates.verifier import MOST_TERMS, MOST_WHOLE
 from tablecloak.cta.first_order.combinations import Combining
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.packing import Packing, packed
 from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.model.limits import (
@@ -33,7 +33,7 @@ __all__ = ["charge", "combine"]
 def charge(state: SearchState, budget: Budget) -> SearchState:
     """Prove a bound by charges of relations, and keep it if it is the best so far."""
     if not state.form.is_maximum and not budget.is_over:
-        state.packing = Packing(Layout.of(state.form.model))
+        state.packing = Packing(FirstOrderLayout.of(state.form.model))
         _improve(state, state.packing, budget)
     return state
 

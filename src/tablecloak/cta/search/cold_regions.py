@@ -17,7 +17,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.search import Warm, cooled
 from tablecloak.cta.model.limits import (
     COOLED_AGAIN,
@@ -37,7 +37,7 @@ def cool(state: SearchState, budget: Budget) -> SearchState:
     low, high = state.form.model.allowed
     if not np.any(low < high):
         return state
-    layout, random = Layout.of(state.form.model), np.random.default_rng(2)
+    layout, random = FirstOrderLayout.of(state.form.model), np.random.default_rng(2)
     tried: set[bytes] = set()
     for number in range(COOLED_DRAWS):
         if budget.is_over:
@@ -65,7 +65,7 @@ class CooledRegions:
     """
 
     def __init__(self, model: AdjustmentModel, turnable: Integers, budget: Budget) -> None:
-        self._layout = Layout.of(model)
+        self._layout = FirstOrderLayout.of(model)
         self._count = max(len(turnable) // 2, 1)
         self._budget = budget
         self._random = np.random.default_rng(3)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
 from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.first_order.schedule import (
@@ -54,7 +54,7 @@ def answer_at_large(
     # All relations are used: multipliers of redundant ones do no harm.
     model = replace(space.model, selected=np.arange(space.problem.table.n_relations))
     fixed = model.fixed_directions(task.directions)
-    grid = AdditiveGrid.of(Layout.of(model), totals, whole=task.may_be_whole)
+    grid = AdditiveGrid.of(FirstOrderLayout.of(model), totals, whole=task.may_be_whole)
     part = budget.within(max(budget.left - VERIFICATION * watch.seconds, 0.0))
     best = _free_table(grid, part) if fixed is None else directed_table(grid, fixed, part)
     if best is None:

@@ -17,7 +17,7 @@ from tablecloak.cta.search.bounds import SquaresBound
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.turns import all_directions, turn_around
 
-__all__ = ["L2", "LeastSquares", "minimise_squares"]
+__all__ = ["L2", "LeastSquaresAnswer", "minimise_squares"]
 
 
 @DISTANCES.register
@@ -46,7 +46,7 @@ class L2(Distance):
         return AdjustmentAnswer(changes, False, SquaresBound(model.independent, least.duals, fixed))
 
 
-def _least_squares(form: SquaresForm, searched: DirectionSearch) -> LeastSquares:
+def _least_squares(form: SquaresForm, searched: DirectionSearch) -> LeastSquaresAnswer:
     state, fixed = searched.state, searched.fixed
     low, high = form.model.allowed
     starts = [state.best_directions, high, low] if fixed is None else [fixed]
@@ -56,11 +56,11 @@ def _least_squares(form: SquaresForm, searched: DirectionSearch) -> LeastSquares
     # A table with a small sum is an answer too. Multipliers of zero prove a bound cell by cell.
     none = np.zeros(len(form.row_lower))
     note = "no quadratic program was solved: the table has a small sum instead"
-    return LeastSquares(searched.changes, none, note)
+    return LeastSquaresAnswer(searched.changes, none, note)
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquares:
+class LeastSquaresAnswer:
     """The outcome of a search for the least sum of squares.
 
     Parameters
@@ -78,7 +78,7 @@ class LeastSquares:
 
 def minimise_squares(
     form: SquaresForm, starts: list[Floats], budget: Budget, *, free: bool
-) -> LeastSquares | None:
+) -> LeastSquaresAnswer | None:
     """Return the least sum of squares found; None if no directions that were tried are feasible.
 
     Parameters
@@ -101,12 +101,12 @@ def minimise_squares(
     if search.best is None:
         return None
     if not free:
-        return LeastSquares(search.best.changes, search.best.duals, "least squares")
+        return LeastSquaresAnswer(search.best.changes, search.best.duals, "least squares")
     start = starts[int(np.argmin(values))]
     programs = turn_around(search.priced, start, allowed, budget.share(TURNED_SHARE))
     proof = _proof(search, budget)
     note = f"directions of {len(start)} cells turned around {programs} times"
-    return LeastSquares(search.best.changes, proof, note)
+    return LeastSquaresAnswer(search.best.changes, proof, note)
 
 
 class _Search:

@@ -1,4 +1,4 @@
-"""The question of a reconciliation: which additive table within bounds is the nearest."""
+"""The problem of a reconciliation: which additive table within bounds is the nearest."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats
 
-__all__ = ["WHOLE", "Question"]
+__all__ = ["WHOLE", "ReconciliationProblem"]
 
 WHOLE = 1e-6
 """Largest distance from a whole number at which a real number counts as whole."""
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class ReconciliationProblem:
     """min distance(x, y)  subject to  A x = b,  lower <= x <= upper.
 
     Parameters
@@ -61,15 +61,15 @@ class Question:
         found: Floats = abs(self.relations) @ size + np.abs(self.sides)
         return np.maximum(found, 1.0)
 
-    def of_changes(self) -> tuple[Question, float, float]:
-        """Return the question for the changes x - y, in units in which they are about 1.
+    def of_changes(self) -> tuple[ReconciliationProblem, float, float]:
+        """Return the problem for the changes x - y, in units in which they are about 1.
 
         Solvers have absolute tolerances: in the unit of the table, these would be too coarse for
         some tables and finer than a float for others.
 
         Returns
         -------
-        question : Question
+        problem : ReconciliationProblem
             Its values are 0.
         unit : float
             Size of a change of 1: the largest residual, or distance of a value from its bounds.
@@ -82,7 +82,7 @@ class Question:
         side = (self.sides - long @ self.values.astype(np.longdouble)).astype(np.float64)
         unit = max(float(np.max(np.abs(side), initial=0.0)), float(np.max(off, initial=0.0))) or 1.0
         weight = float(np.exp(np.mean(np.log(self.weights))))
-        question = Question(
+        problem = ReconciliationProblem(
             values=np.zeros(self.n_cells),
             weights=self.weights / weight,
             relations=self.relations,
@@ -90,7 +90,7 @@ class Question:
             lower=(self.lower - self.values) / unit,
             upper=(self.upper - self.values) / unit,
         )
-        return question, unit, weight
+        return problem, unit, weight
 
     def changed(self, changes: Floats) -> Floats:
         """Return the values with changes, within the bounds."""
@@ -100,12 +100,12 @@ class Question:
         """Return the largest residual of a relation, relative to its terms."""
         return float(np.max(np.abs(self.residual(x)) / self.scale(), initial=0.0))
 
-    def in_whole_numbers(self) -> Question:
-        """Return the question with the outermost whole numbers within the bounds as bounds."""
+    def in_whole_numbers(self) -> ReconciliationProblem:
+        """Return the problem with the outermost whole numbers within the bounds as bounds."""
         return replace(self, lower=np.ceil(self.lower - WHOLE), upper=np.floor(self.upper + WHOLE))
 
-    def fixed_at(self, cells: Flags, values: Floats) -> Question:
-        """Return the question with some cells fixed at values."""
+    def fixed_at(self, cells: Flags, values: Floats) -> ReconciliationProblem:
+        """Return the problem with some cells fixed at values."""
         return replace(
             self,
             lower=np.where(cells, values, self.lower),

@@ -41,7 +41,7 @@ def table(counts: list[int]) -> tc.ProtectionProblem:
 def test_which_sums_become_virtual_cells(counts, options, n_new):
     problem = table(counts)
     given = {"single": False, "multiple": False, "minimum": 0, **options}
-    found = with_virtual_cells(problem, decimals=1, **given)
+    found = with_virtual_cells(problem, decimals=1, **given).problem
     assert found.table.n_cells - problem.table.n_cells == n_new
     for at in range(problem.table.n_cells, found.table.n_cells):
         parts = problem.sensitive
@@ -54,7 +54,7 @@ def test_a_sum_that_only_hides_its_parts_is_disclosed_without_virtual_cells():
     problem = table([1, 1, 9, 9])
     plain = tc.suppress(problem, time_limit=5)
     assert plain.suppressed.sum() == 2
-    more = with_virtual_cells(problem, single=True, multiple=False, minimum=0, decimals=1)
+    more = with_virtual_cells(problem, single=True, multiple=False, minimum=0, decimals=1).problem
     found = tc.suppress(more, time_limit=5).suppressed[: problem.table.n_cells]
     # A third cell: the two contributors cannot compute each other by subtraction.
     assert found.sum() == 3

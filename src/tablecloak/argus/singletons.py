@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Integers
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.changes.change import Change
+from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["with_virtual_cells"]
@@ -27,7 +26,7 @@ def with_virtual_cells(
     multiple: bool,
     minimum: int,
     decimals: int,
-) -> ProtectionProblem:
+) -> Change:
     """Add a cell for the sum of the primaries of a row wherever that sum would tell too much.
 
     Parameters
@@ -45,8 +44,8 @@ def with_virtual_cells(
 
     Returns
     -------
-    ProtectionProblem
-        The cells of the problem come first. The same problem if nothing is to be added.
+    Change
+        To a problem whose first cells are those of the given one.
     """
     contributions = problem.table.contributions
     assert contributions is not None
@@ -64,68 +63,21 @@ def with_virtual_cells(
         if is_meant or (len(parts) > 1 and 0 < int(count.sum()) < minimum):
             rows.append(parts)
     rows = list({tuple(parts.tolist()): parts for parts in rows}.values())
-    return _extended(problem, rows, decimals) if rows else problem
+    return _extended(problem, rows, decimals) if rows else Change.within(problem, problem)
 
 
-def _extended(problem: ProtectionProblem, rows: list[Integers], decimals: int) -> ProtectionProblem:
-    """Add one sensitive cell and one relation for each set of cells."""
-    table, n_new = problem.table, len(rows)
-    sums = csr_array(
-        (
-            np.ones(sum(map(len, rows))),
-            np.concatenate(rows),
-            np.cumsum([0, *map(len, rows)]),
-        ),
-        shape=(n_new, table.n_cells),
-    )
-    above = hstack([table.relations, csr_array((table.n_relations, n_new))])
-    below = hstack([sums, csr_array((np.full(n_new, -1.0), (range(n_new), range(n_new))))])
-    names = [f"virtual {number}" for number in range(1, n_new + 1)]
-    keys = pd.concat(
-        [table.keys, pd.DataFrame(dict.fromkeys(table.keys.columns, names))],
-        ignore_index=True,
-    )
-    values = sums @ table.values
-    contributions = table.contributions
-    extended = replace(
-        table,
-        keys=keys,
-        values=np.concatenate([table.values, values]),
-        relations=csr_array(vstack([above, below])),
-        right_hand_side=np.concatenate([table.right_hand_side, np.zeros(n_new)]),
-        hierarchies={},
-        contributions=None if contributions is None else _with_sums(contributions, sums),
-        holdings=None,
-    )
-
-    upper = np.maximum(SHARE * np.abs(values), 10.0**-decimals)
-    arrays = problem.extended(
-        sums, upper_protection=upper, reasons="virtual", capacity_down=np.inf, capacity_up=np.inf
-    )
-    return ProtectionProblem.of(extended, arrays)
-
-
-def _with_sums(contributions: Contributions, sums: csr_array) -> Contributions:
-    """Add cells of whose contributors only the number is known.
-
-    What an insider knows of a sum follows from what it knows of its parts.
-    """
-    n_new = sums.shape[0]
-    cells = np.concatenate([np.arange(len(contributions.count)), np.zeros(n_new, dtype=np.int64)])
-    taken = contributions.take(cells)
-
-    def ending(name: str, last: npt.ArrayLike) -> Any:
-        array = getattr(taken, name).copy()
-        array[len(array) - n_new :] = last
-        return array
-
-    return replace(
-        taken,
-        count=ending("count", np.rint(sums @ contributions.count)),
-        weighted_count=ending("weighted_count", sums @ contributions.weighted_count),
-        total=ending("total", sums @ contributions.total),
-        largest=ending("largest", 0.0),
-        largest_weight=ending("largest_weight", 0.0),
-        largest_contributor=ending("largest_contributor", -1),
-        largest_request=ending("largest_request", 0.0),
-    )
+def _extended(problem: ProtectionProblem, rows: list[Integers], decimals: int) -> Change:
+    """Return the change to a problem with one sensitive cell and one relation for each set."""
+    table, size = problem.table, [len(row) for row in rows]
+    entries = (np.ones(sum(size)), np.concatenate(rows), np.cumsum([0, *size]))
+    sums = csr_array(entries, shape=(len(rows), table.n_cells))
+    names = [f"virtual {number}" for number in range(1, len(rows) + 1)]
+    keys = pd.DataFrame(dict.fromkeys(table.keys.columns, names))
+    upper = np.maximum(SHARE * np.abs(sums @ table.values), 10.0**-decimals)
+    change = with_further_cells(
+        problem, keys, sums, upper_protection=upper, reasons="virtual",
+        capacity_down=np.inf, capacity_up=np.inf,
+    )  # fmt: skip
+    # Virtual cells have no place in a hierarchy, and no holdings are known of them.
+    bare = replace(change.problem.table, hierarchies={}, holdings=None)
+    return replace(change, problem=change.problem.with_changes(table=bare))

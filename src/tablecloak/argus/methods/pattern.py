@@ -12,7 +12,7 @@ from tablecloak.argus.singletons import with_virtual_cells
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.suppress import suppress
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.changes.change import Change
 
 __all__ = ["Hypercube", "Modular", "Network", "Optimal"]
 
@@ -22,10 +22,10 @@ class _Pattern(ProtectionMethod):
 
     def protect(self, task: Task) -> Protected:
         """Suppress cells; single contributors are protected if the line asks for it."""
-        n_cells = task.problem.table.n_cells
-        problem, against = task.problem, list[str]()
+        change, against = Change.within(task.problem, task.problem), list[str]()
         if task.wanted.has("single", "multiple", "together"):
-            problem, against = self._with_singletons(task)
+            change, against = self._with_singletons(task)
+        problem = change.problem
         pattern = suppress(
             problem,
             protect_against=against,
@@ -37,12 +37,12 @@ class _Pattern(ProtectionMethod):
         )
         task.say(f"{self.name} is done as one problem, {pattern.summary()}")
         task.say(found.summary())
-        hidden = pattern.suppressed[:n_cells]
+        hidden = change.flags(pattern.suppressed)
         values = problem.table.values
         return Protected(problem, hidden, values, 0, [], "suppressed", 0.0, found.is_safe)
 
-    def _with_singletons(self, task: Task) -> tuple[ProtectionProblem, list[str]]:
-        """Return the problem with virtual cells, and the intruders to protect against."""
+    def _with_singletons(self, task: Task) -> tuple[Change, list[str]]:
+        """Return the change to virtual cells, and the intruders to protect against."""
         known, wanted = task.problem.table.contributions, task.wanted
         if known is None:
             raise InputError(
@@ -52,22 +52,22 @@ class _Pattern(ProtectionMethod):
         least = max(
             [n[0] for job in task.jobs for n in numbers_of(job.all_rules, "FREQ")], default=0
         )
-        problem = with_virtual_cells(
+        change = with_virtual_cells(
             task.problem,
             single=wanted.has("single"),
             multiple=wanted.has("multiple") or self.protects_multiple,
             minimum=int(least) if wanted.has("together") else 0,
             decimals=min(job.decimals for job in task.jobs),
         )
-        extra = problem.table.n_cells - task.problem.table.n_cells
+        extra = change.problem.table.n_cells - task.problem.table.n_cells
         task.say(f"{extra} sums of primaries are protected as virtual cells")
         if known.names is None or not wanted.has("single", "multiple"):
-            return problem, []
+            return change, []
         task.say(
             "single contributors count as intruders who know their own contributions, which "
             "protects more than virtual cells"
         )
-        return problem, ["contributors"]
+        return change, ["contributors"]
 
     protects_multiple: ClassVar[bool] = False
     """Whether sums of several primaries in a row are always protected."""

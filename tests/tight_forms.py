@@ -25,7 +25,7 @@ def form_of(
     """The form of a problem; by default each cell costs 1."""
     cost = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
     rows = [row for each in preserve for row in each.rows(problem)]
-    space = AdjustmentSpace.of(problem, decimals=None, weights=cost, limit=limit, preserved=rows)
+    space = AdjustmentSpace.of(problem, weights=cost, limit=limit, preserved=rows)
     return TightForm.of(space.model, **options)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tablecloak.budget import Budget
-from tablecloak.cta.model.precision import last_unit
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.answers import answer_in
 from tablecloak.cta.search.remedy import repaired_task
@@ -69,8 +68,7 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
             if best.is_optimal or not space.is_cut or budget.is_over:
                 break
             # No table of less loss lies farther away.
-            unit = 1.0 if task.decimals is None else last_unit(task.decimals)
-            lost = best.loss / unit**task.distance.power
+            lost = best.loss / task.digits.unit**task.distance.power
             reach = task.distance.reach(task.weights, lost) * (1 + REACH_SLACK)
             reach = np.where(np.isfinite(reach), reach, FARTHER * space.reach)
         wider = space.farther(reach)

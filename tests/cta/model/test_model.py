@@ -16,7 +16,7 @@ from tablecloak.cta.model.tight import TightForm
 def model_of(problem: tc.ProtectionProblem, preserve=()) -> AdjustmentModel:
     weights = tc.WeightRule.RELATIVE.of(problem)
     rows = [row for each in preserve for row in each.rows(problem)]
-    space = AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None, preserved=rows)
+    space = AdjustmentSpace.of(problem, weights=weights, limit=None, preserved=rows)
     return space.model
 
 

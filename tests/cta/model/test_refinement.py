@@ -10,15 +10,13 @@ from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model import refinement
-from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.refinement import (
     additive_changes,
-    adjusted_values,
     group_changes,
     published_values,
     refined,
 )
-from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.solve.linear import LinearSolver
 from tight_forms import ENOUGH, form_of
 
@@ -103,8 +101,8 @@ def test_rounding_to_doubles_takes_no_cell_nearer_than_its_level():
 
 def test_whole_changes_are_published_in_the_last_digit():
     problem = one_row([1.25, 2.5], {"a": (0.5, 0.5)}, bounds=(0, 10))
-    space = AdjustmentSpace.of(problem, decimals=2, weights=np.ones(3), limit=None)
-    answer = AdjustmentAnswer(np.array([50, -50, 0], dtype=np.longdouble), True, None)
-    assert adjusted_values(problem, space, answer, 2).tolist() == [1.75, 2.0, 3.75]
-    fractional = AdjustmentAnswer(np.array([50.5, -50.5, 0], dtype=np.longdouble), False, None)
-    assert adjusted_values(problem, space, fractional, 2) == pytest.approx([1.755, 1.995, 3.75])
+    change = LastDigits.of(problem, 2)
+    multiples = change.problem.table.values + np.array([50.0, -50.0, 0.0])
+    assert change.values(multiples).tolist() == [1.75, 2.0, 3.75]
+    moves = np.array([50.5, -50.5, 0], dtype=np.longdouble) * change.unit
+    assert published_values(problem, moves) == pytest.approx([1.755, 1.995, 3.75])

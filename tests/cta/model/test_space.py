@@ -15,6 +15,7 @@ from scipy.sparse import block_diag, csr_array
 import tablecloak as tc
 from hand_tables import by_code, one_row, problem_of, two_rows
 from random_tables import optimum_by_enumeration, random_problem
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.parts import parts_of
 from tablecloak.cta.model.room import room_of
 from tablecloak.cta.model.space import AdjustmentSpace
@@ -22,9 +23,10 @@ from tablecloak.cta.search.bounds import PartsBound
 
 
 def space_of(problem: tc.ProtectionProblem, decimals=None, limit=None) -> AdjustmentSpace:
-    return AdjustmentSpace.of(
-        problem, decimals=decimals, weights=np.ones(problem.table.n_cells), limit=limit
-    )
+    whole = decimals is not None
+    problem = LastDigits.of(problem, decimals).problem if whole else problem
+    weights = np.ones(problem.table.n_cells)
+    return AdjustmentSpace.of(problem, weights=weights, limit=limit, whole=whole)
 
 
 def test_a_table_with_decimals_is_asked_about_in_its_last_digit():

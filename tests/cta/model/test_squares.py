@@ -19,7 +19,7 @@ from tablecloak.cta.model.squares import SquaresForm
 
 def form_of(problem: tc.ProtectionProblem, known: float = 1e9, weights=None) -> SquaresForm:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    space = AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None)
+    space = AdjustmentSpace.of(problem, weights=weights, limit=None)
     return SquaresForm(space.model, known)
 
 
@@ -138,7 +138,7 @@ def test_multipliers_of_a_statistic_with_room_prove_no_more_either(seed, size):
     problem = random_problem(seed)
     rows = tc.Mean("all", tolerance=0.05).rows(problem)
     space = AdjustmentSpace.of(
-        problem, decimals=None, weights=np.ones(problem.table.n_cells), limit=None, preserved=rows
+        problem, weights=np.ones(problem.table.n_cells), limit=None, preserved=rows
     )
     form = SquaresForm(space.model, 1e9)
     best = least(form)

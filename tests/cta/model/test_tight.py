@@ -19,9 +19,7 @@ from tablecloak.solve.program import Program
 
 def model_of(problem: tc.ProtectionProblem, weights=None, rows=()) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    return AdjustmentSpace.of(
-        problem, decimals=None, weights=weights, limit=None, preserved=rows
-    ).model
+    return AdjustmentSpace.of(problem, weights=weights, limit=None, preserved=rows).model
 
 
 def solved(program: Program):

@@ -24,9 +24,7 @@ from tablecloak.cta.model.tight_rows import (
 
 def model_of(problem: tc.ProtectionProblem, weights=None, rows=()) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    return AdjustmentSpace.of(
-        problem, decimals=None, weights=weights, limit=None, preserved=rows
-    ).model
+    return AdjustmentSpace.of(problem, weights=weights, limit=None, preserved=rows).model
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ def test_cells_with_small_levels_are_measured_in_a_small_unit():
 
 def test_a_sensitive_cell_without_finite_room_is_refused():
     problem = one_row([50, 60], {"a": (3, 5)}, bounds=(0, np.inf))
-    space = AdjustmentSpace.of(problem, decimals=None, weights=np.ones(3), limit=None)
+    space = AdjustmentSpace.of(problem, weights=np.ones(3), limit=None)
     model = space.model
     # Rooms of a space are finite, those of the model below are not.
     endless = AdjustmentModel.of(

@@ -94,9 +94,7 @@ def test_without_any_certificate_a_table_proves_that_losses_are_not_negative():
 
 
 def space_of(problem) -> AdjustmentSpace:
-    return AdjustmentSpace.of(
-        problem, decimals=None, weights=np.ones(problem.table.n_cells), limit=None
-    )
+    return AdjustmentSpace.of(problem, weights=np.ones(problem.table.n_cells), limit=None)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -15,7 +15,7 @@ from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 
 def model_of(problem) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells)
-    return AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None).model
+    return AdjustmentSpace.of(problem, weights=weights, limit=None).model
 
 
 def distances(model: AdjustmentModel, start: int) -> list[int]:

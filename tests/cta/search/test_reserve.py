@@ -41,7 +41,7 @@ def hands(monkeypatch) -> Clock:
 
 def form_of(problem: tc.ProtectionProblem) -> TightForm:
     weights = tc.WeightRule.RELATIVE.of(problem)
-    space = AdjustmentSpace.of(problem, decimals=None, weights=weights, limit=None)
+    space = AdjustmentSpace.of(problem, weights=weights, limit=None)
     return TightForm.of(AdjustmentModel.of(problem, weights, space.room))
 
 

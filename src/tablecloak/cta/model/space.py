@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.parts import Part, parts_of
 from tablecloak.cta.model.room import Room, first_reach, room_of
@@ -57,61 +56,36 @@ class AdjustmentSpace:
         cls,
         problem: ProtectionProblem,
         *,
-        decimals: int | None,
         weights: Floats,
         limit: float | None,
+        whole: bool = False,
         preserved: Sequence[PreservedRow] = (),
         distance: str = "L1",
         reach: Floats | None = None,
     ) -> AdjustmentSpace:
-        """Ask in units of the last digit, or as it is if there is none.
+        """Return the space of a problem.
 
         Parameters
         ----------
         problem : ProtectionProblem
-        decimals : int or None
-            Levels are rounded up and rooms down to multiples of 10^-decimals.
+            In the unit in which it is solved.
         weights : numpy.ndarray of float, shape (n_cells,)
         limit : float or None
             Largest change of a sensitive cell as a multiple of its level.
+        whole : bool, default=False
+            Whether limits are rounded down to whole numbers.
         preserved : sequence of PreservedRow
-            In units of the last digit.
+            In the unit of the problem.
         distance : str
             Name of a distance.
         reach : numpy.ndarray of float, shape (n_cells,), optional
-            Farthest that the search moves each cell, in units of the last digit; finite. By
-            default `first_reach`.
+            Farthest that the search moves each cell, in the unit of the problem; finite. By default
+            `first_reach`.
 
         Raises
         ------
         ModelError
             If a sensitive cell can move neither up nor down far enough.
-        """
-        return cls.in_its_unit(
-            problem if decimals is None else LastDigits.of(problem, decimals).problem,
-            whole=decimals is not None,
-            weights=weights,
-            limit=limit,
-            preserved=preserved,
-            distance=distance,
-            reach=reach,
-        )
-
-    @classmethod
-    def in_its_unit(
-        cls,
-        problem: ProtectionProblem,
-        *,
-        whole: bool,
-        weights: Floats,
-        limit: float | None,
-        preserved: Sequence[PreservedRow],
-        distance: str,
-        reach: Floats | None = None,
-    ) -> AdjustmentSpace:
-        """Ask of a problem that is in the unit in which it is solved; `whole` if in its digits.
-
-        All else as for `of`.
         """
         allowed = room_of(problem, limit=limit, whole=whole)
         if reach is None:

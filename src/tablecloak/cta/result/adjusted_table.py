@@ -8,6 +8,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.cta.model.answer import LossBound
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import last_unit, moved_multiples
 from tablecloak.cta.model.room import Room
 from tablecloak.cta.model.space import AdjustmentSpace
@@ -61,11 +62,14 @@ class AdjustedTable:
     @property
     def space(self) -> AdjustmentSpace:
         """The space, built anew from the problem."""
+        whole, problem = self.decimals is not None, self.problem
+        if self.decimals is not None:
+            problem = LastDigits.of(problem, self.decimals).problem
         return AdjustmentSpace.of(
-            self.problem,
-            decimals=self.decimals,
+            problem,
             weights=self.weights,
             limit=self.sensitive_limit,
+            whole=whole,
             preserved=[row for row in self.preserved if isinstance(row, PreservedRow)],
             distance=self.distance,
             reach=self.reach,

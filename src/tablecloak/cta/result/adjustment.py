@@ -16,9 +16,8 @@ from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
 from tablecloak.cta.model.precision import (
     Deviation,
     deviation,
-    last_unit,
 )
-from tablecloak.cta.model.refinement import adjusted_values
+from tablecloak.cta.model.refinement import published_values
 from tablecloak.cta.model.room import near_bound
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.result.adjusted_table import AdjustedTable
@@ -88,7 +87,12 @@ class Adjustment(AdjustedTable, Result):
         VerificationError
             If a condition fails.
         """
-        values = adjusted_values(task.problem, space, answer, task.decimals)
+        digits = task.digits
+        if answer.is_whole and digits.is_needed:
+            multiples = space.problem.table.values.astype(np.longdouble) + answer.changes
+            values = digits.values(multiples.astype(np.float64))
+        else:
+            values = published_values(task.problem, answer.changes * digits.unit)
         preserved: Sequence[PreservedRow] = space.preserved
         proof, reach = answer.certificate, space.reach
         if task.decimals is not None and not answer.is_whole:
@@ -96,7 +100,7 @@ class Adjustment(AdjustedTable, Result):
             # rows prove a bound whatever the unit.
             if proof is not None:
                 proof = proof.loss_proof(space, answer.changes.astype(np.float64))
-            reach = reach * last_unit(task.decimals)
+            reach = reach * digits.unit
             task = task.in_real_numbers()
             preserved = task.rows(task.problem, whole=False)
         unproved = cls(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tablecloak.arrays import Floats
 from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.model import Directions
-from tablecloak.cta.model.precision import check_required, last_digit, last_unit
+from tablecloak.cta.model.precision import check_required, last_digit
 from tablecloak.cta.model.room import Room, room_of
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.conditions import SearchedStatistic
@@ -139,11 +139,11 @@ class AdjustmentTask:
         return [one for each in self.statistics for one in each.conditions(self.problem)]
 
     @cached_property
-    def in_digits(self) -> ProtectionProblem:
-        """The problem in units of the last digit, where there is one; else as it is."""
+    def digits(self) -> Change:
+        """The change of the problem to units of the last digit, where there is one."""
         if self.decimals is None:
-            return self.problem
-        return LastDigits.of(self.problem, self.decimals).problem
+            return Change.within(self.problem, self.problem)
+        return LastDigits.of(self.problem, self.decimals)
 
     def rows(self, problem: ProtectionProblem, *, whole: bool) -> list[PreservedRow]:
         """Return the rows that preserve all statistics, in the unit of a problem."""
@@ -163,14 +163,14 @@ class AdjustmentTask:
         return replace(self, decimals=None)
 
     def space(self) -> AdjustmentSpace:
-        """Return the space in units of the last digit, or as it is: see `AdjustmentSpace.of`."""
-        whole = self.decimals is not None
-        preserved = self.rows(self.in_digits, whole=whole)
-        return AdjustmentSpace.in_its_unit(
-            self.in_digits,
-            whole=whole,
+        """Return the space in units of the last digit, where there is one."""
+        whole, problem = self.decimals is not None, self.digits.problem
+        preserved = self.rows(problem, whole=whole)
+        return AdjustmentSpace.of(
+            problem,
             weights=self.weights,
             limit=self.sensitive_limit,
+            whole=whole,
             preserved=preserved,
             distance=self.distance.name,
         )
@@ -186,10 +186,10 @@ class AdjustmentTask:
         limit = self.sensitive_limit
         try:
             fine = room_of(self.problem, limit=limit, strict=False)
-            coarse = room_of(self.in_digits, limit=limit, whole=True, strict=False)
+            coarse = room_of(self.digits.problem, limit=limit, whole=True, strict=False)
         except ModelError:
             return False
-        unit = 1.0 if self.decimals is None else last_unit(self.decimals)
+        unit = self.digits.unit
         pairs = zip(_lengths(fine), _lengths(coarse), strict=True)
         return all(
             np.allclose(one, other * unit, rtol=1e-12, atol=1e-9 * unit) for one, other in pairs

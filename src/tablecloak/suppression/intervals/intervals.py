@@ -246,7 +246,7 @@ def publish_intervals(
     budget = Budget.begun(time_limit, progress=progress)
     if not blur >= 0:
         raise InputError(f"`blur` must be at least 0. Got {blur!r}.")
-    widening = (blur, generator(seed)) if blur else None
+    random = generator(seed)
     requirement = Requirement.parse(require)
     problem = Weighing(weights).change(problem).problem
     merged = _merged(problem, requirement, budget)
@@ -254,6 +254,7 @@ def publish_intervals(
     with budget.interruptible():
         search.run()
     pool = spread_pool(search.pool, merged, _system(merged.given, requirement))
+    widening = (blur, random) if blur else None
     lower, upper, proof = _published(problem, search, pool, requirement, widening)
     pattern = IntervalPattern(
         problem=problem,

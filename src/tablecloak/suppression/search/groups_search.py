@@ -82,8 +82,7 @@ class SearchWithSums:
             hidden = change.flags(pattern.suppressed)
             larger = change.again(find_sums(problem, hidden, self.groups))
             audit = _audit_of(pattern, larger.problem, budget)
-            n_sums = len(larger.sums)
-            estimated = _estimated(audit, n_sums)
+            estimated = _estimated(audit, len(larger.sums))
             cost = cost or ProtectedSums(int(estimated.sum()), pattern.loss, pattern.n_suppressed)
             if not np.any(estimated):
                 proved = _with_proof_of_sums(pattern, audit)
@@ -91,9 +90,9 @@ class SearchWithSums:
                     return replace(proved, sums=cost, seconds=budget.elapsed).after(larger)
                 estimated[:] = True
             estimated[: len(change.sums)] = True
-            change = larger.chosen(np.flatnonzero(estimated))
-            change = change.again(always) if len(always) <= FEW_SUMS else change
-            share = NEXT_SHARE
+            sums = larger.sums.chosen(np.flatnonzero(estimated))
+            sums = sums.joined(always) if len(always) <= FEW_SUMS else sums
+            change, share = SumsAsCells.of(problem, sums), NEXT_SHARE
         raise SolverError(
             f"After {MOST_ROUNDS} searches there are still sums of hidden cells that can be "
             f"estimated. Let fewer sums be judged: Groups(rules, most=2)."

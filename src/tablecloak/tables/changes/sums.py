@@ -90,10 +90,6 @@ class SumsAsCells(Change):
         """Return the change of the same problem with more sums, those here first."""
         return self.of(self.given, self.sums.joined(sums))
 
-    def chosen(self, kept: AnyIntegers) -> Self:
-        """Return the change of the same problem with some of the sums."""
-        return self.of(self.given, self.sums.chosen(kept))
-
 
 def set_names(cells: csr_array) -> list[bytes]:
     """Return for each row something that only rows with the same cells have."""

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.state import SearchState
 from tablecloak.solve.program import Program
@@ -25,8 +25,8 @@ def form_of(
     """The form of a problem; by default each cell costs 1."""
     cost = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
     rows = [row for each in preserve for row in each.rows(problem)]
-    question = Question.of(problem, decimals=None, weights=cost, limit=limit, preserved=rows)
-    return TightForm.of(question.model(), **options)
+    space = AdjustmentSpace.of(problem, weights=cost, limit=limit, preserved=rows)
+    return TightForm.of(space.model, **options)
 
 
 def state_of(problem: tc.ProtectionProblem, **options) -> SearchState:
@@ -53,7 +53,7 @@ def values_of_directions(form: TightForm) -> dict[tuple[float, ...], float]:
 
 
 def all_directions(form: TightForm) -> Iterator[np.ndarray]:
-    low, high = form.model.allowed()
+    low, high = form.model.allowed
     for y in itertools.product([0.0, 1.0], repeat=len(low)):
         if np.all((low <= y) & (np.array(y) <= high)):
             yield np.array(y)

@@ -13,8 +13,8 @@ from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .cta.adjust import adjust as adjust
 from .cta.result.adjustment import Adjustment as Adjustment
-from .cta.result.covering import CoveringIntervals as CoveringIntervals
-from .cta.result.covering import covering_intervals as covering_intervals
+from .cta.result.intervals import CoveringIntervals as CoveringIntervals
+from .cta.result.intervals import covering_intervals as covering_intervals
 from .cta.risk.risk import AdjustmentRisk as AdjustmentRisk
 from .cta.risk.risk import attack_adjustment as attack_adjustment
 from .cta.rounding.controlled import controlled_rounding as controlled_rounding

@@ -15,11 +15,11 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.certificates.file import write_certificate
+from tablecloak.phases import Phase
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.proof.proof import ProtectionCertificate
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.exact import look_at_root, search_whole_tree
-from tablecloak.suppression.search.phase import Phase
 from tablecloak.suppression.search.portfolio import try_strategies
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.system import System

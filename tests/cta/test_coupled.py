@@ -165,7 +165,7 @@ def tables_that_keep_balance_rows(form: TightForm, seed: int) -> int:
     balance = BalanceRows(form)
     every = np.arange(form.model.relations.nnz)
     matrix, low, _ = balance.rows(every)
-    low_y, high_y = form.model.allowed()
+    low_y, high_y = form.model.allowed
     for _ in range(20):
         directions = np.where(random.random(len(low_y)) < 0.5, low_y, high_y)
         program = form.directed(directions)
@@ -193,7 +193,7 @@ def test_balance_rows_raise_the_bound_but_never_above_the_optimum():
             search = SearchState(form, Budget.of(20))
             start(search)
             before = search.bound
-            tighten(search, 1.0)
+            tighten(search, search.budget)
             assert before <= search.bound, seed
             assert form.loss(search.bound) <= adjusted.loss * (1 + 1e-7), seed
             compared, raised = compared + 1, raised + (search.bound > before * (1 + 1e-6))
@@ -207,7 +207,7 @@ def test_bound_at_the_root_of_hierarchies_is_near_the_best_table(instances, name
     form = form_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
     search = SearchState(form, Budget.of(1000))
     start(search)
-    tighten(search, 0.5)
+    tighten(search, search.budget.share(0.5))
     assert form.loss(search.bound) > least
     proved = search.tight.loss(search.root.bound)
     assert proved == pytest.approx(form.loss(search.bound))
@@ -223,7 +223,7 @@ def test_a_search_that_is_stopped_again_and_again_still_proves_what_it_claims(in
     # At least 60 stops; on a slow machine more, until rows are found.
     while next(turns) < 60 or not search.added:
         search.total, search.reserve = Budget.of(0.02), Reserve()
-        prove(search, 1.0)
+        prove(search, search.budget)
     assert search.added
     assert search.tree is not None
     assert proved_by_tree(search) >= form.loss(search.bound) * (1 - 1e-9)
@@ -239,7 +239,7 @@ def test_a_proof_that_is_taken_up_node_by_node_fits_its_program_at_every_stop(se
     run = branching.run
     branching.run = lambda budget: run(Budget.of(60), node_limit=branching.processed + 1)
     while branching.open:
-        prove(search, 1.0)
+        prove(search, search.budget)
         if search.tree is not None:
             assert proved_by_tree(search) >= form.loss(search.bound) * (1 - 1e-9)
     assert search.added

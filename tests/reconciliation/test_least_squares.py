@@ -14,10 +14,10 @@ from scipy.sparse import csr_array, hstack, vstack
 import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.reconciliation.least_squares import least_squares, least_squares_bound
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.problem import ReconciliationProblem
 
 
-def _three_way(n: int, seed: int) -> tuple[Question, np.ndarray]:
+def _three_way(n: int, seed: int) -> tuple[ReconciliationProblem, np.ndarray]:
     """A cube with all margins, and a true table."""
     random = np.random.default_rng(seed)
     size = n + 1
@@ -36,36 +36,36 @@ def _three_way(n: int, seed: int) -> tuple[Question, np.ndarray]:
     true = full.ravel()
     noisy = true + random.normal(0, 2, true.size)
     unbounded = np.full(true.size, np.inf)
-    question = Question(
+    problem = ReconciliationProblem(
         noisy, random.uniform(0.1, 10, true.size), relations, np.zeros(relations.shape[0]),
         np.zeros(true.size), unbounded,
     )  # fmt: skip
-    return question, true
+    return problem, true
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_cube_with_dependent_relations_is_solved_to_the_last_digits(seed):
-    question, true = _three_way(7, seed)
-    found = least_squares(question, Budget.of(60))
-    loss = float(np.sum(question.weights * (found.x - question.values) ** 2))
+    problem, true = _three_way(7, seed)
+    found = least_squares(problem, Budget.of(60))
+    loss = float(np.sum(problem.weights * (found.x - problem.values) ** 2))
     assert found.residual < 1e-12 and (found.x >= 0).all()
-    assert loss - least_squares_bound(question, found.multipliers) < 1e-9 * loss
-    assert loss <= np.sum(question.weights * (true - question.values) ** 2)
+    assert loss - least_squares_bound(problem, found.multipliers) < 1e-9 * loss
+    assert loss <= np.sum(problem.weights * (true - problem.values) ** 2)
 
 
 @settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_any_multipliers_prove_a_bound_below_the_distance_of_a_true_table(seed):
-    question, true = _three_way(2, seed)
-    multipliers = np.random.default_rng(seed).normal(0, 3, len(question.sides))
-    distance = float(np.sum(question.weights * (true - question.values) ** 2))
-    assert least_squares_bound(question, multipliers) <= distance
+    problem, true = _three_way(2, seed)
+    multipliers = np.random.default_rng(seed).normal(0, 3, len(problem.sides))
+    distance = float(np.sum(problem.weights * (true - problem.values) ** 2))
+    assert least_squares_bound(problem, multipliers) <= distance
 
 
 def test_fixed_cells_do_not_move():
-    question, true = _three_way(3, 1)
+    problem, true = _three_way(3, 1)
     kept = np.arange(len(true)) % 4 == 0
-    found = least_squares(question.fixed_at(kept, true), Budget.of(60))
+    found = least_squares(problem.fixed_at(kept, true), Budget.of(60))
     assert found.residual < 1e-12
     assert np.array_equal(found.x[kept], true[kept])
 
@@ -73,30 +73,32 @@ def test_fixed_cells_do_not_move():
 def test_a_contradiction_leaves_a_residual():
     row = csr_array(np.array([[1.0, -1.0]]))
     one = np.ones(2)
-    question = Question(np.zeros(2), one, row, np.zeros(1), np.array([2.0, 0]), np.array([3.0, 1]))
-    assert least_squares(question, Budget.of(10)).residual > 0.1
+    problem = ReconciliationProblem(
+        np.zeros(2), one, row, np.zeros(1), np.array([2.0, 0]), np.array([3.0, 1])
+    )
+    assert least_squares(problem, Budget.of(10)).residual > 0.1
 
 
 def test_relations_that_say_the_same_twice_change_nothing():
-    question, _ = _three_way(3, 2)
+    problem, _ = _three_way(3, 2)
     twice = replace(
-        question,
-        relations=csr_array(vstack([question.relations, question.relations], format="csr")),
-        sides=np.zeros(2 * len(question.sides)),
+        problem,
+        relations=csr_array(vstack([problem.relations, problem.relations], format="csr")),
+        sides=np.zeros(2 * len(problem.sides)),
     )
-    one, other = (least_squares(each, Budget.of(60)).x for each in (question, twice))
+    one, other = (least_squares(each, Budget.of(60)).x for each in (problem, twice))
     np.testing.assert_allclose(one, other, atol=1e-8)
 
 
 def test_cells_outside_all_relations_keep_their_values():
-    question, _ = _three_way(2, 3)
+    problem, _ = _three_way(2, 3)
     wider = replace(
-        question,
-        values=np.append(question.values, 4.5),
-        weights=np.append(question.weights, 1.0),
-        relations=csr_array(hstack([question.relations, csr_array((len(question.sides), 1))])),
-        lower=np.append(question.lower, 0.0),
-        upper=np.append(question.upper, np.inf),
+        problem,
+        values=np.append(problem.values, 4.5),
+        weights=np.append(problem.weights, 1.0),
+        relations=csr_array(hstack([problem.relations, csr_array((len(problem.sides), 1))])),
+        lower=np.append(problem.lower, 0.0),
+        upper=np.append(problem.upper, np.inf),
     )
     assert least_squares(wider, Budget.of(10)).x[-1] == 4.5
 

@@ -96,8 +96,8 @@ def test_the_least_sum_of_changes_keeps_the_decimals_of_the_table(seed):
     found = tc.reconcile(frame, ["r", "c"], distance="L1")
     last = 10.0**digits
     assert np.array_equal(found.values, np.round(found.values, digits))
-    question = found.passes[-1].question
-    assert not np.any(question.relations @ np.rint(found.values * last))
+    problem = found.passes[-1].problem
+    assert not np.any(problem.relations @ np.rint(found.values * last))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError
 from tablecloak.reconciliation import reconcile
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.problem import ReconciliationProblem
 from tablecloak.reconciliation.whole import whole_table
 
 
 def _question(values, relations, **bounds):
     n = len(values)
-    return Question(
+    return ReconciliationProblem(
         np.array(values), np.ones(n), csr_array(np.array(relations, dtype=float)),
         np.zeros(len(relations)), bounds.get("lower", np.zeros(n)),
         bounds.get("upper", np.full(n, np.inf)),
@@ -39,17 +39,17 @@ def test_where_neighbours_do_not_suffice_a_cell_moves_on_within_one():
     # x = y and x + y = 1: halves. Only 0 and 1 are near, and no pair of equal ones adds up to 1;
     # with the sum free to move, 0 + 0 = 0 does.
     real = np.array([0.5, 0.5, 1.0])
-    question = _question(real, [[1, -1, 0], [1, 1, -1]])
-    found = whole_table(question, real, Budget.of(10))
+    problem = _question(real, [[1, -1, 0], [1, 1, -1]])
+    found = whole_table(problem, real, Budget.of(10))
     assert found.tolist() in ([0, 0, 0], [1, 1, 2])
 
 
 def test_what_has_no_whole_table_is_refused_with_a_proof():
     real = np.array([0.5, 0.5, 1.0])
     fixed = np.array([0.0, 0.0, 1.0])
-    question = _question(real, [[1, -1, 0], [1, 1, -1]], lower=fixed, upper=np.array([1.0, 1, 1]))
+    problem = _question(real, [[1, -1, 0], [1, 1, -1]], lower=fixed, upper=np.array([1.0, 1, 1]))
     with pytest.raises(InputError, match=r"within 1 of the real one \(proved\)"):
-        whole_table(question, real, Budget.of(10))
+        whole_table(problem, real, Budget.of(10))
 
 
 def test_bounds_that_are_not_whole_hold_whole_tables_all_the_same():

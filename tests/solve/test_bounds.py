@@ -8,14 +8,8 @@ from scipy.sparse import csr_array
 
 from programs import knapsack, small
 from tablecloak.errors import VerificationError
-from tablecloak.solve.bounds import (
-    check_claim,
-    dual_bound,
-    elastic,
-    is_proved,
-    proves_infeasible,
-    violation,
-)
+from tablecloak.solve.bounds import check_claim, dual_bound, is_proved, proves_infeasible, violation
+from tablecloak.solve.feasibility import elastic
 from tablecloak.solve.program import Program
 
 

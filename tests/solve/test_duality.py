@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from tablecloak.solve.bounds import dual_bound, elastic, is_proved, proves_infeasible, violation
+from tablecloak.solve.bounds import dual_bound, is_proved, proves_infeasible, violation
 from tablecloak.solve.dual import dual_program
-from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.feasibility import elastic, find_infeasibility
 from tablecloak.solve.program import Program, Scaling, power_of_two
 
 

@@ -51,7 +51,7 @@ def audit_program(problem: ProtectionProblem) -> Program:
 def adjustment_linear(problem: ProtectionProblem) -> Program:
     """Return the adjustment with all sensitive cells moved up, if their bounds allow it."""
     form = _adjustment(problem)
-    _, most = form.model.allowed()
+    _, most = form.model.allowed
     return form.directed(most).relaxed()
 
 

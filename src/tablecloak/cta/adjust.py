@@ -5,52 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
+from tablecloak.cta.chance import left_to_chance
 from tablecloak.cta.model.model import Directions
-from tablecloak.cta.model.precision import last_unit
-from tablecloak.cta.model.question import Question
-from tablecloak.cta.model.refinement import adjusted_values
-from tablecloak.cta.model.spread import Spread
+from tablecloak.cta.nearest import nearest_table
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.search.answering import answered
-from tablecloak.cta.search.asked import Asked
-from tablecloak.cta.search.infeasibility import NAMING_SECONDS
-from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
-from tablecloak.errors import (
-    CHANGED,
-    InputError,
-    ModelError,
-    SolverError,
-    TablecloakError,
-    VerificationError,
-)
+from tablecloak.cta.search.task import AdjustmentTask
+from tablecloak.cta.statistics.statistic import Statistic
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
 __all__ = ["adjust"]
-
-NAMED_CELLS = 5000
-"""Most cells of an infeasible problem for which the error names the fewest levels and capacities
-to change. Chosen by trial; not measured."""
-
-
-MOST_SEARCHES = 4
-"""Most searches of one problem, each in larger rooms than the one before."""
-
-FARTHER = 1000.0
-"""Factor of the rooms of a search where nothing else says how far a table may lie."""
-
-REACH_SLACK = 1e-8
-"""Share added to what the loss of a known table allows, against rounding."""
-
-PLAIN_SHARE = 0.4
-"""Share of the time for the least adjustment where distances are left to chance: it gives the
-bound, and shows what chance costs. Chosen by trial; not measured."""
 
 
 @on_chosen_solver
@@ -162,9 +130,7 @@ def adjust(
     """
     del solver
     budget = Budget.begun(time_limit, threads=threads, progress=progress)
-    earlier = Published.parse(published)
-    problem = problem if earlier is None else earlier.kept_beside(problem).problem
-    asked = Asked.of(
+    task = AdjustmentTask.of(
         problem,
         weights=weights,
         distance=distance,
@@ -172,210 +138,13 @@ def adjust(
         sensitive_limit=sensitive_limit,
         directions=directions,
         integer=integer,
+        repair=repair,
+        recovery=recovery,
+        seed=seed,
+        published=published,
     )
-    if repair and not asked.is_free:
-        raise InputError(
-            "`repair` and `directions` exclude each other, since a repair chooses directions "
-            "itself. Leave out one of the two."
-        )
-    if recovery is not None:
-        _check_chance(asked, recovery, repair=repair)
     with budget.interruptible():
-        try:
-            result = _adjusted_in_digits(
-                asked, budget.share(1 if recovery is None else PLAIN_SHARE)
-            )
-            if recovery is not None:
-                result = _left_to_chance(asked, result, Spread.of(problem, recovery), seed, budget)
-        except ModelError as error:
-            result = _repaired(asked, budget, error, repair=repair)
-    return replace(result, seconds=budget.elapsed)
-
-
-def _check_chance(asked: Asked, recovery: float, *, repair: bool) -> None:
-    """Refuse what cannot be had together with random distances."""
-    if not 0 < recovery < 1:
-        raise InputError(
-            f"`recovery` is the largest share of the sensitive cells to be guessed, between 0 and "
-            f"1, such as 0.1. Got {recovery!r}."
-        )
-    if repair or not asked.is_free or asked.sensitive_limit is not None:
-        raise InputError(
-            "`recovery` chooses directions and distances itself. Leave out `directions`, "
-            "`sensitive_limit` and `repair`."
-        )
-
-
-def _left_to_chance(
-    asked: Asked, plain: Adjustment, spread: Spread, seed: int | None, budget: Budget
-) -> Adjustment:
-    """Return an adjustment whose sensitive cells move by random distances beyond their levels.
-
-    Raises
-    ------
-    ModelError
-        If relations leave no room for any draw.
-    """
-    reason = ModelError("No draw was made.")
-    for draw in spread.draws(seed):
-        drawn = replace(asked, problem=draw.problem, directions=draw.directions)
-        try:
-            found = _adjusted_in_digits(drawn, budget.at_least(1.0))
-        except ModelError as error:
-            reason = error
-            continue
-        if found.decimals != plain.decimals:
-            plain = _adjusted(asked.in_real_numbers(), budget.at_least(1.0))
-        times = found.loss / plain.loss if plain.loss else 1.0
-        note = (
-            f"distances are left to chance: who knows all but the seed guesses a sensitive cell "
-            f"with probability {100 * draw.chance.recovery:.3g} % at most, relations apart; the "
-            f"loss is {times:.3g} times that of the least adjustment found"
-        )
-        result = replace(plain, values=found.values, chance=draw.chance, notes=(*found.notes, note))
-        result.check(result.bound)
-        return result
-    raise ModelError(
-        f"Relations and bounds leave no room for random distances: {reason} Without `recovery` "
-        f"there is an adjustment.",
-        cells=reason.cells,
-    )
-
-
-def _repaired(asked: Asked, budget: Budget, error: ModelError, *, repair: bool) -> Adjustment:
-    """Adjust an infeasible problem after changing the fewest levels and capacities.
-
-    Raises
-    ------
-    ModelError
-        If `repair` is False; names the levels and capacities to change if they are found quickly.
-    """
-    small = asked.problem.table.n_cells <= NAMED_CELLS
-    if not repair and not (small and asked.is_free):
-        raise error
-    left = max(budget.left, 1.0)
-    try:
-        seconds = left / 2 if repair else min(left, NAMING_SECONDS)
-        eased, way_out = asked.eased(budget.at_least(seconds).within(seconds))
-    except TablecloakError as other:
-        raise (other if repair else error) from None
-    if not repair:
-        raise ModelError(
-            f"{error} An adjustment exists after these changes: {way_out.summary()}. "
-            f"Set repair=True to make them.",
-            cells=error.cells,
-        ) from None
-    result = _adjusted_in_digits(eased, budget.at_least(1.0))
-    return replace(result, notes=(*result.notes, way_out.summary()))
-
-
-def _adjusted_in_digits(asked: Asked, budget: Budget) -> Adjustment:
-    """Adjust in multiples of the last digit or, if there is no such table, in real numbers."""
-    while True:
-        try:
-            return _adjusted(asked, budget)
-        except ModelError:
-            if asked.decimals is None or asked.integer or asked.is_in_last_digits:
-                raise
-        asked = asked.in_real_numbers()
-
-
-def _adjusted(asked: Asked, budget: Budget) -> Adjustment:
-    """Find an adjustment; search farther away if a better one, or the only one, may lie there.
-
-    The rooms of a search are finite, and smaller ones make it better. What is proved holds for all
-    that is allowed, so that a gap is left where the rooms of the search decided something.
-    """
-    question, best = asked.question(), None
-    for attempt in range(MOST_SEARCHES):
-        try:
-            result = _searched(asked, question, budget)
-        except SolverError:
-            is_last = attempt + 1 == MOST_SEARCHES or not question.is_cut or budget.is_over
-            if best is None and is_last:
-                raise
-            reach = FARTHER * question.reach
-        else:
-            best = result if best is None else _better(best, result)
-            if best.is_optimal or not question.is_cut or budget.is_over:
-                break
-            # No table of less loss lies farther away.
-            unit = 1.0 if asked.decimals is None else last_unit(asked.decimals)
-            lost = best.loss / unit**asked.distance.power
-            reach = asked.distance.reach(asked.weights, lost) * (1 + REACH_SLACK)
-            reach = np.where(np.isfinite(reach), reach, FARTHER * question.reach)
-        wider = asked.question(reach)
-        if best is not None and not np.any(wider.room.is_wider(question.room)):
-            break
-        question = wider
-    assert best is not None
-    return best
-
-
-def _searched(asked: Asked, question: Question, budget: Budget) -> Adjustment:
-    """Find an adjustment within the rooms of a question, and verify it and its bound."""
-    answer = answered(question, asked, budget)
-    if asked.decimals is not None and not answer.is_whole and not _holds_in_real_numbers(asked):
-        exact = asked.in_real_numbers()
-        return _searched(exact, exact.question(question.reach * last_unit(asked.decimals)), budget)
-    values = adjusted_values(asked.problem, question, answer, asked.decimals)
-    preserved: Sequence[PreservedRow] = question.preserved
-    proof, reach = answer.certificate, question.reach
-    if asked.decimals is not None and not answer.is_whole:
-        # The values have more digits, so that nothing is said of a last one. Multipliers of rows
-        # prove a bound whatever the unit.
-        if proof is not None:
-            proof = proof.collected(question, answer.changes.astype(np.float64))
-        reach = reach * last_unit(asked.decimals)
-        asked = asked.in_real_numbers()
-        preserved = asked.rows(asked.problem, whole=False)
-    result = Adjustment(
-        problem=asked.problem,
-        values=values,
-        weights=asked.weights,
-        sensitive_limit=asked.sensitive_limit,
-        preserved=(*preserved, *asked.conditions),
-        bound_certificate=proof,
-        bound=0.0,
-        seconds=0.0,
-        decimals=asked.decimals,
-        # Without a last digit no value has to be a multiple of it, even if all are whole.
-        integer=answer.is_whole and asked.decimals is not None,
-        notes=answer.notes,
-        distance=asked.distance.name,
-        reach=reach,
-    )
-    bound = result.proved_bound()
-    result = replace(result, bound=bound)
-    try:
-        result.check(bound)
-    except VerificationError as error:
-        # A solver keeps relations up to its tolerance, and there need not be a table next to
-        # what it found.
-        raise SolverError(
-            f"No adjustment was found, and none was proved to be impossible. What the search found "
-            f"is none: {str(error).removesuffix(CHANGED).strip()} Relax `preserve`, capacities or "
-            f"levels, or measure cells in units in which the coefficients of a relation are alike."
-        ) from None
-    return result
-
-
-def _holds_in_real_numbers(asked: Asked) -> bool:
-    """Whether what is asked in multiples of the last digit is no less than what is asked at all.
-
-    A limit is a multiple of a level, which is rounded up, and a slope is kept to half a digit.
-    """
-    if asked.sensitive_limit is not None and not asked.is_in_last_digits:
-        return False
-    whole, real = (asked.rows(asked.in_digits, whole=whole) for whole in (True, False))
-    return all(one.slack <= other.slack for one, other in zip(whole, real, strict=True))
-
-
-def _better(one: Adjustment, other: Adjustment) -> Adjustment:
-    """Return the one of two adjustments that loses less, with the higher bound of the two."""
-    kept, left = (other, one) if other.loss < one.loss else (one, other)
-    if kept.decimals != left.decimals:
-        return kept
-    with_other = replace(kept, bound_certificate=left.bound_certificate, reach=left.reach)
-    proved = with_other.proved_bound()
-    return kept if proved <= kept.bound else replace(with_other, bound=proved)
+        adjusted = nearest_table(task, budget.share(task.plain_share))
+        if task.recovery is not None:
+            adjusted = left_to_chance(task, adjusted, budget)
+    return replace(adjusted, seconds=budget.elapsed)

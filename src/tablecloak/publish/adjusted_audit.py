@@ -10,7 +10,8 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.arrays import Floats
 from tablecloak.budget import Stopwatch
-from tablecloak.cta.model.precision import deviation, near_bound, shortfall
+from tablecloak.cta.model.precision import deviation, shortfall
+from tablecloak.cta.model.room import near_bound
 from tablecloak.errors import InputError
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.problem import ProtectionProblem

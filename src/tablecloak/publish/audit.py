@@ -13,7 +13,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.result.covering import CoveringIntervals
+from tablecloak.cta.result.intervals import CoveringIntervals
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError

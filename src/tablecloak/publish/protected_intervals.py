@@ -9,7 +9,7 @@ import numpy as np
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.result.covering import CoveringIntervals, covering_intervals
+from tablecloak.cta.result.intervals import CoveringIntervals, covering_intervals
 from tablecloak.errors import SolverError
 from tablecloak.publish.audit import audit
 from tablecloak.solve.solver import on_chosen_solver

@@ -17,7 +17,7 @@ from tablecloak.reconciliation.least_squares import (
     least_squares,
     least_squares_bound,
 )
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.problem import ReconciliationProblem
 from tablecloak.registry import Registry
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
@@ -41,20 +41,20 @@ class Nearness(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def loss(self, question: Question, x: Floats) -> float:
+    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
         """Return the distance of a table."""
 
     @abstractmethod
-    def nearest(self, question: Question, budget: Budget) -> NearestPoint:
+    def nearest(self, problem: ReconciliationProblem, budget: Budget) -> NearestPoint:
         """Search for the nearest additive table."""
 
     @abstractmethod
-    def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
+    def bound(self, problem: ReconciliationProblem, multipliers: Floats, loss: float) -> float:
         """Return a lower bound on the distance of every table, from any multipliers.
 
         Parameters
         ----------
-        question : Question
+        problem : ReconciliationProblem
         multipliers : numpy.ndarray of float
             Multipliers of the relations, or of the rows of the program.
         loss : float
@@ -72,86 +72,87 @@ class LeastSquares(Nearness):
 
     name = "L2"
 
-    def loss(self, question: Question, x: Floats) -> float:
+    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
         """See `Nearness.loss`."""
-        return float(np.sum(question.weights * (x - question.values) ** 2))
+        return float(np.sum(problem.weights * (x - problem.values) ** 2))
 
-    def nearest(self, question: Question, budget: Budget) -> NearestPoint:
+    def nearest(self, problem: ReconciliationProblem, budget: Budget) -> NearestPoint:
         """See `Nearness.nearest`."""
-        point = least_squares(question, budget)
-        if point.residual <= SETTLED or question.n_cells > MOST_QUADRATIC:
+        point = least_squares(problem, budget)
+        if point.residual <= SETTLED or problem.n_cells > MOST_QUADRATIC:
             return point
         # Where narrow bounds hold most cells, Newton's method can come to a standstill.
-        return min([point, *_by_active_set(question, budget)], key=lambda found: found.residual)
+        return min([point, *_by_active_set(problem, budget)], key=lambda found: found.residual)
 
-    def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
+    def bound(self, problem: ReconciliationProblem, multipliers: Floats, loss: float) -> float:
         """See `Nearness.bound`."""
-        return min(max(least_squares_bound(question, multipliers), 0.0), loss)
+        return min(max(least_squares_bound(problem, multipliers), 0.0), loss)
 
 
-def _by_active_set(question: Question, budget: Budget) -> Iterator[NearestPoint]:
+def _by_active_set(problem: ReconciliationProblem, budget: Budget) -> Iterator[NearestPoint]:
     """Yield the point of the quadratic program, and what Newton's method makes of it."""
     if not chosen_solver().can(Capability.QUADRATIC):
         return
-    asked, unit, weight = question.of_changes()
+    in_units, unit, weight = problem.of_changes()
     program = Program(
-        np.zeros(asked.n_cells), asked.relations, asked.sides, asked.sides, asked.lower, asked.upper
+        np.zeros(in_units.n_cells),
+        in_units.relations,
+        in_units.sides,
+        in_units.sides,
+        in_units.lower,
+        in_units.upper,
     )
-    changes, duals = solve_quadratic(program, asked.weights, budget.left)
+    changes, duals = solve_quadratic(program, in_units.weights, budget.left)
     if len(changes):
-        x, multipliers = question.changed(unit * changes), -unit * weight * duals
-        yield NearestPoint(x, multipliers, question.worst(x))
-        yield least_squares(question, budget, start=multipliers)
+        x, multipliers = problem.changed(unit * changes), -unit * weight * duals
+        yield NearestPoint(x, multipliers, problem.worst(x))
+        yield least_squares(problem, budget, start=multipliers)
 
 
 class _ByProgram(Nearness):
     """Base class of distances that a linear program minimises."""
 
     @abstractmethod
-    def program(self, question: Question) -> Program:
+    def program(self, problem: ReconciliationProblem) -> Program:
         """Return the program; its first columns are the amounts added to each cell."""
 
-    def nearest(self, question: Question, budget: Budget) -> NearestPoint:
+    def nearest(self, problem: ReconciliationProblem, budget: Budget) -> NearestPoint:
         """See `Nearness.nearest`."""
-        asked, unit, weight = question.of_changes()
-        program = self.program(asked)
+        in_units, unit, weight = problem.of_changes()
+        program = self.program(in_units)
         found = LinearSolver(program, interior="first").solve(budget.left)
         if not len(found.x):
-            within = question.changed(np.zeros(question.n_cells))
+            within = problem.changed(np.zeros(problem.n_cells))
             return NearestPoint(within, np.zeros(program.n_rows), np.inf)
-        n = question.n_cells
-        x = question.changed(unit * (found.x[:n] - found.x[n : 2 * n]))
+        n = problem.n_cells
+        x = problem.changed(unit * (found.x[:n] - found.x[n : 2 * n]))
         # Rows beyond the relations compare changes with their limit, in whatever unit.
         multipliers = found.duals.copy()
-        multipliers[: len(question.sides)] *= weight
-        return NearestPoint(x, multipliers, question.worst(x))
+        multipliers[: len(problem.sides)] *= weight
+        return NearestPoint(x, multipliers, problem.worst(x))
 
-    def bound(self, question: Question, multipliers: Floats, loss: float) -> float:
+    def bound(self, problem: ReconciliationProblem, multipliers: Floats, loss: float) -> float:
         """See `Nearness.bound`."""
-        program = self.program(question)
+        program = self.program(problem)
         # A table with a larger change of one cell is farther away than the known table. With these
         # limits, a rounding error in the multipliers lowers the bound by a rounding error only.
         limit = np.full(program.n_columns, loss)
-        limit[: 2 * question.n_cells] = np.tile(loss / question.weights, 2)
+        limit[: 2 * problem.n_cells] = np.tile(loss / problem.weights, 2)
         upper = np.maximum(np.minimum(program.upper, limit), program.lower)
         return min(max(dual_bound(program, multipliers, upper=upper), 0.0), loss)
 
 
-def _changes(question: Question) -> tuple[csr_array, Floats, Floats, Floats]:
+def _changes(problem: ReconciliationProblem) -> tuple[csr_array, Floats, Floats, Floats]:
     """Return the relations on increases and decreases, their sides, and the limits of both.
 
     If a given value violates a bound, its cell has to change; the lower bounds of the columns
     require the least change.
     """
-    a, y = question.relations, question.values
+    a, y = problem.relations, problem.values
     rows = csr_array(hstack([a, -a], format="csr"))
-    lower = np.concatenate(
-        [np.maximum(question.lower - y, 0.0), np.maximum(y - question.upper, 0.0)]
-    )
-    upper = np.concatenate(
-        [np.maximum(question.upper - y, 0.0), np.maximum(y - question.lower, 0.0)]
-    )
-    return rows, -question.residual(y), lower, upper
+    lower = np.concatenate([np.maximum(problem.lower - y, 0.0), np.maximum(y - problem.upper, 0.0)])
+    upper = np.concatenate([np.maximum(problem.upper - y, 0.0), np.maximum(y - problem.lower, 0.0)])
+    return rows, -problem.residual(y), lower, upper
 
 
 @NEARNESS.register
@@ -160,26 +161,26 @@ class LeastSum(_ByProgram):
 
     name = "L1"
 
-    def loss(self, question: Question, x: Floats) -> float:
+    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
         """See `Nearness.loss`."""
-        return float(np.sum(question.weights * np.abs(x - question.values)))
+        return float(np.sum(problem.weights * np.abs(x - problem.values)))
 
-    def program(self, question: Question) -> Program:
+    def program(self, problem: ReconciliationProblem) -> Program:
         """See `_ByProgram.program`."""
-        rows, side, lower, upper = _changes(question)
-        cost = np.concatenate([question.weights, question.weights])
+        rows, side, lower, upper = _changes(problem)
+        cost = np.concatenate([problem.weights, problem.weights])
         return Program(cost, rows, side, side, lower, upper)
 
 
-def settled(question: Question, x: Floats, budget: Budget) -> Floats:
+def settled(problem: ReconciliationProblem, x: Floats, budget: Budget) -> Floats:
     """Return a table near a point that nearly adds up, with smaller residuals.
 
     The residuals of a solver are a share of what it was asked for. Asked for the residuals alone,
     it leaves a share of these.
     """
-    near = replace(question, values=x, weights=np.ones(len(x)))
+    near = replace(problem, values=x, weights=np.ones(len(x)))
     found = LeastSum().nearest(near, budget).x
-    return found if question.worst(found) < question.worst(x) else x
+    return found if problem.worst(found) < problem.worst(x) else x
 
 
 @NEARNESS.register
@@ -188,16 +189,16 @@ class LeastLargest(_ByProgram):
 
     name = "Linf"
 
-    def loss(self, question: Question, x: Floats) -> float:
+    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
         """See `Nearness.loss`."""
-        return float(np.max(question.weights * np.abs(x - question.values), initial=0.0))
+        return float(np.max(problem.weights * np.abs(x - problem.values), initial=0.0))
 
-    def program(self, question: Question) -> Program:
+    def program(self, problem: ReconciliationProblem) -> Program:
         """See `_ByProgram.program`."""
-        rows, side, lower, upper = _changes(question)
-        n, m = question.n_cells, rows.shape[0]
+        rows, side, lower, upper = _changes(problem)
+        n, m = problem.n_cells, rows.shape[0]
         # weight * (up + down) <= largest, for each cell.
-        each = diags_array(question.weights)
+        each = diags_array(problem.weights)
         limits = hstack([each, each, csr_array(-np.ones((n, 1)))])
         wide = hstack([rows, csr_array((m, 1))])
         return Program(

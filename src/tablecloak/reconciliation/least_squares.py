@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.problem import ReconciliationProblem
 
 __all__ = ["NearestPoint", "least_squares", "least_squares_bound"]
 
@@ -63,12 +63,14 @@ class NearestPoint:
     residual: float
 
 
-def least_squares(question: Question, budget: Budget, start: Floats | None = None) -> NearestPoint:
+def least_squares(
+    problem: ReconciliationProblem, budget: Budget, start: Floats | None = None
+) -> NearestPoint:
     """Find the nearest table, or the best multipliers that the time allows.
 
     Parameters
     ----------
-    question : Question
+    problem : ReconciliationProblem
     budget : Budget
     start : numpy.ndarray of float, shape (n_relations,), optional
         Multipliers to begin with; by default 0.
@@ -78,19 +80,19 @@ def least_squares(question: Question, budget: Budget, start: Floats | None = Non
     NearestPoint
         Its residual is above `RESIDUAL` if no such table exists, or the time was too short.
     """
-    matrix, transposed = question.relations, csr_array(question.relations.T)
+    matrix, transposed = problem.relations, csr_array(problem.relations.T)
     squared = matrix.multiply(matrix).tocsr()
-    scale = question.scale()
+    scale = problem.scale()
     multipliers = np.zeros(matrix.shape[0]) if start is None else start
-    x, value = _best_response(question, transposed, multipliers)
+    x, value = _best_response(problem, transposed, multipliers)
     for step in range(MOST_STEPS):
-        residual = question.residual(x)
+        residual = problem.residual(x)
         worst = float(np.max(np.abs(residual) / scale, initial=0.0))
         budget.report("least squares", float(step), worst, 0)
         if worst <= RESIDUAL or budget.is_over:
             break
-        moving = (x > question.lower) & (x < question.upper)
-        inverse = np.where(moving, 1.0 / question.weights, 0.0)
+        moving = (x > problem.lower) & (x < problem.upper)
+        inverse = np.where(moving, 1.0 / problem.weights, 0.0)
         accuracy = min(FORCING, worst / CLOSE) if worst > CLOSE else 1e-10
         direction = _conjugate_gradients(
             matrix, transposed, squared, inverse, residual, max(accuracy, 1e-10), budget
@@ -99,46 +101,46 @@ def least_squares(question: Question, budget: Budget, start: Floats | None = Non
         rise = float(direction @ residual)
         if not rise > 0:
             break
-        taken = _line_search(question, transposed, multipliers, direction, value, rise)
+        taken = _line_search(problem, transposed, multipliers, direction, value, rise)
         if taken is None:
             break
         multipliers, x, value = taken
-    residual = question.residual(x)
+    residual = problem.residual(x)
     return NearestPoint(x, multipliers, float(np.max(np.abs(residual) / scale, initial=0.0)))
 
 
-def least_squares_bound(question: Question, multipliers: Floats) -> float:
+def least_squares_bound(problem: ReconciliationProblem, multipliers: Floats) -> float:
     """Return a lower bound on sum w (x - y)^2 over all tables, from any multipliers.
 
     The bound is computed in extended precision, and lowered by the largest possible rounding error:
     one unit in the last place for each term of its sums.
     """
     long = np.longdouble
-    transposed = csr_array(question.relations.T, dtype=long)
+    transposed = csr_array(problem.relations.T, dtype=long)
     t = multipliers.astype(long)
     price = transposed @ t
-    y, w = question.values.astype(long), question.weights.astype(long)
-    x = np.clip(y - price / w, question.lower, question.upper)
-    moved, paid, owed = w * (x - y) ** 2 / 2, x * price, t * question.sides
+    y, w = problem.values.astype(long), problem.weights.astype(long)
+    x = np.clip(y - price / w, problem.lower, problem.upper)
+    moved, paid, owed = w * (x - y) ** 2 / 2, x * price, t * problem.sides
     value = moved.sum() + paid.sum() - owed.sum()
     size = moved.sum() + np.abs(paid).sum() + np.abs(owed).sum()
-    slack = size * np.finfo(long).eps * (len(x) + question.relations.nnz)
+    slack = size * np.finfo(long).eps * (len(x) + problem.relations.nnz)
     return float(2 * (value - slack))
 
 
 def _best_response(
-    question: Question, transposed: csr_array, multipliers: Floats
+    problem: ReconciliationProblem, transposed: csr_array, multipliers: Floats
 ) -> tuple[Floats, float]:
     """Return x(t) and g(t)."""
     price = transposed @ multipliers
-    y, w = question.values, question.weights
-    x = np.clip(y - price / w, question.lower, question.upper)
-    value = float(np.sum(x * price + 0.5 * w * (x - y) ** 2) - multipliers @ question.sides)
+    y, w = problem.values, problem.weights
+    x = np.clip(y - price / w, problem.lower, problem.upper)
+    value = float(np.sum(x * price + 0.5 * w * (x - y) ** 2) - multipliers @ problem.sides)
     return x, value
 
 
 def _line_search(
-    question: Question,
+    problem: ReconciliationProblem,
     transposed: csr_array,
     multipliers: Floats,
     direction: Floats,
@@ -150,7 +152,7 @@ def _line_search(
     noise = 1e-13 * max(abs(value), 1.0)
     for _ in range(40):
         tried = multipliers + length * direction
-        x, reached = _best_response(question, transposed, tried)
+        x, reached = _best_response(problem, transposed, tried)
         if reached >= value + ENOUGH_RISE * length * rise - noise:
             return tried, x, reached
         length /= 2

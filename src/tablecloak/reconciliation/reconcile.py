@@ -15,7 +15,7 @@ from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, ModelError, SolverError, listed, suggestion
 from tablecloak.reconciliation.distances import NEARNESS, Nearness, settled
 from tablecloak.reconciliation.least_squares import NearestPoint
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.problem import ReconciliationProblem
 from tablecloak.reconciliation.reconciled import ACCEPTED, Pass, ReconciledTable
 from tablecloak.reconciliation.whole import whole_table
 from tablecloak.solve.feasibility import find_infeasibility
@@ -140,7 +140,7 @@ def reconcile(
             f"Row {odd[0] + 1}: `variance` is {spread[odd[0]]:g}, but must be a finite number "
             f"above 0. Name exact cells in `fixed`."
         )
-    question = Question(
+    problem = ReconciliationProblem(
         values=cells.values,
         weights=1.0 / spread if distance == "L2" else 1.0 / np.sqrt(spread),
         relations=cells.relations,
@@ -148,12 +148,12 @@ def reconcile(
         lower=_numbers_of(frame, lower, -np.inf, "lower"),
         upper=_numbers_of(frame, upper, np.inf, "upper"),
     ).fixed_at(_chosen(frame, fixed), cells.values)
-    _check_bounds(question, cells.keys)
+    _check_bounds(problem, cells.keys)
     if whole:
-        question = question.in_whole_numbers()
-        _check_whole(question, cells.keys)
+        problem = problem.in_whole_numbers()
+        _check_whole(problem, cells.keys)
     groups = [_chosen(frame, codes) for codes in order]
-    passes, values = _in_order(question, groups, measure, whole, cells.keys, budget)
+    passes, values = _in_order(problem, groups, measure, whole, cells.keys, budget)
     result = ReconciledTable(
         codes=cells.keys,
         hierarchies=cells.hierarchies,
@@ -192,7 +192,7 @@ def _read(
 
 
 def _in_order(
-    question: Question,
+    problem: ReconciliationProblem,
     groups: Sequence[Flags],
     measure: Nearness,
     whole: bool,
@@ -200,71 +200,73 @@ def _in_order(
     budget: Budget,
 ) -> tuple[tuple[Pass, ...], Floats]:
     """Answer pass after pass; later passes keep the values of the cells of earlier ones."""
-    done = np.zeros(question.n_cells, dtype=bool)
+    done = np.zeros(problem.n_cells, dtype=bool)
     passes: list[Pass] = []
-    values = question.values
-    for group in [*groups, np.ones(question.n_cells, dtype=bool)]:
+    values = problem.values
+    for group in [*groups, np.ones(problem.n_cells, dtype=bool)]:
         done = done | group
-        weights = np.where(done, 1.0, LATER) * question.weights
-        asked = replace(question, weights=weights)
-        point = measure.nearest(asked, budget)
-        if point.residual > ACCEPTED or _is_seen(asked, point.x):
-            x = settled(asked, point.x, budget)
-            point = replace(point, x=x, residual=asked.worst(x))
-        point = _without_dust(asked, point)
-        _require_table(asked, point, keys, budget)
-        loss = measure.loss(asked, point.x)
-        bound = min(measure.bound(asked, point.multipliers, loss), loss)
-        passes.append(Pass(asked, point.x, point.multipliers, loss, bound))
-        values = whole_table(asked, point.x, budget) if whole else point.x
-        question = question.fixed_at(done, values)
+        weights = np.where(done, 1.0, LATER) * problem.weights
+        weighted = replace(problem, weights=weights)
+        point = measure.nearest(weighted, budget)
+        if point.residual > ACCEPTED or _is_seen(weighted, point.x):
+            x = settled(weighted, point.x, budget)
+            point = replace(point, x=x, residual=weighted.worst(x))
+        point = _without_dust(weighted, point)
+        _require_table(weighted, point, keys, budget)
+        loss = measure.loss(weighted, point.x)
+        bound = min(measure.bound(weighted, point.multipliers, loss), loss)
+        passes.append(Pass(weighted, point.x, point.multipliers, loss, bound))
+        values = whole_table(weighted, point.x, budget) if whole else point.x
+        problem = problem.fixed_at(done, values)
     return tuple(passes), values
 
 
-def _without_dust(question: Question, point: NearestPoint) -> NearestPoint:
+def _without_dust(problem: ReconciliationProblem, point: NearestPoint) -> NearestPoint:
     """Return the point in the decimals of the given values or a few more, or without binary dust.
 
     Cells become multiples of the last digit where they differ from these by a solver's errors or
     the roundings of their relations alone. If all do, the relations have to hold exactly.
     """
-    decimals = common_decimals(question.values)
+    decimals = common_decimals(problem.values)
     if decimals is None:
         return point
-    dust = DUST * (abs(question.relations).T @ question.scale())
+    dust = DUST * (abs(problem.relations).T @ problem.scale())
     for places in range(decimals, decimals + MORE_DECIMALS + 1):
-        rounded, is_near = _multiples(question, point.x, places, dust)
-        if np.all(is_near) and _adds_up(question, rounded, places):
+        rounded, is_near = _multiples(problem, point.x, places, dust)
+        if np.all(is_near) and _adds_up(problem, rounded, places):
             return replace(point, x=rounded, residual=0.0)
-    rounded, is_near = _multiples(question, point.x, decimals, dust)
+    rounded, is_near = _multiples(problem, point.x, decimals, dust)
     x = np.where(is_near, rounded, point.x)
-    residual = question.worst(x)
+    residual = problem.worst(x)
     return point if residual > max(point.residual, DUST) else replace(point, x=x, residual=residual)
 
 
-def _multiples(question: Question, x: Floats, decimals: int, dust: Floats) -> tuple[Floats, Flags]:
+def _multiples(
+    problem: ReconciliationProblem, x: Floats, decimals: int, dust: Floats
+) -> tuple[Floats, Flags]:
     """Return the nearest multiples of a last digit, and which cells differ by nothing more."""
     step, rounded = 10.0**-decimals, np.round(x, decimals)
     is_near = np.abs(rounded - x) <= np.clip(dust, CLOSE * step, SURE * step)
-    return rounded, is_near & (rounded >= question.lower) & (rounded <= question.upper)
+    return rounded, is_near & (rounded >= problem.lower) & (rounded <= problem.upper)
 
 
-def _is_seen(question: Question, x: Floats) -> bool:
+def _is_seen(problem: ReconciliationProblem, x: Floats) -> bool:
     """Whether a relation is off by half a last digit of the given values or more.
 
     Beside large values that is less than a solver's errors, but a reader sees it.
     """
-    decimals = common_decimals(question.values)
+    decimals = common_decimals(problem.values)
     if decimals is None:
         return False
-    return bool(np.any(np.abs(question.residual(x)) >= 0.5 * 10.0**-decimals))
+    return bool(np.any(np.abs(problem.residual(x)) >= 0.5 * 10.0**-decimals))
 
 
-def _adds_up(question: Question, x: Floats, decimals: int) -> bool:
+def _adds_up(problem: ReconciliationProblem, x: Floats, decimals: int) -> bool:
     """Whether all relations hold exactly for multiples of a last digit."""
     scale = 10.0**decimals
-    whole, sides = np.rint(x * scale), np.rint(question.sides * scale)
-    terms = abs(question.relations) @ np.abs(whole) + np.abs(sides)
-    return bool(np.all(terms < EXACT) and np.array_equal(question.relations @ whole, sides))
+    whole, sides = np.rint(x * scale), np.rint(problem.sides * scale)
+    terms = abs(problem.relations) @ np.abs(whole) + np.abs(sides)
+    return bool(np.all(terms < EXACT) and np.array_equal(problem.relations @ whole, sides))
 
 
 def _numbers_of(
@@ -332,38 +334,43 @@ def _truths_of(column: pd.Series, name: str) -> Flags:
     return found.to_numpy(dtype=bool)
 
 
-def _check_bounds(question: Question, keys: pd.DataFrame) -> None:
-    crossed = np.flatnonzero(question.lower > question.upper)
+def _check_bounds(problem: ReconciliationProblem, keys: pd.DataFrame) -> None:
+    crossed = np.flatnonzero(problem.lower > problem.upper)
     if len(crossed):
         cell = int(crossed[0])
         raise InputError(
-            f"Cell {label_of(keys, cell)}: its lower bound {question.lower[cell]:g} is above its "
-            f"upper bound {question.upper[cell]:g} ({len(crossed)} such cells). Correct `lower` "
+            f"Cell {label_of(keys, cell)}: its lower bound {problem.lower[cell]:g} is above its "
+            f"upper bound {problem.upper[cell]:g} ({len(crossed)} such cells). Correct `lower` "
             f"or `upper`."
         )
 
 
-def _check_whole(question: Question, keys: pd.DataFrame) -> None:
-    crossed = np.flatnonzero(question.lower > question.upper)
+def _check_whole(problem: ReconciliationProblem, keys: pd.DataFrame) -> None:
+    crossed = np.flatnonzero(problem.lower > problem.upper)
     if len(crossed):
         cell = int(crossed[0])
         raise InputError(
             f"Cell {label_of(keys, cell)}: no whole number lies within its bounds, or the value "
-            f"{question.values[cell]:.15g} at which it is fixed is not whole ({len(crossed)} such "
+            f"{problem.values[cell]:.15g} at which it is fixed is not whole ({len(crossed)} such "
             f"cells). Correct `lower`, `upper` or `fixed`, or leave out `whole`."
         )
 
 
 def _require_table(
-    question: Question, point: NearestPoint, keys: pd.DataFrame, budget: Budget
+    problem: ReconciliationProblem, point: NearestPoint, keys: pd.DataFrame, budget: Budget
 ) -> None:
     """Refuse a table that does not add up; if it is proved that none does, say why."""
     is_accepted = point.residual <= ACCEPTED
-    if is_accepted and not _is_seen(question, point.x):
+    if is_accepted and not _is_seen(problem, point.x):
         return
-    asked, _, _ = question.of_changes()
+    in_units, _, _ = problem.of_changes()
     program = Program(
-        np.zeros(asked.n_cells), asked.relations, asked.sides, asked.sides, asked.lower, asked.upper
+        np.zeros(in_units.n_cells),
+        in_units.relations,
+        in_units.sides,
+        in_units.sides,
+        in_units.lower,
+        in_units.upper,
     )
     try:
         found = find_infeasibility(program, time_limit=max(budget.left, 10.0))
@@ -378,9 +385,9 @@ def _require_table(
             f"No additive table was found in time: a relation is off by {point.residual:.2g} of "
             f"its terms. Raise `time_limit`."
         )
-    price = np.abs(question.relations.T @ found.duals)
+    price = np.abs(problem.relations.T @ found.duals)
     concerned = np.flatnonzero(price > 1e-9 * max(float(price.max()), 1e-300))
-    fixed = [int(cell) for cell in concerned if not question.free[cell]]
+    fixed = [int(cell) for cell in concerned if not problem.free[cell]]
     named = fixed or [int(cell) for cell in concerned]
     labels = listed([f"({label_of(keys, cell)})" for cell in named[:MOST_NAMED]])
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""

@@ -11,7 +11,7 @@ import pandas as pd
 from tablecloak.arrays import Floats
 from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.reconciliation.distances import NEARNESS
-from tablecloak.reconciliation.question import Question
+from tablecloak.reconciliation.problem import ReconciliationProblem
 from tablecloak.results import Result
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
@@ -24,11 +24,11 @@ ACCEPTED = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One pass: its question, its answer, and the proof that no other table is much nearer.
+    """One pass: its problem, its answer, and the proof that no other table is much nearer.
 
     Parameters
     ----------
-    question : Question
+    problem : ReconciliationProblem
     x : numpy.ndarray of float, shape (n_cells,)
         Reconciled values, as real numbers, even if a last step makes them whole.
     multipliers : numpy.ndarray of float
@@ -39,7 +39,7 @@ class Pass:
         Lower bound on the distance of every table within the same bounds.
     """
 
-    question: Question
+    problem: ReconciliationProblem
     x: Floats
     multipliers: Floats
     loss: float
@@ -85,7 +85,7 @@ class ReconciledTable(Result):
     def loss(self) -> float:
         """Distance of the values from the given ones, in the last pass."""
         last = self.passes[-1]
-        return NEARNESS[self.distance]().loss(last.question, self.values)
+        return NEARNESS[self.distance]().loss(last.problem, self.values)
 
     @property
     def bound(self) -> float:  # type: ignore[override]
@@ -99,7 +99,7 @@ class ReconciledTable(Result):
 
     def table(self) -> Table:
         """Return the reconciled values as a table."""
-        last = self.passes[-1].question
+        last = self.passes[-1].problem
         return Table(
             keys=self.codes,
             values=self.values,
@@ -120,7 +120,7 @@ class ReconciledTable(Result):
         return self.codes.assign(**{self.name: self.values})
 
     def verify(self) -> None:
-        """Check additivity, bounds, and the bound on the loss, from the question alone.
+        """Check additivity, bounds, and the bound on the loss, from the problem alone.
 
         Raises
         ------
@@ -129,13 +129,13 @@ class ReconciledTable(Result):
         """
         measure = NEARNESS[self.distance]()
         last = self.passes[-1]
-        off = np.abs(last.question.residual(self.values)) / last.question.scale(self.values)
+        off = np.abs(last.problem.residual(self.values)) / last.problem.scale(self.values)
         if np.any(off > (0 if self.is_whole else ACCEPTED)):
             raise VerificationError(
                 f"Relation {int(off.argmax())} of the reconciled table (counted from 0) is off by "
                 f"{off.max():.3g} of its terms. {CHANGED}"
             )
-        outside = np.maximum(last.question.lower - self.values, self.values - last.question.upper)
+        outside = np.maximum(last.problem.lower - self.values, self.values - last.problem.upper)
         if np.any(outside > ACCEPTED * np.maximum(1.0, np.abs(self.values))):
             cell = int(outside.argmax())
             raise VerificationError(
@@ -143,7 +143,7 @@ class ReconciledTable(Result):
                 f"{outside[cell]:.3g}. {CHANGED}"
             )
         for each in self.passes:
-            if measure.bound(each.question, each.multipliers, each.loss) < each.bound:
+            if measure.bound(each.problem, each.multipliers, each.loss) < each.bound:
                 raise VerificationError(
                     f"The multipliers do not prove the bound {each.bound:g}. {CHANGED}"
                 )

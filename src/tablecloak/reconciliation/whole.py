@@ -9,7 +9,7 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, SolverError
 from tablecloak.reconciliation.distances import settled
-from tablecloak.reconciliation.question import WHOLE, Question
+from tablecloak.reconciliation.problem import WHOLE, ReconciliationProblem
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
@@ -21,12 +21,12 @@ LEAST_SECONDS = 1.0
 """Time limit in seconds of one program after the time is over: without it there is no answer."""
 
 
-def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
+def whole_table(problem: ReconciliationProblem, real: Floats, budget: Budget) -> Floats:
     """Return whole numbers that add up, each less than 1 from the real number if possible.
 
     Parameters
     ----------
-    question : Question
+    problem : ReconciliationProblem
         Its bounds and sides are whole numbers.
     real : numpy.ndarray of float, shape (n_cells,)
         The real table.
@@ -49,10 +49,10 @@ def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
     (Cox and Ernst 1982) and a linear program finds them. In more dimensions they may not suffice;
     then a value that is whole already may also change, by 1 at most.
     """
-    found, is_certain = _nearest(question, real, budget)
-    if found is None and np.any(np.abs(question.residual(real)) > WHOLE):
+    found, is_certain = _nearest(problem, real, budget)
+    if found is None and np.any(np.abs(problem.residual(real)) > WHOLE):
         # Large numbers add up to within some units only, and no whole table is near such a one.
-        found, is_certain = _nearest(question, settled(question, real, budget), budget)
+        found, is_certain = _nearest(problem, settled(problem, real, budget), budget)
     if found is not None:
         return found
     if is_certain:
@@ -66,32 +66,34 @@ def whole_table(question: Question, real: Floats, budget: Budget) -> Floats:
     )
 
 
-def _nearest(question: Question, real: Floats, budget: Budget) -> tuple[Floats | None, bool]:
+def _nearest(
+    problem: ReconciliationProblem, real: Floats, budget: Budget
+) -> tuple[Floats | None, bool]:
     """Return whole numbers within 1 of real ones, or None and whether it is certain."""
     near = np.where(np.abs(real - np.rint(real)) <= WHOLE, np.rint(real), real)
     tightest = np.floor(near), np.ceil(near)
     widest = np.ceil(near - 1.0), np.floor(near + 1.0)
-    bounds, is_certain = question.in_whole_numbers(), True
+    bounds, is_certain = problem.in_whole_numbers(), True
     for ends in (tightest, widest):
         low, high = np.maximum(ends[0], bounds.lower), np.minimum(ends[1], bounds.upper)
         if np.any(low > high):
             continue
-        steps, is_settled = _solved(_program(question, near, low, high), budget)
+        steps, is_settled = _solved(_program(problem, near, low, high), budget)
         if steps is not None:
             return low + steps, True
         is_certain &= is_settled
     return None, is_certain
 
 
-def _program(question: Question, near: Floats, low: Floats, high: Floats) -> Program:
+def _program(problem: ReconciliationProblem, near: Floats, low: Floats, high: Floats) -> Program:
     """Return the program min sum w (low + t - x)^2, linear in t, which is exact for t in {0, 1}."""
-    slope = question.weights * (2 * (low - near) + (high - low))
-    side = question.sides - question.relations @ low
+    slope = problem.weights * (2 * (low - near) + (high - low))
+    side = problem.sides - problem.relations @ low
     return Program(
         cost=slope / max(float(np.median(np.abs(slope[slope != 0]))), 1e-12)
         if np.any(slope)
         else slope,
-        matrix=csr_array(question.relations),
+        matrix=csr_array(problem.relations),
         row_lower=side,
         row_upper=side,
         lower=np.zeros(len(low)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack
 
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.errors import CHANGED, VerificationError
@@ -16,7 +15,6 @@ __all__ = [
     "Violation",
     "check_claim",
     "dual_bound",
-    "elastic",
     "is_proved",
     "proves_infeasible",
     "violation",
@@ -74,6 +72,7 @@ def dual_bound(
     program: Program,
     duals: Floats | LongFloats,
     *,
+    cost: Floats | None = None,
     lower: Floats | None = None,
     upper: Floats | None = None,
 ) -> float:
@@ -91,8 +90,8 @@ def dual_bound(
     program : Program
     duals : numpy.ndarray of float, shape (k,)
         Multipliers of the first k rows; those of the other rows are 0.
-    lower, upper : numpy.ndarray of float, shape (n_columns,), optional
-        Column bounds to use instead of the program's.
+    cost, lower, upper : numpy.ndarray of float, shape (n_columns,), optional
+        Costs and column bounds to use instead of the program's.
 
     Returns
     -------
@@ -115,11 +114,12 @@ def dual_bound(
     side = np.where(y > 0, low, np.where(y < 0, high, 0.0)).astype(_LONG)
     transposed = program.extended[1]
     priced = transposed @ y
-    reduced = program.cost - priced
+    cost = program.cost if cost is None else cost
+    reduced = cost - priced
     low_x = program.lower if lower is None else lower
     high_x = program.upper if upper is None else upper
     # At an infinite bound the rounding error of a reduced cost must not decide its sign.
-    size = abs(transposed) @ np.abs(y) + np.abs(program.cost)
+    size = abs(transposed) @ np.abs(y) + np.abs(cost)
     noise = 4 * _EPSILON * size * np.maximum(np.diff(transposed.indptr), 1)
     at = np.where(reduced > 0, low_x, high_x).astype(_LONG)
     certain = np.where(np.isinf(at) & (np.abs(reduced) <= noise), 0.0, reduced)
@@ -142,8 +142,7 @@ def proves_infeasible(
     contradiction.
     """
     nothing = np.zeros(program.n_columns)
-    without_cost = program.with_columns(nothing, program.lower, program.upper)
-    return dual_bound(without_cost, duals, lower=lower, upper=upper) > 0
+    return dual_bound(program, duals, cost=nothing, lower=lower, upper=upper) > 0
 
 
 def is_proved(program: Program, x: Floats, duals: Floats, value: float, bound: float) -> bool:
@@ -174,26 +173,6 @@ def is_proved(program: Program, x: Floats, duals: Floats, value: float, bound: f
         reduced[np.isinf(program.lower)] <= 1e-7
     )
     return bool(harmless) and value - boxed <= ACCEPTED_GAP * max(1.0, abs(value))
-
-
-def elastic(program: Program) -> Program:
-    """Return the elastic program, whose value is the least total violation of the rows.
-
-    min sum of slacks, row_lower <= A x + s+ - s- <= row_upper, s >= 0; the slacks are the
-    last 2 n_rows columns. Its value is 0 exactly if the program is feasible; otherwise its row
-    multipliers prove infeasibility.
-    """
-    m, n = program.n_rows, program.n_columns
-    unit = eye_array(m, format="csr")
-    return Program(
-        cost=np.concatenate([np.zeros(n), np.ones(2 * m)]),
-        matrix=csr_array(hstack([program.matrix, unit, -unit], format="csr")),
-        row_lower=program.row_lower,
-        row_upper=program.row_upper,
-        lower=np.concatenate([program.lower, np.zeros(2 * m)]),
-        upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
-        integral=np.concatenate([program.integral, np.zeros(2 * m, dtype=bool)]),
-    )
 
 
 def check_claim(claimed: float, proved: float) -> None:

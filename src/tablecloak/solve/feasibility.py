@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array, eye_array, hstack
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import SolverError
-from tablecloak.solve.bounds import elastic, proves_infeasible
+from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 
-__all__ = ["Infeasibility", "find_infeasibility"]
+__all__ = ["Infeasibility", "elastic", "find_infeasibility"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +60,23 @@ def find_infeasibility(program: Program, *, time_limit: float = np.inf) -> Infea
     slack = solution.x[n : n + m] + solution.x[n + m :]
     confirmed = proves_infeasible(program, solution.duals)
     return Infeasibility(confirmed, slack, solution.duals, solution.x[:n])
+
+
+def elastic(program: Program) -> Program:
+    """Return the elastic program, whose value is the least total violation of the rows.
+
+    min sum of slacks, row_lower <= A x + s+ - s- <= row_upper, s >= 0; the slacks are the
+    last 2 n_rows columns. Its value is 0 exactly if the program is feasible; otherwise its row
+    multipliers prove infeasibility.
+    """
+    m, n = program.n_rows, program.n_columns
+    unit = eye_array(m, format="csr")
+    return Program(
+        cost=np.concatenate([np.zeros(n), np.ones(2 * m)]),
+        matrix=csr_array(hstack([program.matrix, unit, -unit], format="csr")),
+        row_lower=program.row_lower,
+        row_upper=program.row_upper,
+        lower=np.concatenate([program.lower, np.zeros(2 * m)]),
+        upper=np.concatenate([program.upper, np.full(2 * m, np.inf)]),
+        integral=np.concatenate([program.integral, np.zeros(2 * m, dtype=bool)]),
+    )

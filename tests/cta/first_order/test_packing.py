@@ -10,17 +10,19 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
-from tablecloak.cta.search.asked import Asked
+from tablecloak.cta.search.task import AdjustmentTask
 
 
-def layout_of(problem: tc.ProtectionProblem) -> Layout:
-    asked = Asked.of(
+def layout_of(problem: tc.ProtectionProblem) -> FirstOrderLayout:
+    task = AdjustmentTask.of(
         problem, weights="relative", distance="L1", preserve=(), sensitive_limit=None,
         directions="search", integer=False,
     )  # fmt: skip
-    return Layout.of(asked.question().model(np.arange(problem.table.n_relations)))
+    return FirstOrderLayout.of(
+        replace(task.space().model, selected=np.arange(problem.table.n_relations))
+    )
 
 
 def is_affordable(charges: Charges) -> bool:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tablecloak as tc
 from random_tables import random_problem
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.prices import affordable_prices, price_bound
 from tablecloak.cta.first_order.primal_dual import PrimalDual
-from tablecloak.cta.search.asked import Asked
+from tablecloak.cta.search.task import AdjustmentTask
 
 
-def layout_of(problem: tc.ProtectionProblem) -> Layout:
-    asked = Asked.of(
+def layout_of(problem: tc.ProtectionProblem) -> FirstOrderLayout:
+    task = AdjustmentTask.of(
         problem, weights="relative", distance="L1", preserve=(), sensitive_limit=None,
         directions="up", integer=None,
     )  # fmt: skip
-    return Layout.of(asked.question().model(np.arange(problem.table.n_relations)))
+    return FirstOrderLayout.of(
+        replace(task.space().model, selected=np.arange(problem.table.n_relations))
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

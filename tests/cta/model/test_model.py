@@ -8,7 +8,7 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.squares import SquaresForm
 from tablecloak.cta.model.tight import TightForm
 
@@ -16,8 +16,8 @@ from tablecloak.cta.model.tight import TightForm
 def model_of(problem: tc.ProtectionProblem, preserve=()) -> AdjustmentModel:
     weights = tc.WeightRule.RELATIVE.of(problem)
     rows = [row for each in preserve for row in each.rows(problem)]
-    question = Question.of(problem, decimals=None, weights=weights, limit=None, preserved=rows)
-    return question.model()
+    space = AdjustmentSpace.of(problem, weights=weights, limit=None, preserved=rows)
+    return space.model
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -21,19 +21,19 @@ from hand_tables import one_row
 from hand_tables import problem_of as problem_of_rows
 from margins import with_margins
 from random_tables import optimum_by_enumeration, random_problem
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import (
     deviation,
     exact_products,
     from_units,
-    in_last_digits,
     in_units,
     last_digit,
     last_unit,
     moved_multiples,
-    near_bound,
     off_by,
     shortfall,
 )
+from tablecloak.cta.model.room import near_bound
 
 
 def table_of(leaves: np.ndarray, shape: tuple[int, ...]) -> tc.Table:
@@ -187,7 +187,7 @@ def test_levels_are_rounded_up_and_room_down_to_the_last_digit():
     table = table_of(np.array([1.0, 2, 3, 40.5]), (2, 2))
     level = np.where(np.arange(9) == 4, 0.11, 0.0)
     problem = problem_of(table, level, level, capacity_up=0.29, upper_bound=99.97)
-    whole = in_last_digits(problem, 1)
+    whole = LastDigits.of(problem, 1).problem
     assert whole.upper_protection[4] == 2
     assert whole.capacity_up[0] == 2
     assert whole.upper_bound[0] == 999
@@ -532,7 +532,7 @@ def test_a_large_level_is_reached_to_its_last_digit():
     problem = one_row(
         [154274317585.08, 556257113.76], {"a": (7.71e10, 7.71e10)}, bounds=(-1e13, 1e13)
     )
-    in_units_of_cents = in_last_digits(problem, 2)
+    in_units_of_cents = LastDigits.of(problem, 2).problem
     assert in_units_of_cents.lower_protection[0] == 7.71e12
     found = tc.adjust(problem, directions="down")
     assert found.decimals == 2
@@ -542,5 +542,5 @@ def test_a_large_level_is_reached_to_its_last_digit():
 
 def test_dust_of_a_level_is_no_digit_more():
     problem = one_row([50, 60], {"a": (0.1 * 30, 5.000000004)})
-    assert in_last_digits(problem, 0).lower_protection[0] == 3
-    assert in_last_digits(problem, 0).upper_protection[0] == 5
+    assert LastDigits.of(problem, 0).problem.lower_protection[0] == 3
+    assert LastDigits.of(problem, 0).problem.upper_protection[0] == 5

@@ -12,11 +12,9 @@ from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model import refinement
-from tablecloak.cta.model.answer import Answer
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.refinement import (
     additive_changes,
-    adjusted_values,
     group_changes,
     published_values,
     refined,
@@ -50,19 +48,19 @@ def test_large_tables_are_corrected_by_the_interior_point_method(is_large, monke
     model = model_of(problem)
     size = len(model.independent)
     monkeypatch.setattr(refinement, "INTERIOR_ROWS", size - 1 if is_large else size)
-    asked = []
+    task = []
 
     class Noted(LinearSolver):
         def __init__(self, program, **options):
             super().__init__(program, **options)
-            asked.append(options["interior"])
+            task.append(options["interior"])
 
     monkeypatch.setattr(refinement, "LinearSolver", Noted)
     noisy = exact + np.random.default_rng(0).uniform(-1e-6, 1e-6, len(exact))
     g = refined(model, group_changes(model, noisy), Budget.of(ENOUGH))
     off = problem.table.relations.astype(np.longdouble) @ model.cells(g)
     assert np.abs(off).max() <= 1e-12
-    assert set(asked) == {"first" if is_large else "never"}
+    assert set(task) == {"first" if is_large else "never"}
 
 
 def test_an_additive_table_is_left_as_it_is():
@@ -105,11 +103,11 @@ def test_rounding_to_doubles_takes_no_cell_nearer_than_its_level():
 
 def test_whole_changes_are_published_in_the_last_digit():
     problem = one_row([1.25, 2.5], {"a": (0.5, 0.5)}, bounds=(0, 10))
-    question = Question.of(problem, decimals=2, weights=np.ones(3), limit=None)
-    answer = Answer(np.array([50, -50, 0], dtype=np.longdouble), True, None)
-    assert adjusted_values(problem, question, answer, 2).tolist() == [1.75, 2.0, 3.75]
-    fractional = Answer(np.array([50.5, -50.5, 0], dtype=np.longdouble), False, None)
-    assert adjusted_values(problem, question, fractional, 2) == pytest.approx([1.755, 1.995, 3.75])
+    change = LastDigits.of(problem, 2)
+    multiples = change.problem.table.values + np.array([50.0, -50.0, 0.0])
+    assert change.values(multiples).tolist() == [1.75, 2.0, 3.75]
+    moves = np.array([50.5, -50.5, 0], dtype=np.longdouble) * change.unit
+    assert published_values(problem, moves) == pytest.approx([1.755, 1.995, 3.75])
 
 
 @pytest.mark.parametrize(

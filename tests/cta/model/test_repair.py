@@ -64,7 +64,7 @@ def fewest(problem: tc.ProtectionProblem) -> int:
 
 def test_as_few_cells_give_way_as_enumeration_finds(monkeypatch):
     # The error names them within a few seconds; here it may take as long as it needs.
-    monkeypatch.setattr("tablecloak.cta.adjust.NAMING_SECONDS", 1000.0)
+    monkeypatch.setattr("tablecloak.cta.search.remedy.NAMING_SECONDS", 1000.0)
     relaxed = [relaxes_the_fewest(tight(seed)) for seed in range(6)]
     assert sum(number > 0 for number in relaxed) >= 2
 
@@ -118,6 +118,8 @@ def test_repair_does_not_take_given_directions():
 STUCK = one_row([50, 60, 70], {"a": (5, 5)}, frozen=["Total"]).with_capacity(2)
 """a must move by 5, b and c give 4 together."""
 
+NONE = np.empty(0, dtype=int)
+
 
 def repair(problem: tc.ProtectionProblem) -> Repair:
     allowed = room_of(problem, limit=None, strict=False)
@@ -129,8 +131,8 @@ def test_one_of_three_cells_gives_way_by_1():
     found = repair(STUCK)
     assert len(found.levels) + len(found.capacities) == 1
     assert found.is_smallest
-    assert np.abs(found.changes[:3].sum()) < 1e-6
-    eased = found.repaired()
+    assert np.abs(found.moves[:3].sum()) < 1e-6
+    eased = found.problem
     if len(found.levels):
         assert min(eased.upper_protection[0], eased.lower_protection[0]) == 4
     else:
@@ -141,8 +143,8 @@ def test_one_of_three_cells_gives_way_by_1():
 def test_nothing_gives_way_where_a_table_exists():
     found = repair(one_row([50, 60, 70], {"a": (5, 5)}))
     assert found.summary() == "relaxed 0: nothing; no fewer suffice (proved)"
-    problem = found.problem
-    eased = found.repaired()
+    problem = found.given
+    eased = found.problem
     assert np.array_equal(eased.upper_protection, problem.upper_protection)
     assert np.array_equal(eased.status, problem.status)
 
@@ -153,21 +155,21 @@ def test_nothing_gives_way_where_a_table_exists():
 )
 def test_a_level_is_lowered_to_what_the_change_reaches(z, levels, status):
     changes = np.array([z, -z, 0, 0])
-    eased = Repair(STUCK, np.array([0]), np.empty(0, dtype=int), changes, True).repaired()
+    eased = Repair.of(STUCK, np.array([0]), NONE, changes, is_smallest=True).problem
     assert (eased.lower_protection[0], eased.upper_protection[0]) == levels
     assert eased.status[0] == status
 
 
 def test_a_capacity_is_raised_to_what_the_change_needs():
     changes = np.array([5.0, -3, -2, 0])
-    eased = Repair(STUCK, np.empty(0, dtype=int), np.array([1]), changes, True).repaired()
+    eased = Repair.of(STUCK, NONE, np.array([1]), changes, is_smallest=True).problem
     assert eased.capacity_down[1] == pytest.approx(3, abs=1e-5)
     assert eased.capacity_down[2] == 2
     assert eased.capacity_up[1] == 2
 
 
 def test_the_summary_names_levels_and_capacities():
-    both = Repair(STUCK, np.array([0]), np.array([1, 2]), np.zeros(4), False)
+    both = Repair.of(STUCK, np.array([0]), np.array([1, 2]), np.zeros(4), is_smallest=False)
     assert both.summary() == (
         "relaxed 3: levels of (code=a) and capacities of (code=b), (code=c); fewer might do"
     )
@@ -176,4 +178,4 @@ def test_the_summary_names_levels_and_capacities():
 def test_a_cell_between_frozen_ones_loses_its_level():
     found = repair(one_row([50, 60], {"a": (5, 5)}, frozen=["b", "Total"]))
     assert found.levels.tolist() == [0]
-    assert found.repaired().status[0] == "s"
+    assert found.problem.status[0] == "s"

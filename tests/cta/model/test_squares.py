@@ -13,14 +13,14 @@ import tablecloak as tc
 from hand_tables import by_code, one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.squares import SquaresForm
 
 
 def form_of(problem: tc.ProtectionProblem, known: float = 1e9, weights=None) -> SquaresForm:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    question = Question.of(problem, decimals=None, weights=weights, limit=None)
-    return SquaresForm(question.model(), known)
+    space = AdjustmentSpace.of(problem, weights=weights, limit=None)
+    return SquaresForm(space.model, known)
 
 
 def least(form: SquaresForm) -> float:
@@ -137,10 +137,10 @@ def test_multipliers_of_a_statistic_with_room_prove_no_more_either(seed, size):
     """Whichever side of its row a multiplier leans on, the nearest side counts."""
     problem = random_problem(seed)
     rows = tc.Mean("all", tolerance=0.05).rows(problem)
-    question = Question.of(
-        problem, decimals=None, weights=np.ones(problem.table.n_cells), limit=None, preserved=rows
+    space = AdjustmentSpace.of(
+        problem, weights=np.ones(problem.table.n_cells), limit=None, preserved=rows
     )
-    form = SquaresForm(question.model(), 1e9)
+    form = SquaresForm(space.model, 1e9)
     best = least(form)
     random = np.random.default_rng(seed)
     for _ in range(20):

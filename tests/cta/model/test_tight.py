@@ -12,14 +12,14 @@ import tablecloak as tc
 from hand_tables import one_row
 from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.solve.program import Program
 
 
 def model_of(problem: tc.ProtectionProblem, weights=None, rows=()) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    return Question.of(problem, decimals=None, weights=weights, limit=None, preserved=rows).model()
+    return AdjustmentSpace.of(problem, weights=weights, limit=None, preserved=rows).model
 
 
 def solved(program: Program):
@@ -51,7 +51,7 @@ def test_the_best_directions_of_the_program_are_those_of_enumeration(seed):
     problem = random_problem(seed)
     weights = tc.WeightRule.RELATIVE.of(problem)
     form = TightForm.of(model_of(problem, weights))
-    low, high = form.model.allowed()
+    low, high = form.model.allowed
     best = np.inf
     for y in itertools.product([0.0, 1.0], repeat=len(low)):
         if np.all((low <= y) & (np.array(y) <= high)):

@@ -11,7 +11,7 @@ import tablecloak as tc
 from hand_tables import one_row, place, problem_of
 from random_tables import random_problem
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight_rows import (
     ENUMERATED_SIGNS,
     discrepancies_of,
@@ -24,7 +24,7 @@ from tablecloak.cta.model.tight_rows import (
 
 def model_of(problem: tc.ProtectionProblem, weights=None, rows=()) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    return Question.of(problem, decimals=None, weights=weights, limit=None, preserved=rows).model()
+    return AdjustmentSpace.of(problem, weights=weights, limit=None, preserved=rows).model
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_cells_with_small_levels_are_measured_in_a_small_unit():
 
 def test_a_sensitive_cell_without_finite_room_is_refused():
     problem = one_row([50, 60], {"a": (3, 5)}, bounds=(0, np.inf))
-    question = Question.of(problem, decimals=None, weights=np.ones(3), limit=None)
-    model = question.model()
-    # Rooms of a question are finite, those of the model below are not.
+    space = AdjustmentSpace.of(problem, weights=np.ones(3), limit=None)
+    model = space.model
+    # Rooms of a space are finite, those of the model below are not.
     endless = AdjustmentModel.of(
         problem, np.zeros(3), type(model.room)(
             np.full(3, np.inf), model.room.down, model.room.up_level, model.room.down_level

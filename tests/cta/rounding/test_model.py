@@ -9,12 +9,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from hand_tables import cross, one_row, problem_of
-from tablecloak.cta.rounding.model import RoundingModel, whole_relations
+from tablecloak.cta.rounding.model import RoundingModel
+from tablecloak.cta.rounding.task import RoundingTask, WholeRelations
 
 
 def model_of(problem, base=5, steps=1, weights=None) -> RoundingModel:
     cost = np.ones(problem.table.n_cells) if weights is None else np.asarray(weights, float)
-    return RoundingModel(problem, base, steps, cost)
+    return RoundingModel(RoundingTask(problem, base, steps, cost), steps)
 
 
 def test_a_value_that_is_no_multiple_has_one_step_up():
@@ -98,11 +99,9 @@ def test_rows_have_whole_coefficients_and_sides():
 
 
 def test_relations_lose_their_common_divisor():
-    rows, scale = whole_relations(
-        csr_array(np.array([[30.0, -60, 0], [0.25, 0, 0.5], [0, 0, 1 / 3]]))
-    )
-    assert rows.toarray().tolist() == [[1, -2, 0], [1, 0, 2], [0, 0, 1 / 3]]
-    assert scale.tolist() == [1 / 30, 4, 1]
+    whole = WholeRelations.of(csr_array(np.array([[30.0, -60, 0], [0.25, 0, 0.5], [0, 0, 1 / 3]])))
+    assert whole.rows.toarray().tolist() == [[1, -2, 0], [1, 0, 2], [0, 0, 1 / 3]]
+    assert whole.scale.tolist() == [1 / 30, 4, 1]
 
 
 @pytest.mark.parametrize("base", [3, 5])

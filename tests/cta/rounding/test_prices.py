@@ -9,6 +9,7 @@ from cubes import cube
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.model import RoundingModel
 from tablecloak.cta.rounding.prices import driven, priced
+from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
 from tight_forms import ENOUGH
@@ -16,7 +17,9 @@ from tight_forms import ENOUGH
 
 def program_of(seed, steps=1):
     problem = cube((4, 3, 3), seed)
-    return RoundingModel(problem, 5, steps, np.ones(problem.table.n_cells)).program
+    return RoundingModel(
+        RoundingTask(problem, 5, steps, np.ones(problem.table.n_cells)), steps
+    ).program
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -39,7 +42,7 @@ def test_prices_of_a_budget_that_is_over_still_prove_something():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_driven_point_is_nearer_to_whole_numbers_and_costs_little_more(seed):
     problem = cube((6, 5, 4), seed)
-    model = RoundingModel(problem, 5, 1, np.ones(problem.table.n_cells))
+    model = RoundingModel(RoundingTask(problem, 5, 1, np.ones(problem.table.n_cells)), 1)
     program = model.program
     prices = priced(program, Budget.of(ENOUGH))
     x = driven(program, prices, model.up_cost, Budget.of(ENOUGH))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from hand_tables import by_code, one_row, place
+from hand_tables import by_code, cross, one_row, place, problem_of
 from tablecloak.cta.rounding.rounded_table import require_none
 
 PROBLEM = one_row([12, 13], {}, bounds=(0, 100))
@@ -123,3 +123,72 @@ def test_bases_and_steps_are_whole_numbers_in_a_sensible_range(options, message)
 def test_tables_that_cannot_be_rounded_are_refused(problem, message):
     with pytest.raises(tc.InputError, match=message):
         rounded(problem)
+
+
+ROW = one_row([12, 13], {}, bounds=(0, 100))
+
+
+def triangle() -> tc.ProtectionProblem:
+    """An odd cycle, whose rounding needs two steps and a search tree."""
+    return problem_of(
+        ["a", "b", "c", "ab", "ac", "bc"],
+        [1, 1, 1, 2, 2, 2],
+        [[1, 1, 0, -1, 0, 0], [1, 0, 1, 0, -1, 0], [0, 1, 1, 0, 0, -1]],
+        {},
+    )
+
+
+def claimed(problem=ROW, base=5, **options):
+    return tc.controlled_rounding(problem, base=base, **options)
+
+
+@pytest.mark.parametrize(
+    ("problem", "base"), [(ROW, 5), (triangle(), 2), (cross([[3, 7], [11, 4]], {}), 3)]
+)
+def test_all_claims_of_a_rounding_hold_for_its_problem(problem, base):
+    one = claimed(problem, base)
+    names = [claim.kind for claim in one.certificates]
+    assert names == ["additivity", "loss", "bound"]
+    for claim in one.certificates:
+        claim.verify(problem)
+
+
+def test_a_rounding_with_two_steps_is_proved_by_its_search_tree():
+    one = claimed(triangle(), 2)
+    assert one.steps == 2
+    assert one.bound == one.loss
+    assert any("1 step is proved to be impossible" in note for note in one.notes)
+
+
+def test_claims_do_not_hold_for_another_problem():
+    other = one_row([13, 13], {}, bounds=(0, 100))
+    failures = 0
+    for claim in claimed().certificates:
+        try:
+            claim.verify(other)
+        except tc.VerificationError:
+            failures += 1
+    assert failures
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.5, 2.0, -1.0])
+def test_altered_multipliers_prove_no_more_than_the_loss(factor):
+    one = claimed()
+    kept = one.bound_certificate
+    altered = replace(one, bound_certificate=replace(kept, duals=factor * kept.duals))
+    assert altered.proved_bound() <= one.loss + 1e-9
+
+
+def test_without_multipliers_each_cell_alone_proves_its_distance():
+    one = claimed()
+    none = np.zeros_like(one.bound_certificate.duals)
+    bare = replace(one, bound_certificate=replace(one.bound_certificate, duals=none))
+    assert bare.proved_bound() == pytest.approx(one.unavoidable)
+
+
+def test_small_counts_claim_protection_too():
+    problem = cross([[1, 7], [11, 2]], {})
+    one = tc.small_count_rounding(problem, base=3)
+    assert next(claim.kind for claim in one.certificates) == "protection"
+    for claim in one.certificates:
+        claim.verify(one.problem)

@@ -7,15 +7,18 @@ import pytest
 
 from hand_tables import cross, one_row, problem_of
 from tablecloak.budget import Budget
+from tablecloak.cta.rounding.answer import Rounding
 from tablecloak.cta.rounding.model import RoundingModel
-from tablecloak.cta.rounding.search import Rounding, nearest_rounding
+from tablecloak.cta.rounding.search import nearest_rounding
+from tablecloak.cta.rounding.task import RoundingTask
 from tight_forms import ENOUGH
 
 
 def nearest(problem, base, steps=1, weights=None):
     cost = np.ones(problem.table.n_cells) if weights is None else weights
     budget = Budget.of(ENOUGH)
-    return nearest_rounding(RoundingModel(problem, base, steps, cost), budget, budget)
+    task = RoundingTask(problem, base, steps, cost)
+    return nearest_rounding(RoundingModel(task, steps), budget, budget)
 
 
 def impossible():

@@ -1,4 +1,4 @@
-"""What a search keeps of its proofs, and what is made of it from the question alone."""
+"""What a search keeps of its proofs, and what is made of it from the space alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ import pytest
 import tablecloak as tc
 from hand_tables import by_code, one_row, two_rows
 from random_tables import random_problem
-from tablecloak.cta.search.bounds import DistanceBound, PartsBound, SquaresBound
+from tablecloak.budget import Budget
+from tablecloak.cta.model.space import AdjustmentSpace
+from tablecloak.cta.search.bounds import DistanceBound, PartsBound, SquaresBound, search_bound
+from tablecloak.cta.search.directions import search_directions
+from tablecloak.cta.search.state import given
+from tight_forms import ENOUGH, form_of, state_of
 
 SIDE_BY_SIDE = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
 
@@ -34,9 +39,9 @@ def test_parts_keep_a_proof_each_and_their_bounds_add_up(distance):
     kept = one.bound_certificate
     assert isinstance(kept, PartsBound)
     assert len(kept.certificates) == 2
-    collected = kept.collected(one.question, one.changes)
-    assert len(collected.trees) == 2
-    part = by_code(SIDE_BY_SIDE, collected.part)
+    loss_proof = kept.loss_proof(one.space, one.changes)
+    assert len(loss_proof.trees) == 2
+    part = by_code(SIDE_BY_SIDE, loss_proof.part)
     assert part["a"] == part["b"] == part["T"] != part["A"] == part["B"] == part["S"]
     # Each part moves by its lower level twice.
     assert one.bound == pytest.approx({"L1": 2 * 3 + 2 * 7, "L2": one.bound}[distance])
@@ -54,13 +59,13 @@ def test_parts_that_are_not_those_that_were_proved_are_refused(change):
     one = adjusted(SIDE_BY_SIDE)
     wrong = change(one.bound_certificate)
     with pytest.raises(tc.VerificationError, match="not those that were proved. Check that"):
-        wrong.collected(one.question, one.changes)
+        wrong.loss_proof(one.space, one.changes)
 
 
 def test_a_bound_for_given_directions_names_them():
     one = adjusted(SIDE_BY_SIDE, directions=[1, -1])
-    collected = one.bound_certificate.collected(one.question, one.changes)
-    assert by_code(SIDE_BY_SIDE, collected.direction) == {
+    loss_proof = one.bound_certificate.loss_proof(one.space, one.changes)
+    assert by_code(SIDE_BY_SIDE, loss_proof.direction) == {
         "a": 1, "b": 0, "T": 0, "A": -1, "B": 0, "S": 0,
     }  # fmt: skip
     assert one.bound == pytest.approx(2 * 5 + 2 * 7)
@@ -86,3 +91,48 @@ def test_without_multipliers_the_levels_alone_are_proved():
 def test_without_any_certificate_a_table_proves_that_losses_are_not_negative():
     one = replace(adjusted(one_row([50, 60], {"a": (3, 5)})), bound_certificate=None)
     assert 0 <= one.proved_bound() <= one.loss
+
+
+def space_of(problem) -> AdjustmentSpace:
+    return AdjustmentSpace.of(problem, weights=np.ones(problem.table.n_cells), limit=None)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_is_the_proof_where_there_is_one(seed):
+    problem = random_problem(seed, (3, 4), 4)
+    state = search_directions(form_of(problem), Budget.of(ENOUGH))
+    proof = search_bound(state, None)
+    assert proof.tree is state.tree is not None
+    assert proof.directions is None
+    loss_proof = proof.loss_proof(space_of(problem), state.form.changes(state.best.x))
+    assert len(loss_proof.trees) == 1
+    assert not loss_proof.direction.any()
+    assert np.all(loss_proof.part == 0)
+
+
+def test_multipliers_of_given_directions_refer_to_them():
+    problem = random_problem(1)
+    state, y = state_of(problem), np.array([1.0, 0.0, 1.0])
+    given(state, y)
+    proof = search_bound(state, y)
+    assert proof.tree is None
+    assert proof.directions is y
+    loss_proof = proof.loss_proof(space_of(problem), state.form.changes(state.best.x))
+    assert loss_proof.direction[problem.sensitive].tolist() == [1, -1, 1]
+    assert not loss_proof.direction[~problem.sensitive].any()
+
+
+def test_without_any_multipliers_the_relaxation_is_solved_for_them():
+    problem = random_problem(1)
+    proof = search_bound(state_of(problem), None)
+    assert len(proof.duals) == form_of(problem).program.n_rows
+
+
+def test_the_program_of_a_proof_is_built_anew_from_the_space():
+    problem = random_problem(2, (3, 4), 4)
+    state = search_directions(form_of(problem), Budget.of(ENOUGH))
+    rebuilt = search_bound(state, None).form(space_of(problem)).program
+    kept = state.proved.program
+    assert np.array_equal(rebuilt.matrix.toarray(), kept.matrix.toarray())
+    assert np.array_equal(rebuilt.row_lower, kept.row_lower)
+    assert np.array_equal(rebuilt.cost, kept.cost)

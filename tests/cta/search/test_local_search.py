@@ -18,7 +18,7 @@ def run(form, directions, budget=None, allowed=None) -> tuple[list[float], Local
     light = form.directed_only()
     search = LocalSearch(
         light,
-        form.model.allowed() if allowed is None else allowed,
+        form.model.allowed if allowed is None else allowed,
         budget or Budget.of(ENOUGH),
         lambda solution: offered.append(solution.value),
     )

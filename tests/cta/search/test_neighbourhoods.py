@@ -9,13 +9,13 @@ import pytest
 from hand_tables import problem_of, two_rows
 from random_tables import random_problem
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 
 
 def model_of(problem) -> AdjustmentModel:
     weights = np.ones(problem.table.n_cells)
-    return Question.of(problem, decimals=None, weights=weights, limit=None).model()
+    return AdjustmentSpace.of(problem, weights=weights, limit=None).model
 
 
 def distances(model: AdjustmentModel, start: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,12 +12,13 @@ from random_tables import random_problem
 from tablecloak import budget as clock
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import LATE
+from tablecloak.cta.model.limits import FIRST_SECONDS, LEAST_SECONDS
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
-from tablecloak.cta.model.schedule import FIRST_SECONDS, LEAST_SECONDS, SCHEDULES, Size
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search import directions
 from tablecloak.cta.search.reserve import CLOSING_PROGRAMS, LAYOUTS, MOST_SHARE, Reserve
+from tablecloak.cta.search.schedule import POINTS, PROOFS, Size
 from tablecloak.cta.search.state import Point, SearchState
 
 
@@ -38,8 +41,8 @@ def hands(monkeypatch) -> Clock:
 
 def form_of(problem: tc.ProtectionProblem) -> TightForm:
     weights = tc.WeightRule.RELATIVE.of(problem)
-    question = Question.of(problem, decimals=None, weights=weights, limit=None)
-    return TightForm.of(AdjustmentModel.of(problem, weights, question.room))
+    space = AdjustmentSpace.of(problem, weights=weights, limit=None)
+    return TightForm.of(AdjustmentModel.of(problem, weights, space.room))
 
 
 def test_a_reserve_counts_layout_leaves_and_programs():
@@ -94,18 +97,19 @@ def test_phases_that_use_all_their_time_leave_the_reserve(hands, monkeypatch, si
     state = SearchState(form_of(random_problem(1)), Budget.of(60.0), Reserve(layout=4.0))
     state.best = Point(np.zeros(state.form.program.n_columns), 1.0)
 
-    def wasteful(state: SearchState, share: float) -> SearchState:
-        hands.now += state.left(share)
+    def wasteful(state: SearchState, budget: Budget) -> SearchState:
+        hands.now += budget.left
         state.reserve.leaves += 10
         state.reserve.product = 0.01
         return state
 
-    monkeypatch.setattr(directions, "PHASES", dict.fromkeys(directions.PHASES, wasteful))
+    phases = [replace(phase, run=wasteful) for phase in (PROOFS if for_proof else POINTS)[size]]
+    assert phases
+    monkeypatch.setitem(PROOFS if for_proof else POINTS, size, phases)
     monkeypatch.setattr(Size, "of", lambda *_: size)
     directions.improve(state, for_proof=for_proof)
     # The last phase cannot know the leaves that it adds: a fifth of its time is left for them.
     assert state.total.left >= LAYOUTS * 4.0 + state.reserve.product * (state.reserve.leaves - 10)
-    assert SCHEDULES[size]
 
 
 def test_a_first_table_that_takes_longer_than_the_limit_is_told():

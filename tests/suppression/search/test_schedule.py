@@ -9,9 +9,9 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
+from tablecloak.phases import Phase, either, group, run_phases
 from tablecloak.suppression.search import schedule
 from tablecloak.suppression.search.methods.auto import Auto
-from tablecloak.suppression.search.phase import Phase, either, group, run_phases
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
+from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.suppression.attack.before import BesidePublished
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.search.frozen import Unfreezing
@@ -68,6 +70,18 @@ def frozen(seed: int) -> tc.ProtectionProblem:
     return problem.with_changes(status=np.where(may_go, problem.status, "z"))
 
 
+def with_a_decimal(seed: int) -> tc.ProtectionProblem:
+    """Values and levels with a decimal, bounds between two multiples of it."""
+    problem = random_problem(seed)
+    table = replace(problem.table, values=problem.table.values / 10, integer=False, decimals=1)
+    return problem.with_changes(
+        table=table,
+        lower_protection=np.where(problem.sensitive, problem.lower_protection / 10 - 0.04, 0.0),
+        upper_protection=np.where(problem.sensitive, problem.upper_protection / 10 - 0.06, 0.0),
+        upper_bound=problem.upper_bound / 10 + 0.07,
+    )
+
+
 def unbounded(seed: int) -> tc.ProtectionProblem:
     problem = random_problem(seed)
     return problem.with_changes(upper_bound=np.inf, lower_bound=-np.inf)
@@ -91,6 +105,7 @@ CHANGES: dict[str, Callable[[int], Change]] = {
     "finite bounds": lambda seed: with_finite_bounds(
         unbounded(seed), Requirement.TWO_SIDED, Budget.of()
     ),
+    "last digits": lambda seed: LastDigits.of(with_a_decimal(seed), 1),
     "weights": lambda seed: Weighing("value").change(random_problem(seed)),
     "several": lambda seed: changed(
         random_problem(seed),

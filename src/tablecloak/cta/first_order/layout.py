@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model.model import AdjustmentModel
 
-__all__ = ["Layout", "column_sums", "row_least", "row_sums"]
+__all__ = ["FirstOrderLayout", "column_sums", "row_least", "row_sums"]
 
 SPREAD = 8
 """Rounds in which relations without sensitive cells take the typical change of their neighbours.
@@ -28,7 +28,7 @@ freely still needs a step."""
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class FirstOrderLayout:
     """Groups, relations that say something, and typical sizes.
 
     Parameters
@@ -59,7 +59,7 @@ class Layout:
     combined: csr_array
 
     @classmethod
-    def of(cls, model: AdjustmentModel) -> Layout:
+    def of(cls, model: AdjustmentModel) -> FirstOrderLayout:
         """Lay out the groups of a model."""
         rows = np.flatnonzero(np.diff(model.relations.indptr) > 1)
         matrix = csr_array(model.relations[rows, :])
@@ -70,7 +70,7 @@ class Layout:
         none = csr_array((0, model.relations.shape[0]))
         return cls(model, rows, matrix, transposed, size, size_transposed, change, price, none)
 
-    def combining(self, multipliers: csr_array) -> Layout:
+    def combining(self, multipliers: csr_array) -> FirstOrderLayout:
         """Return a layout with further sums of relations as its last rows.
 
         Parameters
@@ -102,7 +102,7 @@ class Layout:
 
         Of shape (n_groups,).
         """
-        model, (low, high) = self.model, self.model.allowed()
+        model, (low, high) = self.model, self.model.allowed
         up = np.where(high > 0, model.up_level, np.inf)
         down = np.where(low < 1, model.down_level, np.inf)
         level = np.zeros(model.n_groups)

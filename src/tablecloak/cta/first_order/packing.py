@@ -9,7 +9,7 @@ cannot cancel leave an imbalance); see `search.balance` and `tight`. All of them
                        sum over r |c_i| (t_i - level_i) >= delta_r,   t >= level
 
 with half the sum of each relation as a column m_r of its own, so that each row has few entries.
-A relation may be a sum of others: see `combining`.
+A relation may be a sum of others: see `combinations`.
 Multipliers of all rows are a point of its dual, a packing program: W bounds what the relations of a
 cell may charge it together. Found approximately, they charge some cells a little too much; these
 relations then charge less, until no cell is charged more than it costs.
@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.certificates.tree import BALANCE, DISCREPANCY, Multipliers
-from tablecloak.cta.first_order.layout import Layout, column_sums, row_least, row_sums
+from tablecloak.cta.first_order.layout import FirstOrderLayout, column_sums, row_least, row_sums
 from tablecloak.cta.first_order.schedule import (
     BOUND_GAIN,
     BOUND_RATIO,
@@ -48,14 +48,14 @@ class Charges:
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     balance : numpy.ndarray of float, shape (number of entries,)
     discrepancy : numpy.ndarray of float, shape (n_rows,)
     delta : numpy.ndarray of float, shape (n_rows,)
         Least imbalance of the levels in each relation.
     """
 
-    layout: Layout
+    layout: FirstOrderLayout
     balance: Floats
     discrepancy: Floats
     delta: Floats
@@ -118,7 +118,7 @@ class Packing:
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Packing:
         Absolute changes.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: FirstOrderLayout) -> None:
         self.layout, size = layout, layout.size
         self.level = layout.level
         self.most = np.maximum(

@@ -11,18 +11,18 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.tree import RELATION, Multipliers
-from tablecloak.cta.first_order.layout import Layout, row_least
+from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
 from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS, NEARLY
 
 __all__ = ["affordable_prices", "price_bound", "price_multipliers"]
 
 
-def affordable_prices(layout: Layout, prices: Floats, is_up: Flags) -> Floats:
+def affordable_prices(layout: FirstOrderLayout, prices: Floats, is_up: Flags) -> Floats:
     """Return smaller prices, at which moving farther pays for no group.
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     prices : numpy.ndarray of float, shape (n_rows,)
         Multipliers of relations.
     is_up : numpy.ndarray of bool
@@ -38,7 +38,7 @@ def affordable_prices(layout: Layout, prices: Floats, is_up: Flags) -> Floats:
     return scaled
 
 
-def _share(layout: Layout, paid: Floats, is_up: Flags) -> Floats:
+def _share(layout: FirstOrderLayout, paid: Floats, is_up: Flags) -> Floats:
     """Return the share of what is paid for each group at which moving farther does not pay."""
     cost, at = layout.model.cost, layout.model.sensitive
     gain = np.abs(paid)
@@ -47,7 +47,7 @@ def _share(layout: Layout, paid: Floats, is_up: Flags) -> Floats:
     return share
 
 
-def price_bound(layout: Layout, prices: Floats, is_up: Flags) -> float:
+def price_bound(layout: FirstOrderLayout, prices: Floats, is_up: Flags) -> float:
     """Return the bound that affordable prices prove for given directions."""
     model, at = layout.model, layout.model.sensitive
     paid = (layout.transposed @ prices)[at]
@@ -55,6 +55,6 @@ def price_bound(layout: Layout, prices: Floats, is_up: Flags) -> float:
     return float(np.sum((model.cost[at] - np.where(is_up, paid, -paid)) * level))
 
 
-def price_multipliers(layout: Layout, prices: Floats) -> Multipliers:
+def price_multipliers(layout: FirstOrderLayout, prices: Floats) -> Multipliers:
     """Return prices as a certificate keeps them."""
     return Multipliers.of([(RELATION, layout.rows, -1, prices)])

@@ -24,7 +24,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.cta.first_order.layout import Layout
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 
 __all__ = ["Chooser", "PrimalDual"]
 
@@ -40,7 +40,7 @@ class PrimalDual:
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     changes : numpy.ndarray of float, shape (n_groups,), optional
         By default none.
     multipliers : numpy.ndarray of float, shape (n_rows,), optional
@@ -48,7 +48,10 @@ class PrimalDual:
     """
 
     def __init__(
-        self, layout: Layout, changes: Floats | None = None, multipliers: Floats | None = None
+        self,
+        layout: FirstOrderLayout,
+        changes: Floats | None = None,
+        multipliers: Floats | None = None,
     ) -> None:
         self.layout = layout
         model, moves = layout.model, layout.model.moves

@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.certificates.tree import Multipliers
-from tablecloak.cta.model.answer import Collected
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.answer import LossProof
+from tablecloak.cta.model.space import AdjustmentSpace
 
 __all__ = ["FirstOrderBound"]
 
@@ -31,7 +31,7 @@ class FirstOrderBound:
     direction: Integers
     combined: csr_array | None = None
 
-    def collected(self, question: Question, changes: Floats) -> Collected:
-        """Return a tree of its root alone; see `LossBound.collected`."""
-        del question, changes
-        return Collected.of_root(self.multipliers, self.direction, self.combined)
+    def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
+        """Return a tree of its root alone; see `LossBound.loss_proof`."""
+        del space, changes
+        return LossProof.of_root(self.multipliers, self.direction, self.combined)

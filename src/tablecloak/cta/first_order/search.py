@@ -8,9 +8,10 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.first_order.layout import Layout
-from tablecloak.cta.first_order.prices import affordable_prices, price_bound
+from tablecloak.cta.first_order.layout import FirstOrderLayout
+from tablecloak.cta.first_order.prices import affordable_prices, price_bound, price_multipliers
 from tablecloak.cta.first_order.primal_dual import Chooser, PrimalDual
+from tablecloak.cta.first_order.proof import FirstOrderBound
 from tablecloak.cta.first_order.schedule import (
     COOLING,
     COOLING_STEPS,
@@ -23,42 +24,13 @@ from tablecloak.cta.first_order.schedule import (
     SETTLING_GROWTH,
     SETTLING_STEPS,
 )
-from tablecloak.cta.first_order.totals import Totals
+from tablecloak.cta.first_order.totals import AdditiveGrid
 
-__all__ = ["Found", "Rounding", "Warm", "cooled", "searched", "settled"]
-
-
-@dataclass(frozen=True, eq=False)
-class Rounding:
-    """From changes of groups to additive changes of cells on a grid, with their loss.
-
-    Parameters
-    ----------
-    layout : Layout
-    totals : Totals
-    grid : float
-        A power of two.
-    """
-
-    layout: Layout
-    totals: Totals
-    grid: float
-
-    def rounded(self, groups: Floats) -> tuple[float, Floats] | None:
-        """Return loss and changes of all cells; None if no additive table was found."""
-        model = self.layout.model
-        cells, (low, high) = model.cells(groups), model.box(groups)
-        sign = model.coupled.sign
-        at = np.append(np.arange(model.n_groups), -1)[model.coupled.group]
-        ends = [np.where(at >= 0, end[at], 0.0) for end in (low, high)]
-        low_cell = np.where(sign > 0, ends[0], -ends[1])
-        high_cell = np.where(sign > 0, ends[1], -ends[0])
-        z = self.totals.additive(cells, low_cell, high_cell, model.weights, self.grid)
-        return None if z is None else (float(np.dot(model.weights, np.abs(z))), z)
+__all__ = ["BestTable", "Warm", "best_table", "cooled", "directed_table"]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class BestTable:
     """The best table so far, and prices that prove a bound for its directions.
 
     Parameters
@@ -77,11 +49,40 @@ class Found:
     bound: float
 
 
-def settled(
-    method: PrimalDual, is_up: Flags, rounding: Rounding, budget: Budget, looks: int
-) -> Found | None:
-    """Return the best table for given directions, after some looks; None if there was none."""
-    layout, found = rounding.layout, None
+def directed_table(
+    grid: AdditiveGrid, fixed: Floats, budget: Budget
+) -> tuple[BestTable, FirstOrderBound] | None:
+    """Return the best table with given directions, with its proof; None if none was found.
+
+    Parameters
+    ----------
+    grid : AdditiveGrid
+    fixed : numpy.ndarray of float
+        Direction of each sensitive group.
+    budget : Budget
+    """
+    layout, is_up = grid.layout, fixed > 0
+    best = _settled(is_up, grid, budget, MOST_SETTLING_STEPS)
+    if best is None:
+        return None
+    direction = np.zeros(layout.model.problem.table.n_cells, dtype=np.int64)
+    direction[layout.model.representatives] = np.where(is_up, 1, -1)
+    return best, FirstOrderBound(price_multipliers(layout, best.prices), direction)
+
+
+def _settled(
+    is_up: Flags,
+    grid: AdditiveGrid,
+    budget: Budget,
+    looks: int,
+    method: PrimalDual | None = None,
+) -> BestTable | None:
+    """Return the best table for given directions, after some looks; None if there was none.
+
+    A method may have begun already; by default it begins without changes.
+    """
+    layout, found = grid.layout, None
+    method = PrimalDual(layout) if method is None else method
     bound, prices = -np.inf, np.zeros(len(layout.rows))
     steps, number = SETTLING_STEPS, 0
     for _ in range(looks):
@@ -94,11 +95,11 @@ def settled(
         proved = price_bound(layout, new, is_up)
         if proved > bound:
             bound, prices = proved, new
-        table = rounding.rounded(method.changes)
+        table = grid.rounded(method.changes)
         if table is not None and (found is None or table[0] < found.loss):
-            found = Found(*table, prices, bound)
+            found = BestTable(*table, prices, bound)
         if found is not None:
-            found = Found(found.loss, found.changes, prices, bound)
+            found = BestTable(found.loss, found.changes, prices, bound)
             budget.report("given directions", found.loss, bound)
         is_closed = found is not None and found.loss - bound <= SETTLED * found.loss
         if budget.is_over or is_closed or number >= MOST_SETTLING_STEPS:
@@ -107,15 +108,15 @@ def settled(
     return found
 
 
-def searched(rounding: Rounding, budget: Budget, bound: float = -np.inf) -> Found | None:
+def best_table(grid: AdditiveGrid, budget: Budget, bound: float = -np.inf) -> BestTable | None:
     """Return the best table of several searches of directions; None if there was none."""
     best, random = None, np.random.default_rng(0)
     for number in range(SEARCHES):
         if best is not None and budget.is_over:
             break
-        method = _cooled(rounding.layout, random, COOLING_STEPS * 2**number, budget)
-        is_up = method.changes[rounding.layout.model.sensitive] > 0
-        found = settled(method, is_up, rounding, budget.quiet(), LOOKS_AFTER_A_SEARCH)
+        method = _cooled(grid.layout, random, COOLING_STEPS * 2**number, budget)
+        is_up = method.changes[grid.layout.model.sensitive] > 0
+        found = _settled(is_up, grid, budget.quiet(), LOOKS_AFTER_A_SEARCH, method)
         if found is not None and (best is None or found.loss < best.loss):
             best = found
             budget.report("directions cooled", best.loss, bound)
@@ -139,7 +140,7 @@ class Warm:
     is_up: Flags
 
     @classmethod
-    def of(cls, layout: Layout, changes: Floats, is_up: Flags) -> Warm:
+    def of(cls, layout: FirstOrderLayout, changes: Floats, is_up: Flags) -> Warm:
         """Find multipliers of a table, by some steps with its directions."""
         method = PrimalDual(layout, changes)
         for _ in range(SETTLING_STEPS):
@@ -148,7 +149,7 @@ class Warm:
 
 
 def cooled(
-    layout: Layout,
+    layout: FirstOrderLayout,
     random: np.random.Generator,
     steps: int,
     budget: Budget,
@@ -158,7 +159,7 @@ def cooled(
 
     Parameters
     ----------
-    layout : Layout
+    layout : FirstOrderLayout
     random : numpy.random.Generator
     steps : int
     budget : Budget
@@ -176,7 +177,7 @@ def cooled(
 
 
 def _cooled(
-    layout: Layout,
+    layout: FirstOrderLayout,
     random: np.random.Generator,
     steps: int,
     budget: Budget,
@@ -188,7 +189,7 @@ def _cooled(
     of both levels, which long steps do easily. So searches begin with long steps and noise.
     """
     model = layout.model
-    low, high = model.allowed()
+    low, high = model.allowed
     only_up, only_down = low > 0, high < 1
     if again is None:
         start = np.zeros(model.n_groups)

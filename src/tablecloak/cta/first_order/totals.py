@@ -13,9 +13,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.first_order.layout import row_least
+from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
+from tablecloak.cta.first_order.schedule import FINE
+from tablecloak.solve.program import power_of_two
 
-__all__ = ["Totals"]
+__all__ = ["AdditiveGrid", "Totals"]
 
 MENDS = 40
 """Rounds in which totals beyond their bounds are mended. Chosen by trial: most take 1 to 3."""
@@ -120,6 +122,41 @@ class Totals:
             at = np.flatnonzero(values == least[cells][row])
             best[cells[row[at]]] = best[parts.indices[at]]
         return best
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveGrid:
+    """From changes of groups to additive changes of cells on a grid, with their loss.
+
+    Parameters
+    ----------
+    layout : FirstOrderLayout
+    totals : Totals
+    step : float
+        Of the grid; a power of two.
+    """
+
+    layout: FirstOrderLayout
+    totals: Totals
+    step: float
+
+    @classmethod
+    def of(cls, layout: FirstOrderLayout, totals: Totals, *, whole: bool) -> AdditiveGrid:
+        """Return the grid of whole numbers, or a fine one."""
+        unit = float(power_of_two(np.array([layout.model.problem.unit]))[0])
+        return cls(layout, totals, 1.0 if whole else FINE * unit)
+
+    def rounded(self, groups: Floats) -> tuple[float, Floats] | None:
+        """Return loss and changes of all cells; None if no additive table was found."""
+        model = self.layout.model
+        cells, (low, high) = model.cells(groups), model.box(groups)
+        sign = model.coupled.sign
+        at = np.append(np.arange(model.n_groups), -1)[model.coupled.group]
+        ends = [np.where(at >= 0, end[at], 0.0) for end in (low, high)]
+        low_cell = np.where(sign > 0, ends[0], -ends[1])
+        high_cell = np.where(sign > 0, ends[1], -ends[0])
+        z = self.totals.additive(cells, low_cell, high_cell, model.weights, self.step)
+        return None if z is None else (float(np.dot(model.weights, np.abs(z))), z)
 
 
 def _totals(relations: csr_array) -> Integers | None:

@@ -1,4 +1,4 @@
-"""An answer to a question: changes with a proof of how good they are."""
+"""The answer of a search: changes of a table, with a proof of how good they are."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats, Integers, LongFloats
 from tablecloak.certificates.claim import rows_of
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 
-__all__ = ["INTERRUPTED", "LATE", "Answer", "Collected", "LossBound"]
+__all__ = ["INTERRUPTED", "LATE", "AdjustmentAnswer", "LossBound", "LossProof"]
 
 INTERRUPTED = "interrupted: best adjustment so far"
 """Note of a search that was stopped."""
@@ -25,7 +25,7 @@ LATE = "the first table with its proof took longer than the time limit"
 
 
 @dataclass(frozen=True, eq=False)
-class Collected:
+class LossProof:
     """The proof of a bound on the loss, as a certificate keeps it.
 
     Parameters
@@ -48,13 +48,13 @@ class Collected:
     @classmethod
     def of_root(
         cls, multipliers: Multipliers, direction: Integers, combined: csr_array | None = None
-    ) -> Collected:
+    ) -> LossProof:
         """Return a proof by one set of multipliers for the whole table."""
         return cls((([ROOT], {0: multipliers}),), np.zeros_like(direction), direction, combined)
 
-    def collected(self, question: Question, changes: Floats) -> Collected:
-        """Return the proof itself, which holds for every question; see `LossBound`."""
-        del question, changes
+    def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
+        """Return the proof itself, which holds for every space; see `LossBound`."""
+        del space, changes
         return self
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -71,26 +71,26 @@ class Collected:
 class LossBound(Protocol):
     """Multipliers that a search found; the bound that they prove is computed by the claim."""
 
-    def collected(self, question: Question, changes: Floats) -> Collected:
-        """Return the multipliers as a certificate keeps them, rebuilt from a question.
+    def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
+        """Return the multipliers as a certificate keeps them, rebuilt from the space.
 
         Parameters
         ----------
-        question : Question
+        space : AdjustmentSpace
             Source of rows and rooms.
         changes : numpy.ndarray of float, shape (n_cells,)
-            Of the released table, in the unit of the question.
+            Of the released table, in the unit of the space.
         """
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """Changes that answer a question, with a proof.
+class AdjustmentAnswer:
+    """Changes that a search found in a space, with a proof.
 
     Parameters
     ----------
     changes : numpy.ndarray of longdouble, shape (n_cells,)
-        In the unit of the question.
+        In the unit of the space.
     is_whole : bool
         Whether they are whole numbers.
     certificate : LossBound or None
@@ -105,13 +105,13 @@ class Answer:
 
     @classmethod
     def joined(
-        cls, answers: Mapping[int, Answer], part: Integers, certificate: LossBound
-    ) -> Answer:
+        cls, answers: Mapping[int, AdjustmentAnswer], part: Integers, certificate: LossBound
+    ) -> AdjustmentAnswer:
         """Combine the answers for parts.
 
         Parameters
         ----------
-        answers : mapping of int to Answer
+        answers : mapping of int to AdjustmentAnswer
             By the number of the part.
         part : numpy.ndarray of int, shape (n_cells,)
             Number of the part of each cell.

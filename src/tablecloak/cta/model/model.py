@@ -146,6 +146,13 @@ class AdjustmentModel:
         return sensitive_groups(self.problem, self.coupled)
 
     @cached_property
+    def representatives(self) -> Integers:
+        """First sensitive cell of each group that has one; it moves as the group does."""
+        cells = np.flatnonzero(self.problem.sensitive & (self.coupled.group >= 0))
+        _, first = np.unique(self.coupled.group[cells], return_index=True)
+        return np.asarray(cells[first], dtype=np.int64)
+
+    @cached_property
     def up_level(self) -> Floats:
         """How far each sensitive group must rise, if it rises."""
         level: Floats = self.moves.up_level[self.sensitive]
@@ -168,6 +175,7 @@ class AdjustmentModel:
         """Largest cost of changing a cell of each group by one unit."""
         return self.coupled.largest(self.weights, self.weights)[0]
 
+    @cached_property
     def allowed(self) -> tuple[Floats, Floats]:
         """Smallest and largest direction of each group with sensitive cells: 0 down, 1 up."""
         at = self.sensitive
@@ -233,10 +241,7 @@ class AdjustmentModel:
 
     def directions_of(self, changes: Floats) -> Floats:
         """Return the direction of each sensitive group: 1 up, 0 down."""
-        cells = np.flatnonzero(self.problem.sensitive & (self.coupled.group >= 0))
-        _, first = np.unique(self.coupled.group[cells], return_index=True)
-        # The first sensitive cell of a group moves as the group does.
-        return (changes[cells[first]] > 0).astype(np.float64)
+        return (changes[self.representatives] > 0).astype(np.float64)
 
     def fixed_directions(self, given: Directions) -> Floats | None:
         """Return the direction of each sensitive group, None if they are to be searched.
@@ -248,7 +253,7 @@ class AdjustmentModel:
         ModelError
             If a cell cannot move in its direction; names the cells.
         """
-        low, high = self.allowed()
+        low, high = self.allowed
         if isinstance(given, str):
             if given not in ("search", "up", "down"):
                 raise InputError(

@@ -7,15 +7,44 @@ side, or with frozen margins, fall apart.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
-from tablecloak.arrays import Integers
+from tablecloak.arrays import Flags, Integers
 from tablecloak.cta.model.room import Room
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.graphs import components_of_columns
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
-__all__ = ["parts_of"]
+__all__ = ["Part", "parts_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Change):
+    """The problem of one part: all other cells are frozen.
+
+    What protects the part leaves sensitive cells of other parts as they are: a table protects the
+    given problem if the moves of all parts are added up.
+    """
+
+    @classmethod
+    def of(cls, given: ProtectionProblem, cells: Flags) -> Part:
+        """Return the change of a problem to that of some cells.
+
+        Parameters
+        ----------
+        given : ProtectionProblem
+        cells : numpy.ndarray of bool, shape (n_cells,)
+        """
+        problem = given.with_changes(
+            status=np.where(cells, given.status, CellStatus.FROZEN.value),
+            lower_protection=np.where(cells, given.lower_protection, 0.0),
+            upper_protection=np.where(cells, given.upper_protection, 0.0),
+            sliding_protection=np.where(cells, given.sliding_protection, 0.0),
+        )
+        return cls.within(given, problem, cells=csr_array(diags_array(cells.astype(np.float64))))
 
 
 def parts_of(problem: ProtectionProblem, room: Room) -> Integers:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers, LongFloats
-from tablecloak.errors import InputError, ModelError, listed
+from tablecloak.errors import ModelError, listed
 from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -29,12 +29,11 @@ __all__ = [
     "deviation",
     "exact_products",
     "from_units",
-    "in_last_digits",
     "in_units",
     "last_digit",
     "last_unit",
     "moved_multiples",
-    "near_bound",
+    "multiples_of",
     "off_by",
     "shortfall",
     "whole_products",
@@ -91,7 +90,7 @@ def last_digit(table: Table) -> int | None:
         return None
     declared = table.decimals
     for decimals in range(MOST_DECIMALS + 1) if declared is None else [declared]:
-        whole = _multiples(table.values, decimals)
+        whole = multiples_of(table.values, decimals)
         if whole is None:
             continue
         side = exact_products(table.relations, whole)
@@ -100,8 +99,8 @@ def last_digit(table: Table) -> int | None:
     return None
 
 
-def _multiples(values: Floats, decimals: int) -> Integers | None:
-    """Values in units of the last digit; None if they are not multiples of it."""
+def multiples_of(values: Floats, decimals: int) -> Integers | None:
+    """Return values in units of the last digit; None if they are not multiples of it."""
     whole = np.rint(in_units(values, decimals))
     if np.any(np.abs(whole) >= LARGEST_WHOLE):
         return None
@@ -183,65 +182,6 @@ def off_by(table: Table, values: Integers) -> Floats:
     return np.where(off <= accepted_errors(table.relations, size), 0.0, off)
 
 
-def in_last_digits(problem: ProtectionProblem, decimals: int) -> ProtectionProblem:
-    """Return the same problem in units of the last digit, in whole numbers.
-
-    Levels are rounded up, and bounds and capacities inwards. Weights stay as they are.
-
-    Raises
-    ------
-    InputError
-        If the values are not multiples of the last digit.
-    """
-    table = problem.table
-    whole = _multiples(table.values, decimals)
-    if whole is None:
-        raise InputError(
-            f"The true values are not multiples of {last_unit(decimals):g}, the last of {decimals} "
-            "decimals. Round them so that the table adds up, or declare more decimals."
-        )
-    values = whole.astype(np.float64)
-    changed = Table(
-        keys=table.keys,
-        values=values,
-        relations=table.relations,
-        right_hand_side=exact_products(table.relations, whole),
-        hierarchies=table.hierarchies,
-        name=table.name,
-        integer=True,
-    )
-    levels: dict[str, Any] = {
-        name: _raised(in_units(getattr(problem, name), decimals))
-        for name in ("lower_protection", "upper_protection", "sliding_protection")
-    }
-    return problem.with_changes(
-        table=changed,
-        lower_bound=np.minimum(-_floor(-in_units(problem.lower_bound, decimals)), values),
-        upper_bound=np.maximum(_floor(in_units(problem.upper_bound, decimals)), values),
-        capacity_down=_floor(in_units(problem.capacity_down, decimals)),
-        capacity_up=_floor(in_units(problem.capacity_up, decimals)),
-        **levels,
-    )
-
-
-def _raised(levels: Floats) -> Floats:
-    """Round levels up; what exceeds a whole number by dust counts as that number.
-
-    A share of a large level would be many last digits, of which none may be missed.
-    """
-    raised: Floats = np.ceil(levels - np.minimum(LEVEL_SHARE * levels, LEAST_DIGIT))
-    return raised
-
-
-def _floor(values: Floats) -> Floats:
-    """Round down, except that numbers within rounding of a whole number become that number."""
-    whole = np.rint(values)
-    with np.errstate(invalid="ignore"):
-        near = np.abs(whole - values) <= ULPS * np.spacing(np.abs(values))
-    floored: Floats = np.where(near | np.isinf(values), whole, np.floor(values))
-    return floored
-
-
 @dataclass(frozen=True, eq=False)
 class Deviation:
     """How a table differs from the true one.
@@ -294,8 +234,8 @@ def deviation(table: Table, values: Floats, decimals: int | None = None) -> Devi
 
 def moved_multiples(true: Floats, values: Floats, decimals: int | None) -> Integers | None:
     """Return values minus true ones in units of the last digit; None if not all have one."""
-    whole = None if decimals is None else _multiples(values, decimals)
-    start = None if decimals is None else _multiples(true, decimals)
+    whole = None if decimals is None else multiples_of(values, decimals)
+    start = None if decimals is None else multiples_of(true, decimals)
     return None if whole is None or start is None else whole - start
 
 
@@ -331,10 +271,3 @@ def check_required(problem: ProtectionProblem) -> None:
             f"that leave room for it), or declare them safe.",
             cells=cells,
         )
-
-
-def near_bound(bound: Floats, values: Floats) -> Floats:
-    """Return by how much a value may lie beyond its bound: rounding of these two numbers."""
-    known = np.where(np.isfinite(bound), bound, 0.0)
-    accepted: Floats = ULPS * np.spacing(np.maximum(np.abs(known), np.abs(values)))
-    return accepted

@@ -18,24 +18,20 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
-from tablecloak.cta.model.answer import Answer
+from tablecloak.cta.model.limits import INTERIOR_ROWS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.precision import (
     LEVEL_SHARE,
     RELATION_ULPS,
-    from_units,
-    last_unit,
-    near_bound,
 )
-from tablecloak.cta.model.question import Question
-from tablecloak.cta.model.schedule import INTERIOR_ROWS
+from tablecloak.cta.model.room import near_bound
 from tablecloak.cta.model.tight_rows import units_of
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, power_of_two
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["additive_changes", "adjusted_values", "group_changes", "published_values", "refined"]
+__all__ = ["additive_changes", "group_changes", "published_values", "refined"]
 
 _LONG = np.longdouble
 
@@ -83,27 +79,6 @@ def additive_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -
     g = _settled(model, g, budget)
     changes: LongFloats = model.cells(g).astype(_LONG)
     return changes
-
-
-def adjusted_values(
-    problem: ProtectionProblem, question: Question, answer: Answer, decimals: int | None
-) -> Floats:
-    """Return adjusted values of a problem, from changes in the unit of its question.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-        As given.
-    question : Question
-    answer : Answer
-    decimals : int or None
-        The unit of the question is 10^-decimals; None for that of the problem.
-    """
-    if answer.is_whole and decimals is not None:
-        multiples = question.problem.table.values.astype(_LONG) + answer.changes
-        return from_units(multiples.astype(np.float64), decimals)
-    unit = 1.0 if decimals is None else last_unit(decimals)
-    return published_values(problem, answer.changes * unit)
 
 
 def published_values(problem: ProtectionProblem, changes: LongFloats) -> Floats:

@@ -12,7 +12,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
@@ -26,6 +26,7 @@ from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Repair", "find_repair"]
@@ -52,65 +53,85 @@ room. Chosen by trial; not measured."""
 
 
 @dataclass(frozen=True, eq=False)
-class Repair:
-    """Levels and capacities whose change makes an adjustment possible.
+class Repair(Change):
+    """A problem of which there is an adjustment, since some levels and capacities gave way.
+
+    What protects the changed problem protects the given one only where levels were left.
 
     Parameters
     ----------
-    problem : ProtectionProblem
-        As given.
+    given, problem, cells, relations, unit
+        See `Change`.
     levels : numpy.ndarray of int
         Sensitive cells whose levels are lowered.
     capacities : numpy.ndarray of int
         Other cells whose capacities are raised.
-    changes : numpy.ndarray of float, shape (n_cells,)
+    moves : numpy.ndarray of float, shape (n_cells,)
         An additive change of the table that shows that this suffices.
     is_smallest : bool
         Whether it is proved that no fewer cells suffice.
     """
 
-    problem: ProtectionProblem
-    levels: Integers
-    capacities: Integers
-    changes: Floats
-    is_smallest: bool
+    levels: Integers = field(kw_only=True)
+    capacities: Integers = field(kw_only=True)
+    moves: Floats = field(kw_only=True)
+    is_smallest: bool = field(kw_only=True)
 
-    def repaired(self) -> ProtectionProblem:
-        """Return the problem with levels lowered and capacities raised as far as is needed."""
-        problem, z = self.problem, self.changes
-        upper, lower = problem.upper_protection.copy(), problem.lower_protection.copy()
+    @classmethod
+    def of(
+        cls,
+        given: ProtectionProblem,
+        levels: Integers,
+        capacities: Integers,
+        moves: Floats,
+        *,
+        is_smallest: bool,
+    ) -> Repair:
+        """Return the change of a problem that makes room for some moves.
+
+        Parameters
+        ----------
+        given : ProtectionProblem
+        levels, capacities : numpy.ndarray of int
+            Cells that give way, each as far as is needed.
+        moves : numpy.ndarray of float, shape (n_cells,)
+            An additive change of the table that shows that this suffices.
+        is_smallest : bool
+        """
+        upper, lower = given.upper_protection.copy(), given.lower_protection.copy()
         # Errors of the solver must not make the repaired problem infeasible again.
-        slack = NOISE * problem.unit
-        for cell in self.levels.tolist():
-            own = min(slack, NOISE_OF_LEVEL * max(upper[cell], lower[cell]))
-            rises = upper[cell] > 0 and (lower[cell] <= 0 or z[cell] > 0)
+        slack = NOISE * given.unit
+        for cell in levels.tolist():
+            error = min(slack, NOISE_OF_LEVEL * max(upper[cell], lower[cell]))
+            rises = upper[cell] > 0 and (lower[cell] <= 0 or moves[cell] > 0)
             level = upper if rises else lower
-            level[cell] = min(level[cell], max((z if rises else -z)[cell] - own, 0.0))
-        up, down = problem.capacity_up.copy(), problem.capacity_down.copy()
-        at = self.capacities
-        up[at] = np.maximum(up[at], z[at] + slack)
-        down[at] = np.maximum(down[at], -z[at] + slack)
-        if problem.table.integer:
-            upper[self.levels] = np.floor(upper[self.levels] + 2 * slack)
-            lower[self.levels] = np.floor(lower[self.levels] + 2 * slack)
-        status = problem.status.copy()
-        for cell in self.levels.tolist():
+            level[cell] = min(level[cell], max((moves if rises else -moves)[cell] - error, 0.0))
+        up, down = given.capacity_up.copy(), given.capacity_down.copy()
+        up[capacities] = np.maximum(up[capacities], moves[capacities] + slack)
+        down[capacities] = np.maximum(down[capacities], -moves[capacities] + slack)
+        if given.table.integer:
+            upper[levels] = np.floor(upper[levels] + 2 * slack)
+            lower[levels] = np.floor(lower[levels] + 2 * slack)
+        status = given.status.copy()
+        for cell in levels.tolist():
             # A level that is lowered to 0: the cell may keep its true value.
-            was = problem.upper_protection[cell] > 0, problem.lower_protection[cell] > 0
+            was = given.upper_protection[cell] > 0, given.lower_protection[cell] > 0
             if (was[0] and upper[cell] <= 0) or (was[1] and lower[cell] <= 0):
                 upper[cell] = lower[cell] = 0.0
                 status[cell] = CellStatus.SAFE.value
-        return problem.with_changes(
+        problem = given.with_changes(
             status=status,
             upper_protection=upper,
             lower_protection=lower,
             capacity_up=up,
             capacity_down=down,
         )
+        cells = {"levels": levels, "capacities": capacities, "moves": moves}
+        return cls.within(given, problem, **cells, is_smallest=is_smallest)
 
     def summary(self) -> str:
         """Name the cells, and say whether fewer would do. Secret: it names sensitive cells."""
-        labels = self.problem.table.labels
+        labels = self.given.table.labels
         parts = [
             f"{what} of {listed(labels(cells))}"
             for what, cells in (("levels", self.levels), ("capacities", self.capacities))
@@ -156,11 +177,11 @@ def find_repair(model: AdjustmentModel, allowed: Room, budget: Budget) -> Repair
     x = least.x if len(least.x) else fewest.x
     cells = form.cells[excused]
     sensitive = problem.sensitive[cells]
-    return Repair(
-        problem=problem,
-        levels=cells[sensitive],
-        capacities=cells[~sensitive],
-        changes=form.changes(x),
+    return Repair.of(
+        problem,
+        cells[sensitive],
+        cells[~sensitive],
+        form.changes(x),
         is_smallest=bool(np.ceil(proof.tree.verify(form.opened) - FRACTION) >= excused.sum()),
     )
 

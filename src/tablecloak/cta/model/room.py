@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.model.precision import near_bound
+from tablecloak.cta.model.precision import ULPS
 from tablecloak.errors import ModelError, listed
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Room", "coupled_room", "first_reach", "room_of", "sensitive_groups"]
+__all__ = ["Room", "coupled_room", "first_reach", "near_bound", "room_of", "sensitive_groups"]
 
 FAR_VALUES, FAR_LEVELS = 10.0, 100.0
 """Multiples of the largest value and of the sum of all levels beyond which a search looks for no
@@ -177,7 +177,8 @@ def sensitive_groups(problem: ProtectionProblem, coupled: CoupledCells) -> Integ
 def first_reach(problem: ProtectionProblem, room: Room) -> float:
     """Return a finite distance within which a search looks for a table first.
 
-    A cut of rooms may steer a search. No bound and no "impossible" may rest on one: see `Question`.
+    A cut of rooms may steer a search. No bound and no "impossible" may rest on one: see
+    `AdjustmentSpace`.
     """
     levels = np.concatenate([room.up_level, room.down_level])
     largest = float(np.abs(problem.table.values).max(initial=0))
@@ -194,3 +195,10 @@ def _largest_ratio(problem: ProtectionProblem) -> float:
     size, starts = np.abs(relations.data), relations.indptr[full]
     smallest = np.minimum.reduceat(np.where(size > 0, size, np.inf), starts)
     return float(np.max(np.maximum.reduceat(size, starts) / smallest, initial=1.0))
+
+
+def near_bound(bound: Floats, values: Floats) -> Floats:
+    """Return by how much a value may lie beyond its bound: rounding of these two numbers."""
+    known = np.where(np.isfinite(bound), bound, 0.0)
+    accepted: Floats = ULPS * np.spacing(np.maximum(np.abs(known), np.abs(values)))
+    return accepted

@@ -15,7 +15,7 @@ Relations, weights and other knowledge may tell an intruder more; `attack_adjust
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,10 +23,11 @@ from tablecloak.arrays import Floats
 from tablecloak.cta.model.model import Directions
 from tablecloak.cta.model.precision import last_digit, last_unit
 from tablecloak.cta.model.room import coupled_room, first_reach, room_of
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Chance", "Draw", "Spread"]
+__all__ = ["Chance", "RandomDistances", "Spread"]
 
 SHARES = (1.0, 0.5, 0.25, 0.1)
 """Shares of the spread that are tried one after the other until relations leave room for the
@@ -55,20 +56,22 @@ class Chance:
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
-    """Levels drawn for one adjustment. Secret.
+class RandomDistances(Change):
+    """A problem with levels drawn for one adjustment; a side without a level is closed. Secret.
+
+    An adjusted table that protects the changed problem protects the given one. No room was taken
+    away, so that limits proved of it hold.
 
     Parameters
     ----------
-    problem : ProtectionProblem
-        The problem with the drawn levels; a side without a level is closed.
+    given, problem, cells, relations, unit
+        See `Change`.
     directions : "search", or array of +1 and -1
     chance : Chance
     """
 
-    problem: ProtectionProblem
-    directions: Directions
-    chance: Chance
+    directions: Directions = field(kw_only=True)
+    chance: Chance = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +130,7 @@ class Spread:
             down_room=np.where(together.may_fall & (down >= -step), np.maximum(down, 0.0), -1.0),
         )
 
-    def draws(self, seed: int | None) -> Iterator[Draw]:
+    def draws(self, seed: int | None) -> Iterator[RandomDistances]:
         """Draw levels, narrower ones if relations left no room for those before.
 
         Taking the first draw for which there is a table, and not the cheapest of several, keeps
@@ -139,7 +142,7 @@ class Spread:
                 yield self._both_ways(share, random)
             yield self._searched(share, random)
 
-    def _both_ways(self, share: float, random: np.random.Generator) -> Draw:
+    def _both_ways(self, share: float, random: np.random.Generator) -> RandomDistances:
         """Draw a direction and a distance for each group."""
         length = share * self.window / self.recovery
         down = np.minimum(length / 2, self.down_room)
@@ -152,11 +155,12 @@ class Spread:
         beyond = np.where(rises, rise, fall) * random.random(len(odds))
         levels = np.where(rises, self.up_level, self.down_level) + beyond
         sign = np.where(rises, 1.0, -1.0)
-        drawn = self._with_levels(np.where(rises, levels, 0), np.where(rises, 0, levels))
-        moved = self.coupled.spread @ sign
-        return Draw(drawn, moved[self.problem.sensitive], self._chance(rise, fall, rise + fall))
+        directions = (self.coupled.spread @ sign)[self.problem.sensitive]
+        chance = self._chance(rise, fall, rise + fall)
+        up_level, down_level = np.where(rises, levels, 0), np.where(rises, 0, levels)
+        return self._drawn(up_level, down_level, directions, chance)
 
-    def _searched(self, share: float, random: np.random.Generator) -> Draw:
+    def _searched(self, share: float, random: np.random.Generator) -> RandomDistances:
         """Draw a distance for both sides of each group; the search chooses the side.
 
         The side follows from the loss, which an intruder may compute: each side must hide the value
@@ -171,19 +175,21 @@ class Spread:
         distances = random.random((2, len(up)))
         up_level = np.where(up < 0, 0, self.up_level + rise * distances[0])
         down_level = np.where(down < 0, 0, self.down_level + fall * distances[1])
-        drawn = self._with_levels(up_level, down_level)
-        return Draw(drawn, "search", self._chance(rise, fall, least))
+        return self._drawn(up_level, down_level, "search", self._chance(rise, fall, least))
 
-    def _with_levels(self, up_level: Floats, down_level: Floats) -> ProtectionProblem:
+    def _drawn(
+        self, up_level: Floats, down_level: Floats, directions: Directions, chance: Chance
+    ) -> RandomDistances:
         """Return the problem with levels of groups as those of their sensitive cells."""
         sensitive, group = self.problem.sensitive, self.coupled.group
         same = self.coupled.sign > 0
         upper = np.where(same, up_level[group], down_level[group])
         lower = np.where(same, down_level[group], up_level[group])
-        return self.problem.with_changes(
+        problem = self.problem.with_changes(
             upper_protection=np.where(sensitive, upper, self.problem.upper_protection),
             lower_protection=np.where(sensitive, lower, self.problem.lower_protection),
         )
+        return RandomDistances.within(self.problem, problem, directions=directions, chance=chance)
 
     def _chance(self, rise: Floats, fall: Floats, length: Floats) -> Chance:
         """Return what is known of the draw; `length` is that over which a value is hidden."""

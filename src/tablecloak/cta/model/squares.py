@@ -22,9 +22,9 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
+from tablecloak.cta.model.limits import CLIMBS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room
-from tablecloak.cta.model.schedule import CLIMBS
 from tablecloak.solve.program import Program, power_of_two
 from tablecloak.solve.quadratic import solve_quadratic
 

@@ -155,6 +155,14 @@ class TightForm:
         z: Floats = model.coupled.spread @ moved
         return z
 
+    def cells_of(self, columns: Integers) -> Integers:
+        """Return the sensitive cells that some columns move; all cells of these if none is."""
+        n, model = self.model.n_groups, self.model
+        groups = columns[columns < 2 * n] % n
+        cells = np.flatnonzero(np.isin(model.coupled.group, groups))
+        sensitive = model.problem.sensitive[cells]
+        return cells[sensitive] if np.any(sensitive) else cells
+
     def directions(self, x: Floats) -> Floats:
         """Return y of a point, rounded."""
         return np.rint(x[self.direction_columns])

@@ -64,7 +64,7 @@ def plain_program(
     # Room beyond the level. A cap below the level rules out this direction, which 0 leaves open.
     up[at] = np.maximum(up[at] - model.up_level, 0)
     down[at] = np.maximum(down[at] - model.down_level, 0)
-    y_low, y_high = model.allowed()
+    y_low, y_high = model.allowed
     blocks = [_relation_rows(model), _statistic_rows(model)]
     if discrepancies is not None:
         blocks += [_direction_rows(model, up, down), _discrepancy_rows(model, *discrepancies)]
@@ -193,7 +193,7 @@ def discrepancies_of(model: AdjustmentModel) -> Discrepancies:
     relations = model.relations
     position = np.full(model.n_groups, -1, dtype=np.int64)
     position[model.sensitive] = np.arange(len(model.sensitive))
-    low, high = model.allowed()
+    low, high = model.allowed
     rows, deltas = [], []
     count = np.diff(csr_array(relations[:, model.sensitive]).indptr)
     for row in np.flatnonzero((count > 0) & (count <= ENUMERATED_SIGNS)).tolist():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,33 +12,31 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.claim import Claim
-from tablecloak.cta.model.answer import LATE, LossBound
+from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
 from tablecloak.cta.model.precision import (
     Deviation,
     deviation,
-    last_unit,
-    moved_multiples,
-    near_bound,
 )
-from tablecloak.cta.model.question import Question
-from tablecloak.cta.model.room import Room
-from tablecloak.cta.model.spread import Chance
-from tablecloak.cta.result.checking import Measured, check_adjusted
+from tablecloak.cta.model.refinement import published_values
+from tablecloak.cta.model.room import near_bound
+from tablecloak.cta.model.space import AdjustmentSpace
+from tablecloak.cta.result.adjusted_table import AdjustedTable
+from tablecloak.cta.result.check import AdjustmentErrors, check_adjusted
 from tablecloak.cta.result.claims import claims_of, proved_bound
 from tablecloak.cta.result.decimals import decimals_of, in_decimals
-from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.moments import Moments, moments
-from tablecloak.cta.statistics.statistic import Condition, PreservedRow
+from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.subsets import select
+from tablecloak.errors import CHANGED, SolverError, VerificationError
 from tablecloak.results import Result
-from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_order, published_rows
 
 __all__ = ["Adjustment"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Adjustment(Result):
+class Adjustment(AdjustedTable, Result):
     """An adjusted table: additive, safe, and the nearest to the true one that was found.
 
     Parameters
@@ -71,40 +70,83 @@ class Adjustment(Result):
         out again. What they prove does not rest on it.
     """
 
-    problem: ProtectionProblem
-    values: Floats
-    weights: Floats
-    sensitive_limit: float | None
-    preserved: tuple[PreservedRow | Condition, ...]
-    bound_certificate: LossBound | None
-    bound: float
-    seconds: float
-    decimals: int | None
-    integer: bool
-    notes: tuple[str, ...] = field(default=())
-    distance: str = "L1"
-    chance: Chance | None = None
-    reach: Floats | None = None
+    @classmethod
+    def of(
+        cls, task: AdjustmentTask, space: AdjustmentSpace, answer: AdjustmentAnswer
+    ) -> Adjustment:
+        """Bring an answer back to the problem of a task, prove its bound, and check it.
 
-    @property
-    def changes(self) -> Floats:
-        """Adjusted minus true values."""
-        true = self.problem.table.values
-        moved = moved_multiples(true, self.values, self.decimals)
-        if moved is None:
-            return self.values - true
-        return np.asarray(moved * self.unit, dtype=np.float64)
+        Parameters
+        ----------
+        task : AdjustmentTask
+        space : AdjustmentSpace
+            In which the answer was found.
+        answer : AdjustmentAnswer
+
+        Raises
+        ------
+        SolverError
+            If what was found is no table: a solver keeps relations up to its tolerance, and there
+            need not be a table next to what it found.
+        """
+        digits = task.digits
+        if answer.is_whole and digits.is_needed:
+            multiples = space.problem.table.values.astype(np.longdouble) + answer.changes
+            values = digits.values(multiples.astype(np.float64))
+        else:
+            values = published_values(task.problem, answer.changes * digits.unit)
+        preserved: Sequence[PreservedRow] = space.preserved
+        proof, reach = answer.certificate, space.reach
+        if task.decimals is not None and not answer.is_whole:
+            # The values have more digits, so that nothing is said of a last one. Multipliers of
+            # rows prove a bound whatever the unit.
+            if proof is not None:
+                proof = proof.loss_proof(space, answer.changes.astype(np.float64))
+            reach = reach * digits.unit
+            task = task.in_real_numbers()
+            preserved = task.rows(task.problem, whole=False)
+        unproved = cls(
+            problem=task.problem,
+            values=values,
+            weights=task.weights,
+            sensitive_limit=task.sensitive_limit,
+            preserved=(*preserved, *task.conditions),
+            bound_certificate=proof,
+            bound=0.0,
+            seconds=0.0,
+            decimals=task.decimals,
+            # Without a last digit no value has to be a multiple of it, even if all are whole.
+            integer=answer.is_whole and task.decimals is not None,
+            notes=(*answer.notes, *task.notes),
+            distance=task.distance.name,
+            reach=reach,
+        )
+        adjusted = replace(unproved, bound=unproved.proved_bound())
+        try:
+            adjusted.check(adjusted.bound)
+        except VerificationError as error:
+            raise SolverError(
+                f"No adjustment was found, and none was proved to be impossible. What the search "
+                f"found is none: {str(error).removesuffix(CHANGED).strip()} Relax `preserve`, "
+                f"capacities or levels, or measure cells in units in which the coefficients of a "
+                f"relation are alike."
+            ) from None
+        return adjusted
+
+    def or_better(self, other: Adjustment) -> Adjustment:
+        """Return the one of two adjustments that loses less, with the higher bound of the two."""
+        kept, left = (other, self) if other.loss < self.loss else (self, other)
+        if kept.decimals != left.decimals:
+            return kept
+        with_other = replace(kept, bound_certificate=left.bound_certificate, reach=left.reach)
+        proved = with_other.proved_bound()
+        return kept if proved <= kept.bound else replace(with_other, bound=proved)
 
     @property
     def is_changed(self) -> Flags:
         """Which values differ from the true ones by more than their own rounding."""
         changed: Flags = np.abs(self.changes) > near_bound(self.values, self.values)
         return changed
-
-    @property
-    def loss(self) -> float:
-        """Return the distance of adjusted and true values, such as sum w_i |z_i|."""
-        return self._loss_of(np.abs(self.changes))
 
     @property
     def unavoidable(self) -> float:
@@ -115,44 +157,10 @@ class Adjustment(Result):
         moves = self.problem.sensitive & np.isfinite(least)
         return self._loss_of(np.where(moves, least, 0.0))
 
-    def _loss_of(self, z: Floats) -> float:
-        return DISTANCES[self.distance]().loss(self.weights, z)
-
     def moments(self, subset: object = "sensitive") -> Moments:
         """Compare adjusted with original values over a subset of cells."""
         cells = select(self.problem, subset)  # type: ignore[arg-type]
         return moments(self.problem.table.values[cells], self.values[cells])
-
-    @property
-    def question(self) -> Question:
-        """The question, built anew from the problem."""
-        return Question.of(
-            self.problem,
-            decimals=self.decimals,
-            weights=self.weights,
-            limit=self.sensitive_limit,
-            preserved=[row for row in self.preserved if isinstance(row, PreservedRow)],
-            distance=self.distance,
-            reach=self.reach,
-        )
-
-    @property
-    def room(self) -> Room:
-        """How far each cell may move, and sensitive cells must, in the unit of the table."""
-        room, unit = self.question.allowed, self.unit
-        return Room(
-            up=room.up * unit,
-            down=room.down * unit,
-            up_level=room.up_level * unit,
-            down_level=room.down_level * unit,
-            may_rise=room.may_rise,
-            may_fall=room.may_fall,
-        )
-
-    @property
-    def unit(self) -> float:
-        """Unit of rooms and preserved rows: the last digit, or 1."""
-        return 1.0 if self.decimals is None else last_unit(self.decimals)
 
     @property
     def _deviation(self) -> Deviation:
@@ -178,7 +186,7 @@ class Adjustment(Result):
         """
         return proved_bound(self)
 
-    def verify(self) -> Measured:
+    def verify(self) -> AdjustmentErrors:
         """Check table, levels, statistics and bound again; no solver is called.
 
         Guarantee: if this returns, the values satisfy every relation and every bound, frozen
@@ -195,7 +203,7 @@ class Adjustment(Result):
         """
         return self.check(self.proved_bound())
 
-    def check(self, proved: float) -> Measured:
+    def check(self, proved: float) -> AdjustmentErrors:
         """Check all but the proof of the bound, which gave a given one. See `verify`."""
         return check_adjusted(self, proved)
 

@@ -18,8 +18,8 @@ from tablecloak.certificates.claim import (
 )
 from tablecloak.certificates.tree import Multipliers, bound_claim, proved
 from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
-from tablecloak.cta.model.answer import Collected
-from tablecloak.cta.result.adjusted import Adjusted
+from tablecloak.cta.model.answer import LossProof
+from tablecloak.cta.result.adjusted_table import AdjustedTable
 from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.search.statistics.association import Association
 from tablecloak.cta.search.statistics.variance import PreservedVariance
@@ -34,7 +34,7 @@ NAMED = ("mean", "slope", "covariance", "variance")
 """Statistics whose meaning the verifier knows; others are sums with given coefficients."""
 
 
-def claims_of(adjustment: Adjusted) -> tuple[Claim, ...]:
+def claims_of(adjustment: AdjustedTable) -> tuple[Claim, ...]:
     """Return the claims of an adjusted table, each with its proof.
 
     Parameters
@@ -52,7 +52,7 @@ def claims_of(adjustment: Adjusted) -> tuple[Claim, ...]:
     return (*claims, loss, bound)
 
 
-def _released(adjustment: Adjusted) -> Released:
+def _released(adjustment: AdjustedTable) -> Released:
     limit = adjustment.sensitive_limit
     decimals = NO_DECIMALS if adjustment.decimals is None else adjustment.decimals
     return Released(
@@ -67,13 +67,13 @@ def _released(adjustment: Adjusted) -> Released:
     )
 
 
-def _statistic_claims(adjustment: Adjusted, released: Released) -> tuple[Claim, ...]:
+def _statistic_claims(adjustment: AdjustedTable, released: Released) -> tuple[Claim, ...]:
     if all(isinstance(each, Association) for each in adjustment.preserved):
         return ()
     return (Claim("statistics", released, _statistics(adjustment)),)
 
 
-def _association_claims(adjustment: Adjusted, released: Released) -> tuple[Claim, ...]:
+def _association_claims(adjustment: AdjustedTable, released: Released) -> tuple[Claim, ...]:
     kept = [each for each in adjustment.preserved if isinstance(each, Association)]
     if not kept:
         return ()
@@ -87,7 +87,7 @@ def _association_claims(adjustment: Adjusted, released: Released) -> tuple[Claim
     return (Claim("association", released, arrays),)
 
 
-def _statistics(adjustment: Adjusted) -> Arrays:
+def _statistics(adjustment: AdjustedTable) -> Arrays:
     kinds, slacks, targets, rows = [], [], [], []
     for row in adjustment.preserved:
         if isinstance(row, PreservedRow):
@@ -109,7 +109,7 @@ def _statistics(adjustment: Adjusted) -> Arrays:
     }
 
 
-def proved_bound(adjustment: Adjusted) -> float:
+def proved_bound(adjustment: AdjustedTable) -> float:
     """Return the lower bound on the loss of any adjustment that the claim proves; 0 if none.
 
     A distance that the verifier does not know is treated as its nearest base class that it does
@@ -130,11 +130,11 @@ def proved_bound(adjustment: Adjusted) -> float:
     return proved(loss, adjustment.problem, bound_arrays(adjustment), statistics)
 
 
-def bound_arrays(adjustment: Adjusted) -> Arrays:
+def bound_arrays(adjustment: AdjustedTable) -> Arrays:
     """Return the proof of the bound of an adjustment."""
     certificate = adjustment.bound_certificate
     if certificate is None:
         none = np.zeros(adjustment.problem.table.n_cells, dtype=np.int64)
-        return Collected.of_root(Multipliers.of([]), none).arrays()
+        return LossProof.of_root(Multipliers.of([]), none).arrays()
     changes = np.asarray(adjustment.changes / adjustment.unit, dtype=np.float64)
-    return certificate.collected(adjustment.question, changes).arrays()
+    return certificate.loss_proof(adjustment.space, changes).arrays()

@@ -1,6 +1,6 @@
 """Adjusted values with the digits of the true table, so that digits do not mark changed cells.
 
-A table of two decimals in which some cells have three tells which cells were changed. Adjusted
+A table of two decimals in which some cells have three tells which cells were changed. AdjustedTable
 values are therefore rounded to multiples of the last digit, each to a neighbour of the value that
 was found (or a few steps further), so that relations, bounds and protection levels hold exactly: a
 program in whole numbers over the changes that lie between two multiples.
@@ -17,7 +17,8 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.steps import Block, StepProgram
-from tablecloak.cta.result.adjusted import Adjusted
+from tablecloak.cta.result.adjusted_table import AdjustedTable
+from tablecloak.cta.result.check import check_adjusted
 from tablecloak.cta.result.claims import proved_bound
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, SmoothCondition
 from tablecloak.errors import SolverError, VerificationError
@@ -47,10 +48,10 @@ SEARCH_GAP = 1e-3
 """Relative gap at which the search for digits may stop."""
 
 
-AdjustedT = TypeVar("AdjustedT", bound=Adjusted)
+AdjustedT = TypeVar("AdjustedT", bound=AdjustedTable)
 
 
-def decimals_of(adjusted: Adjusted) -> int | None:
+def decimals_of(adjusted: AdjustedTable) -> int | None:
     """Digits behind the decimal point with which an adjusted table is published.
 
     Those declared for the table, or else those of its true values; None for a table of
@@ -60,7 +61,7 @@ def decimals_of(adjusted: Adjusted) -> int | None:
     return table.decimals if table.decimals is not None else common_decimals(table.values)
 
 
-def marks_changes(adjusted: Adjusted) -> bool:
+def marks_changes(adjusted: AdjustedTable) -> bool:
     """Whether some adjusted values have more digits than the true ones."""
     decimals = decimals_of(adjusted)
     return decimals is not None and not np.array_equal(
@@ -125,7 +126,7 @@ def _rounded(adjusted: AdjustedT, changes: Floats, decimals: int) -> AdjustedT |
 
 def _verified(adjusted: AdjustedT) -> AdjustedT | None:
     try:
-        adjusted.verify()
+        check_adjusted(adjusted, proved_bound(adjusted))
     except VerificationError:
         return None
     return adjusted
@@ -144,7 +145,7 @@ def _within(kept: PreservedRow | Condition, half: float) -> PreservedRow | Condi
 class _Grid:
     """Changes near given ones as a program in whole numbers, in units of the last digit."""
 
-    def __init__(self, adjusted: Adjusted, decimals: int) -> None:
+    def __init__(self, adjusted: AdjustedTable, decimals: int) -> None:
         problem, room = adjusted.problem, adjusted.room
         self.last = 10.0**-decimals
         self.adjusted = adjusted

@@ -8,7 +8,7 @@ multiples alone::
 Two-dimensional tables always have such a rounding, and the linear relaxation finds it: their
 matrix is totally unimodular. In more dimensions there may be none; then K steps are allowed,
 |x_i - a_i| < K r, with K as small as possible. Large tables of three dimensions and more are
-rounded slab by slab (`in_parts.py`), with as few exceptions from the first step as are found.
+rounded slab by slab (`slab_search.py`), with as few exceptions from the first step as are found.
 
 References
 ----------
@@ -21,25 +21,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.rounding.large import large_rounding
-from tablecloak.cta.rounding.model import RoundingModel, uneven_relations
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.cta.rounding.search import Rounding, nearest_rounding
-from tablecloak.errors import InputError, ModelError, SolverError, listed
+from tablecloak.cta.rounding.search import rounding_in_steps
+from tablecloak.cta.rounding.slab_search import rounding_by_slabs
+from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["check_whole", "controlled_rounding"]
-
-LARGEST = 10**15
-"""Largest base: sums of such numbers are exact."""
-
-LEAST_SECONDS = 0.1
-"""Time limit in seconds for the first rounding if the time is over already."""
+__all__ = ["controlled_rounding"]
 
 
 @on_chosen_solver
@@ -98,105 +89,8 @@ def controlled_rounding(
     """
     del solver
     budget = Budget.begun(time_limit, progress=progress)
-    _check(problem, base, max_steps)
-    base, max_steps = int(base), int(max_steps)
-    cost = WeightRule(weights).of(problem)
-    notes: list[str] = []
-    is_empty = True
+    task = RoundingTask.of(problem, base=base, max_steps=max_steps, weights=weights)
     with budget.interruptible():
-        large = large_rounding(problem, base, max_steps, cost, budget)
-        if large is not None:
-            result = _verified(*large)
-            return replace(result, seconds=budget.elapsed)
-        for steps in range(1, max_steps + 1):
-            if notes and budget.is_over:
-                is_empty = False
-                break
-            # Until a rounding is found, keep half of the time for more steps.
-            first = budget.share(1.0 if steps == max_steps else 0.5).at_least(LEAST_SECONDS)
-            model = RoundingModel(problem, base, steps, cost)
-            rounding = nearest_rounding(model, first, budget)
-            if isinstance(rounding, Rounding):
-                result = _verified(model, problem, rounding, steps, tuple(notes))
-                return replace(result, seconds=budget.elapsed)
-            is_empty &= rounding
-            why = "is proved to be impossible" if rounding else "was not found in time"
-            notes.append(f"a rounding with {steps} step{'s' * (steps > 1)} {why}")
-    if is_empty:
-        raise ModelError(
-            f"No additive rounding to base {base} within {max_steps} steps exists (proved by a "
-            f"complete search). Raise `max_steps`, or let frozen cells be rounded."
-        )
-    raise SolverError(
-        f"No additive rounding to base {base} was found in time: {'; '.join(notes)}. Raise "
-        f"`time_limit` or `max_steps`."
-    )
-
-
-def _verified(
-    model: RoundingModel,
-    problem: ProtectionProblem,
-    rounding: Rounding,
-    steps: int,
-    notes: tuple[str, ...],
-) -> RoundedTable:
-    result = RoundedTable(
-        problem=problem,
-        values=rounding.values,
-        base=model.base,
-        steps=steps,
-        weights=model.weights,
-        bound_certificate=rounding.proof,
-        bound=0.0,
-        seconds=0.0,
-        notes=notes,
-    )
-    result = replace(result, bound=min(result.proved_bound(), result.loss))
-    result.verify()
-    return result
-
-
-def check_whole(name: str, given: object, least: int) -> None:
-    """Refuse anything but a whole number in a sensible range.
-
-    Raises
-    ------
-    InputError
-    """
-    is_number = isinstance(given, int | float | np.integer | np.floating)
-    # Whole numbers of Python may be too large for a double.
-    number = float(given) if is_number and abs(given) <= LARGEST else np.nan  # type: ignore[arg-type]
-    if not least <= number <= LARGEST or number != np.rint(number):
-        raise InputError(
-            f"`{name}` must be a whole number from {least} (to {LARGEST:,}). Got {given!r}."
-        )
-
-
-def _check(problem: ProtectionProblem, base: int, max_steps: int) -> None:
-    check_whole("base", base, 2)
-    check_whole("max_steps", max_steps, 1)
-    if base * max_steps > LARGEST:
-        raise InputError(
-            f"{max_steps} steps of {base} are more than numbers can hold. Lower `base` or "
-            f"`max_steps`."
-        )
-    table = problem.table
-    if not table.integer:
-        raise InputError(
-            "Controlled rounding needs a table of whole numbers, such as counts. Round the values "
-            "to whole numbers that add up first, or protect the table by suppression or adjustment."
-        )
-    odd = np.flatnonzero(problem.frozen & (np.rint(table.values) % base != 0))
-    if len(odd):
-        raise InputError(
-            f"{len(odd)} cells must be published as they are (status z), but are not multiples of "
-            f"{base}: {listed(table.labels(odd[:5]))}. Give them another status."
-        )
-    uneven = uneven_relations(table, base)
-    if len(uneven):
-        raise InputError(
-            f"{len(uneven)} relations have a right-hand side that is not a multiple of {base} (in "
-            f"whole coefficients without a common divisor), so that no multiples of it can satisfy "
-            f"them; the first is {table.describe_relation(int(uneven[0]))}. Take a base that "
-            f"divides it."
-        )
+        rounding = rounding_by_slabs(task, budget) or rounding_in_steps(task, budget)
+        rounded = RoundedTable.of(task, rounding)
+    return replace(rounded, seconds=budget.elapsed)

@@ -10,42 +10,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.model.precision import accepted_errors, off_by, whole_products
+from tablecloak.cta.model.precision import off_by
 from tablecloak.cta.model.steps import Block, StepProgram
-from tablecloak.solve.exact import whole_factors, whole_rows
-from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.table import Table
+from tablecloak.cta.rounding.task import RoundingTask
 
-__all__ = ["RoundingModel", "uneven_relations", "whole_relations"]
+__all__ = ["RoundingModel"]
 
 EPSILON = float(np.finfo(np.float64).eps)
 """Largest relative error of two sums."""
-
-
-def whole_relations(relations: csr_array) -> tuple[csr_array, Floats]:
-    """Return relations in whole coefficients without a common divisor, and what they are scaled by.
-
-    Decimal coefficients stand for decimal numbers. Relations with others are left as they are.
-    """
-    rows, real = whole_rows(relations)
-    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    divisor = np.zeros(rows.shape[0], dtype=np.int64)
-    np.gcd.at(divisor, row, np.where(real[row], 1.0, rows.data).astype(np.int64))
-    divisor = np.maximum(divisor, 1)
-    matrix = csr_array((rows.data / divisor[row], rows.indices, rows.indptr), shape=rows.shape)
-    return matrix, np.where(real, 1.0, whole_factors(relations)) / divisor
-
-
-def uneven_relations(table: Table, base: int) -> Integers:
-    """Return the relations that no multiples of the base satisfy.
-
-    In whole coefficients without a common divisor, their right-hand side is not such a multiple.
-    """
-    decimal = np.flatnonzero(whole_factors(table.relations))
-    rows, _ = whole_relations(table.relations[decimal, :])
-    rest = np.rint(table.values).astype(np.int64) % base
-    odd: Integers = decimal[whole_products(rows, rest) % base != 0]
-    return odd
 
 
 class RoundingModel:
@@ -56,10 +28,8 @@ class RoundingModel:
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    base : int
+    task : RoundingTask
     steps : int
-    weights : numpy.ndarray of float, shape (n_cells,)
 
     Attributes
     ----------
@@ -67,10 +37,9 @@ class RoundingModel:
         What a whole step costs each value that is not a multiple, in the unit of the program.
     """
 
-    def __init__(self, problem: ProtectionProblem, base: int, steps: int, weights: Floats) -> None:
-        table = problem.table
-        self.true = np.rint(table.values).astype(np.int64)
-        self.base, self.weights = base, weights
+    def __init__(self, task: RoundingTask, steps: int) -> None:
+        self.task, self.steps, self.true = task, steps, task.true
+        base, weights = task.base, task.weights
         self.floor, rest = self.true // base, self.true % base
         self.offset = float(np.dot(weights, rest))
         # The unit of costs is the median weight times the base.
@@ -82,25 +51,22 @@ class RoundingModel:
         self.up_cost = scaled[up]
         blocks = [Block(up, 1, scaled[up] * (1 - 2 * share), np.ones(len(up)))]
         if steps > 1:
-            blocks += self._further(np.flatnonzero(~problem.frozen), scaled, float(steps - 1))
-        self._table = table
-        self._steps = StepProgram.of(*self._rows(rest, steps), blocks)
-        self.program = self._steps.program
+            blocks += self._further(np.flatnonzero(~task.problem.frozen), scaled, float(steps - 1))
+        self._columns = StepProgram.of(*self._rows(rest, steps), blocks)
+        self.program = self._columns.program
 
     def _rows(self, rest: Integers, steps: int) -> tuple[csr_array, Floats, Floats]:
         """Relations on steps t: A (base t - rest) = 0, with the error that a table may have."""
-        relations = self._table.relations
-        rows, _ = whole_relations(relations)
-        real = whole_factors(relations) == 0
-        side = np.zeros(len(real))
+        whole, base = self.task.whole, self.task.base
+        real = whole.is_real
         # Whole sides, since relations with others are refused.
-        side[~real] = whole_products(rows[~real, :], rest) // self.base
-        side[real] = rows[real, :] @ rest / self.base
-        moved = np.abs(self.true).astype(np.float64) + steps * self.base
-        error = accepted_errors(relations, moved) / self.base
-        terms = np.diff(relations.indptr) + 3
-        error += np.where(real, EPSILON * terms * (abs(rows) @ rest) / self.base, 0.0)
-        return rows, side - error, side + error
+        side = (self.task.sides // base).astype(np.float64)
+        side[real] = whole.rows[real, :] @ rest / base
+        moved = np.abs(self.true).astype(np.float64) + steps * base
+        error = self.task.accepted_errors(moved) / base
+        terms = np.diff(whole.rows.indptr) + 3
+        error += np.where(real, EPSILON * terms * (abs(whole.rows) @ rest) / base, 0.0)
+        return whole.rows, side - error, side + error
 
     def _further(self, cells: Integers, cost: Floats, most: float) -> list[Block]:
         """Steps beyond the two multiples around a value, so that no value changes its sign."""
@@ -118,7 +84,7 @@ class RoundingModel:
 
     def values(self, x: Floats) -> Integers:
         """Return the rounded table that a point of the program stands for."""
-        values: Integers = self.base * (self.floor + self._steps.moves(x))
+        values: Integers = self.task.base * (self.floor + self._columns.moves(x))
         return values
 
     def adds_up(self, x: Floats) -> bool:
@@ -126,4 +92,4 @@ class RoundingModel:
 
         A solver accepts small errors, which large coefficients make of a whole step.
         """
-        return not np.any(off_by(self._table, self.values(x)))
+        return not np.any(off_by(self.task.problem.table, self.values(x)))

@@ -23,7 +23,7 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.solve.program import Program
 
-__all__ = ["Prices", "driven", "priced"]
+__all__ = ["RoundingPrices", "driven", "priced"]
 
 LOOK = 50
 """Steps between two looks at the bound."""
@@ -53,7 +53,7 @@ LAST_PUSH = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class RoundingPrices:
     """A nearly optimal point of a relaxation, and multipliers.
 
     Parameters
@@ -123,7 +123,7 @@ class _Method:
         return float(program.row_lower @ duals + least.sum())
 
 
-def priced(program: Program, budget: Budget) -> Prices:
+def priced(program: Program, budget: Budget) -> RoundingPrices:
     """Return multipliers of a program whose rows are equations and whose columns have bounds.
 
     Parameters
@@ -134,7 +134,7 @@ def priced(program: Program, budget: Budget) -> Prices:
         At least one step is made.
     """
     method, scale = _Method(program), float(np.abs(program.cost).sum())
-    best = Prices(method.x, method.duals, method.bound(method.duals))
+    best = RoundingPrices(method.x, method.duals, method.bound(method.duals))
     history = [best.bound]
     for number in range(LOOK, MOST_STEPS + 1, LOOK):
         method.steps(LOOK, budget)
@@ -142,7 +142,7 @@ def priced(program: Program, budget: Budget) -> Prices:
         for duals in (method.duals, averaged):
             bound = method.bound(duals)
             if bound > best.bound:
-                best = Prices(x, duals, bound)
+                best = RoundingPrices(x, duals, bound)
         history.append(best.bound)
         is_settled = (
             len(history) > PATIENCE and history[-1] - history[-1 - PATIENCE] <= SETTLED * scale
@@ -155,7 +155,7 @@ def priced(program: Program, budget: Budget) -> Prices:
 
 
 def driven(
-    program: Program, prices: Prices, step_cost: Floats, budget: Budget, slowness: int = 1
+    program: Program, prices: RoundingPrices, step_cost: Floats, budget: Budget, slowness: int = 1
 ) -> Floats:
     """Return a point near whole numbers that nearly satisfies the rows, at little more cost.
 
@@ -163,7 +163,7 @@ def driven(
     ----------
     program : Program
         Of columns between 0 and 1.
-    prices : Prices
+    prices : RoundingPrices
         Where to start.
     step_cost : numpy.ndarray of float, shape (n_columns,)
         What a step of the cell costs, which is the unit of the push.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,35 +10,28 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.certificates.claim import Claim
+from tablecloak.certificates.claim import Claim, Released, loss_claim
+from tablecloak.certificates.tree import (
+    ROOT,
+    Forest,
+    Multipliers,
+    Tree,
+    bound_claim,
+    proved,
+    tree_of,
+)
 from tablecloak.cta.model.precision import off_by
-from tablecloak.cta.rounding.claims import proved_bound, rounding_claims
+from tablecloak.cta.rounding.answer import Rounding, RoundingBound
+from tablecloak.cta.rounding.task import RoundingTask, WholeRelations
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.results import Result
-from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 
-__all__ = ["RoundedTable", "RoundingBound", "require_none"]
+__all__ = ["RoundedTable", "require_none"]
 
 CLAIMED = 1e-9
 """Share of the loss by which a claimed bound may exceed the proved one."""
-
-
-@dataclass(frozen=True, eq=False)
-class RoundingBound:
-    """Proof of the bound on the loss of any rounding, as a search keeps it.
-
-    Parameters
-    ----------
-    tree : BranchTree or None
-        None if multipliers of the relaxation suffice.
-    duals : numpy.ndarray of float
-        Multipliers of the relations.
-    """
-
-    tree: BranchTree | None
-    duals: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,10 +64,45 @@ class RoundedTable(Result):
     seconds: float
     notes: tuple[str, ...] = field(default=())
 
+    @classmethod
+    def of(cls, task: RoundingTask, rounding: Rounding) -> RoundedTable:
+        """Return a rounding with what is proved of it, and verify it.
+
+        Parameters
+        ----------
+        task : RoundingTask
+        rounding : Rounding
+        """
+        unproved = cls(
+            problem=task.problem,
+            values=rounding.values,
+            base=task.base,
+            steps=rounding.steps,
+            weights=task.weights,
+            bound_certificate=rounding.proof,
+            bound=0.0,
+            seconds=0.0,
+            notes=rounding.notes,
+        )
+        rounded = replace(unproved, bound=min(unproved.proved_bound(), unproved.loss))
+        rounded.verify()
+        return rounded
+
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
         """Return the claims made of the rounded table, each with its proof. Secret."""
-        return rounding_claims(self)
+        released = self._released()
+        loss = loss_claim(released, "L1", self.weights, self.loss)
+        bound = bound_claim(loss, self.problem, self.bound, _tree(self).arrays())
+        return Claim("additivity", released), loss, bound
+
+    def _released(self) -> Released:
+        arrays = {
+            "published": self.values.astype(np.float64),
+            "base": np.array(self.base, dtype=np.int64),
+            "steps": np.array(self.steps, dtype=np.int64),
+        }
+        return Released("rounding", arrays)
 
     @property
     def loss(self) -> float:
@@ -148,7 +176,8 @@ class RoundedTable(Result):
 
     def proved_bound(self) -> float:
         """Return the bound on the loss that its claim proves; no solver is called."""
-        return proved_bound(self)
+        loss = loss_claim(self._released(), "L1", self.weights, self.loss)
+        return proved(loss, self.problem, _tree(self).arrays())
 
     def told(self) -> tuple[Floats, Floats]:
         """Return the ends of what the release tells of each cell."""
@@ -184,6 +213,44 @@ class RoundedTable(Result):
 
     def _repr_html_(self) -> str:
         return showing.html(self)
+
+
+def _tree(rounded: RoundedTable) -> Forest:
+    """Return the search tree with limits on multiples of the base instead of limits on steps.
+
+    The program's columns are steps: whether a value goes to the multiple above it, then how many
+    steps each cell goes further, and how many back. A limit on steps is a limit on the multiple.
+    """
+    certificate, base = rounded.bound_certificate, rounded.base
+    true = np.rint(rounded.problem.table.values).astype(np.int64)
+    floor, above = true // base, -(-true // base)
+    up, further = np.flatnonzero(true % base), np.flatnonzero(~rounded.problem.frozen)
+    positive = rounded.weights[rounded.weights > 0]
+    # Costs of the program are measured in the median weight of a step.
+    unit = float(np.median(positive)) if len(positive) else 1.0
+    # Rows of the program have whole coefficients.
+    scale = WholeRelations.of(rounded.problem.table.relations).scale
+
+    def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
+        steps = int(limit)
+        if column < len(up):
+            cell = int(up[column])
+            return cell, is_lower, int(floor[cell]) + steps
+        column -= len(up)
+        cell = int(further[column % len(further)])
+        if column < len(further):
+            return cell, is_lower, int(above[cell]) + steps
+        return cell, not is_lower, int(floor[cell]) - steps
+
+    def multipliers(duals: Floats) -> Multipliers:
+        return Multipliers.of([(0, np.arange(len(duals)), -1, duals * scale[: len(duals)] * unit)])
+
+    tree: Tree
+    if certificate.tree is None:
+        tree = [ROOT], {0: multipliers(certificate.duals)}
+    else:
+        tree = tree_of(certificate.tree, limits, multipliers)
+    return Forest((tree,))
 
 
 def require_none(problem: ProtectionProblem, bad: Flags, what: str) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
+from tablecloak.cta.rounding.answer import Rounding, RoundingBound
 from tablecloak.cta.rounding.model import RoundingModel
-from tablecloak.cta.rounding.rounded_table import RoundingBound
-from tablecloak.errors import SolverError
+from tablecloak.cta.rounding.task import RoundingTask
+from tablecloak.errors import ModelError, SolverError
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.feasibility import find_infeasibility
@@ -19,7 +20,7 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["Rounding", "nearest_rounding"]
+__all__ = ["nearest_rounding", "rounding_in_steps"]
 
 INTEGRALITY = 1e-7
 """Largest distance from whole numbers at which a point of the relaxation is rounded to them."""
@@ -35,18 +36,39 @@ LEAST_SECONDS = 0.1
 """Time limit in seconds for one program if the time is over already."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rounding:
-    """A rounded table, and the proof of how near to the truth it is.
+def rounding_in_steps(task: RoundingTask, budget: Budget) -> Rounding:
+    """Return the nearest rounding within as few steps as are found.
 
-    Parameters
-    ----------
-    values : numpy.ndarray of int, shape (n_cells,)
-    proof : RoundingBound
+    Raises
+    ------
+    ModelError
+        If it is proved that no rounding exists.
+    SolverError
+        If no rounding was found in time.
     """
-
-    values: Integers
-    proof: RoundingBound
+    notes: list[str] = []
+    is_empty = True
+    for steps in range(1, task.max_steps + 1):
+        if notes and budget.is_over:
+            is_empty = False
+            break
+        # Until a rounding is found, keep half of the time for more steps.
+        first = budget.share(1.0 if steps == task.max_steps else 0.5).at_least(LEAST_SECONDS)
+        rounding = nearest_rounding(RoundingModel(task, steps), first, budget)
+        if isinstance(rounding, Rounding):
+            return replace(rounding, notes=tuple(notes))
+        is_empty &= rounding
+        why = "is proved to be impossible" if rounding else "was not found in time"
+        notes.append(f"a rounding with {steps} step{'s' * (steps > 1)} {why}")
+    if is_empty:
+        raise ModelError(
+            f"No additive rounding to base {task.base} within {task.max_steps} steps exists "
+            f"(proved by a complete search). Raise `max_steps`, or let frozen cells be rounded."
+        )
+    raise SolverError(
+        f"No additive rounding to base {task.base} was found in time: {'; '.join(notes)}. Raise "
+        f"`time_limit` or `max_steps`."
+    )
 
 
 def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rounding | bool:
@@ -64,7 +86,7 @@ def nearest_rounding(model: RoundingModel, first: Budget, budget: Budget) -> Rou
     is_point = len(relaxed.x) or not program.n_columns
     is_whole = np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= INTEGRALITY)
     if is_point and is_whole and model.adds_up(relaxed.x):
-        return Rounding(model.values(relaxed.x), RoundingBound(None, relaxed.duals))
+        return Rounding(model.values(relaxed.x), RoundingBound(None, relaxed.duals), model.steps)
     if relaxed.status is SolveStatus.INFEASIBLE and _is_empty(program, _left(first)):
         return True
     start = _first_point(model, first)
@@ -107,7 +129,7 @@ def _branched(
     # The leaves of an interrupted search can prove less than the root does.
     is_better = proved >= dual_bound(program, relaxed.duals)
     tree, duals = (result.tree, np.empty(0)) if is_better else (None, relaxed.duals)
-    return Rounding(model.values(best), RoundingBound(tree, duals))
+    return Rounding(model.values(best), RoundingBound(tree, duals), model.steps)
 
 
 def _is_empty(program: Program, time_limit: float) -> bool:

@@ -21,12 +21,13 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Progress
-from tablecloak.certificates.claim import Claim
+from tablecloak.certificates.claim import Claim, Released, loss_claim
+from tablecloak.certificates.tree import bound_claim
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.rounding.claims import small_count_claims
-from tablecloak.cta.rounding.controlled import check_whole
+from tablecloak.cta.result.claims import bound_arrays
 from tablecloak.cta.rounding.rounded_table import require_none
+from tablecloak.cta.rounding.task import check_whole
 from tablecloak.errors import InputError, listed
 from tablecloak.results import Result
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
@@ -56,7 +57,15 @@ class SmallCountTable(Result):
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
         """Return the claims made of the rounded table, each with its proof. Secret."""
-        return small_count_claims(self)
+        adjusted = self.adjustment
+        arrays = {
+            "published": self.values.astype(np.float64),
+            "base": np.array(self.base, dtype=np.int64),
+        }
+        released = Released("small counts", arrays)
+        loss = loss_claim(released, "L1", adjusted.weights, adjusted.loss)
+        bound = bound_claim(loss, self.problem, adjusted.bound, bound_arrays(adjusted))
+        return Claim("protection", released), Claim("additivity", released), loss, bound
 
     @property
     def loss(self) -> float:

@@ -26,17 +26,19 @@ from tablecloak.certificates.tree import (
     Tree,
     tree_of,
 )
-from tablecloak.cta.model.answer import Collected, LossBound
+from tablecloak.cta.model.answer import LossBound, LossProof
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.question import Question
+from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.squares import SquaresForm
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.balance import with_balance
 from tablecloak.cta.search.distance import DISTANCES
+from tablecloak.cta.search.state import SearchState
 from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.branch import BranchTree
+from tablecloak.solve.linear import LinearSolver
 
-__all__ = ["DistanceBound", "PartsBound", "SquaresBound"]
+__all__ = ["DistanceBound", "PartsBound", "SquaresBound", "search_bound"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,29 +76,29 @@ class DistanceBound:
         """Keep the parts of a form from which its program can be rebuilt."""
         return cls(form.model.independent, form.balance, tree, duals, directions)
 
-    def form(self, question: Question) -> TightForm:
-        """Return the program to which the multipliers refer, built anew from a question."""
+    def form(self, space: AdjustmentSpace) -> TightForm:
+        """Return the program to which the multipliers refer, built anew from a space."""
         form = TightForm.of(
-            question.model(self.independent),
+            replace(space.model, selected=self.independent),
             free=self.directions is None,
-            maximum=DISTANCES[question.distance].is_maximum,
+            maximum=DISTANCES[space.distance].is_maximum,
         )
         return with_balance(form, self.balance) if len(self.balance) else form
 
-    def collected(self, question: Question, changes: Floats) -> Collected:
-        """Return one tree over the whole table; see `LossBound.collected`."""
+    def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
+        """Return one tree over the whole table; see `LossBound.loss_proof`."""
         del changes
-        form = self.form(question)
+        form = self.form(space)
         reader, direction = _Rows(form), _fixed(form.model, self.directions)
         if self.tree is None:
-            return Collected.of_root(reader.multipliers(self.duals), direction)
-        first = _representatives(form.model)
+            return LossProof.of_root(reader.multipliers(self.duals), direction)
+        first = form.model.representatives
 
         def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
             return int(first[column - form.direction_columns[0]]), is_lower, int(limit)
 
         tree = tree_of(self.tree, limits, reader.multipliers)
-        return Collected((tree,), np.zeros_like(direction), direction)
+        return LossProof((tree,), np.zeros_like(direction), direction)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,17 +119,17 @@ class SquaresBound:
     duals: Floats
     directions: Floats | None = None
 
-    def collected(self, question: Question, changes: Floats) -> Collected:
-        """Return a tree of its root alone; see `LossBound.collected`."""
-        known = float(np.dot(question.weights, changes**2))
-        form = SquaresForm(question.model(self.independent), known)
+    def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
+        """Return a tree of its root alone; see `LossBound.loss_proof`."""
+        known = float(np.dot(space.weights, changes**2))
+        form = SquaresForm(replace(space.model, selected=self.independent), known)
         duals = self.duals * form.objective / form.length
         used = len(self.independent)
         parts = [
             (RELATION, self.independent, -1, duals[:used]),
             (STATISTIC, np.arange(len(duals) - used), -1, duals[used:]),
         ]
-        return Collected.of_root(Multipliers.of(parts), _fixed(form.model, self.directions))
+        return LossProof.of_root(Multipliers.of(parts), _fixed(form.model, self.directions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +147,15 @@ class PartsBound:
     numbers: tuple[int, ...]
     certificates: tuple[LossBound, ...]
 
-    def collected(self, question: Question, changes: Floats) -> Collected:
-        """Return a tree for each part; see `LossBound.collected`.
+    def loss_proof(self, space: AdjustmentSpace, changes: Floats) -> LossProof:
+        """Return a tree for each part; see `LossBound.loss_proof`.
 
         Raises
         ------
         VerificationError
             If a part was proved twice, or there is none of that number.
         """
-        own = question.parts
+        own = space.parts
         known = len(set(self.numbers)) == len(self.numbers) == len(self.certificates)
         if not known or not set(self.numbers) <= set(own[own >= 0].tolist()):
             raise VerificationError(
@@ -165,13 +167,13 @@ class PartsBound:
         for number, certificate in zip(self.numbers, self.certificates, strict=True):
             inside = own == number
             alone = np.where(inside, changes, 0.0)
-            proof = certificate.collected(question.part(inside), alone)
+            proof = certificate.loss_proof(space.part(inside), alone)
             part[inside] = len(trees)
             direction[inside] = proof.direction[inside]
             trees += proof.trees if proof.combined is None else _further(proof.trees, combined)
             combined += [] if proof.combined is None else [proof.combined]
         rows = csr_array(vstack(combined)) if combined else None
-        return Collected(tuple(trees), part, direction, rows)
+        return LossProof(tuple(trees), part, direction, rows)
 
 
 def _further(trees: Sequence[Tree], known: Sequence[csr_array]) -> list[Tree]:
@@ -191,15 +193,8 @@ def _fixed(model: AdjustmentModel, directions: Floats | None) -> Integers:
     """Return 1 or -1 for the first sensitive cell of each group, 0 where none was fixed."""
     fixed = np.zeros(model.problem.table.n_cells, dtype=np.int64)
     if directions is not None:
-        fixed[_representatives(model)] = np.where(directions > 0, 1, -1)
+        fixed[model.representatives] = np.where(directions > 0, 1, -1)
     return fixed
-
-
-def _representatives(model: AdjustmentModel) -> Integers:
-    """First sensitive cell of each group, which moves as the group does."""
-    cells = np.flatnonzero(model.problem.sensitive & (model.coupled.group >= 0))
-    _, first = np.unique(model.coupled.group[cells], return_index=True)
-    return np.asarray(cells[first], dtype=np.int64)
 
 
 class _Rows:
@@ -268,3 +263,27 @@ class _Rows:
         ]
         ends = np.cumsum(sizes)
         return np.split(raw, ends[:-1])
+
+
+ROOT_SECONDS = 5.0
+"""Time limit in seconds for the relaxation's multipliers, if the search has not computed any."""
+
+
+def search_bound(state: SearchState, fixed: Floats | None) -> LossBound:
+    """Return the bound with its proof: a tree of branch and bound, or else multipliers.
+
+    Parameters
+    ----------
+    state : SearchState
+    fixed : numpy.ndarray of float or None
+        Directions, if they were given.
+    """
+    if state.tree is not None:
+        return DistanceBound.of(state.proved, state.tree, np.empty(0))
+    if state.charged is not None:
+        return state.charged
+    solution = state.root
+    if solution is None:
+        program = state.proved.program if fixed is None else state.form.directed(fixed)
+        solution = LinearSolver(program).solve(ROOT_SECONDS)
+    return DistanceBound.of(state.proved, None, solution.duals, fixed)

@@ -9,46 +9,29 @@ balance rows (see `balance`); searches that only look for better points are quic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import LATE
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     ELASTIC_SHARE,
     INTERIOR_ROWS,
     MISSED_AT_MOST,
-    Size,
-    phases_for,
 )
 from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.charging import charge, combine
-from tablecloak.cta.search.cooling import cool
-from tablecloak.cta.search.phases import PhaseFunction, ask, prove, tighten, turn
-from tablecloak.cta.search.relaxing import relax
+from tablecloak.cta.search.fix_and_relax import relax
+from tablecloak.cta.search.schedule import POINTS, PROOFS, Size
 from tablecloak.cta.search.state import (
     SearchState,
     given,
     solved_relaxation,
     with_directions,
 )
-from tablecloak.cta.search.turning import all_directions
+from tablecloak.cta.search.turns import all_directions
+from tablecloak.phases import run_phases
 
-__all__ = ["PHASES", "improve", "search", "search_directions", "start"]
-
-PHASES: Mapping[str, PhaseFunction] = {
-    "tighten": tighten,
-    "charge": charge,
-    "cool": cool,
-    "combine": combine,
-    "turn": turn,
-    "ask": ask,
-    "relax": relax,
-    "prove": prove,
-}
-"""The function for each name of a phase in `schedule`."""
+__all__ = ["improve", "search", "search_directions", "start"]
 
 
 def search(
@@ -92,7 +75,7 @@ def search_directions(form: TightForm, budget: Budget, *, for_proof: bool = True
 
 def start(state: SearchState) -> SearchState:
     """Try all cells up, all down, and the rounded relaxation, as far as bounds allow each."""
-    low, high = state.form.model.allowed()
+    low, high = state.form.model.allowed
     if state.is_from_scratch and not (state.best is not None and state.budget.is_over):
         with_directions(state, high)
     relaxed = solved_relaxation(state)
@@ -117,7 +100,7 @@ def _start_elastic(state: SearchState) -> None:
     def is_met(x: Floats) -> bool:
         return bool(np.all(x[missed] <= MISSED_AT_MOST))
 
-    relax(elastic, 1.0, enough=is_met)
+    relax(elastic, elastic.budget, enough=is_met)
     if elastic.best is not None:
         with_directions(state, elastic.best_directions)
         state.notes.append("statistics were missed at first")
@@ -135,12 +118,10 @@ def improve(state: SearchState, *, for_proof: bool = True) -> SearchState:
     """
     model = state.form.model
     size = Size.of(state.form.program.n_rows, len(model.sensitive), model.problem.table.n_relations)
-    for phase, share in phases_for(size, for_proof=for_proof):
-        if phase.is_always or not state.is_closed:
-            state = PHASES[phase.name](state, share)
+    state = run_phases((PROOFS if for_proof else POINTS)[size], state, state.total)
     if state.best is None:
         # In far rooms a fraction of a direction is less than a solver's tolerance.
-        for directions in all_directions(model.allowed()):
+        for directions in all_directions(model.allowed):
             with_directions(state, directions)
             if state.budget.is_over:
                 break

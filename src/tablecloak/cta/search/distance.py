@@ -14,17 +14,17 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.model.answer import Answer
-from tablecloak.cta.model.schedule import SUM_SHARE
+from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.limits import SUM_SHARE
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.state import SearchState
 from tablecloak.registry import Registry
 
-__all__ = ["DISTANCES", "Distance", "Searched", "names_with"]
+__all__ = ["DISTANCES", "DirectionSearch", "Distance", "names_with"]
 
 
 @dataclass(frozen=True, eq=False)
-class Searched:
+class DirectionSearch:
     """The outcome of a search of directions, for a distance to settle.
 
     Parameters
@@ -103,7 +103,7 @@ class Distance(ABC):
         return reach
 
     @abstractmethod
-    def settle(self, searched: Searched) -> Answer:
+    def settle(self, searched: DirectionSearch) -> AdjustmentAnswer:
         """Return the best table for the directions found or better ones, with its proof.
 
         Raises

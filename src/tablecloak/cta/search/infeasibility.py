@@ -1,21 +1,31 @@
-"""Why no adjustment was found: a proof that there is none, or merely too little time."""
+"""Why no adjustment was found: a proof that there is none, or merely too little time.
+
+For the proof every number of the program is loosened by what it may have been rounded: if the
+loosened program has no point there is no adjustment, of which no certificate could be made. Scaling
+is by powers of two, so that only sums and differences of levels, rooms and coefficients are
+rounded.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.loosened import loosened, opened
-from tablecloak.cta.model.question import Question
-from tablecloak.cta.search.bounds import DistanceBound
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.room import Room
+from tablecloak.cta.model.space import AdjustmentSpace
+from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.state import SearchState
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.solve.bounds import proves_infeasible
-from tablecloak.solve.feasibility import Infeasibility, find_infeasibility
+from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.program import Program
 
-__all__ = ["NAMING_SECONDS", "reason"]
+__all__ = ["NAMING_SECONDS", "loosened", "opened", "reason"]
 
 NAMING_SECONDS = 5.0
 """Time limit in seconds for finding what makes a problem infeasible, past the time limit of the
@@ -29,20 +39,20 @@ SHORT = 1e-7
 
 
 def reason(
-    question: Question, state: SearchState, fixed: Floats | None, budget: Budget
+    space: AdjustmentSpace, state: SearchState, fixed: Floats | None, budget: Budget
 ) -> TablecloakError:
     """Return the error for a search without an answer: proved infeasible, or merely not found.
 
     Parameters
     ----------
-    question : Question
+    space : AdjustmentSpace
     state : SearchState
         Without a point.
     fixed : numpy.ndarray of float or None
         Directions, if they were given.
     budget : Budget
     """
-    form, allowed = state.form, question.allowed
+    form, allowed = state.form, space.allowed
     program = opened(form, form.program, allowed)
     certain = opened(form, loosened(form), allowed)
     if fixed is not None:
@@ -52,49 +62,28 @@ def reason(
     except SolverError:
         return _not_found()
     if proves_infeasible(certain, conflict.duals):
-        return _impossible(
-            state, program, conflict, "" if fixed is None else "with these directions "
+        worst = np.argsort(-conflict.shortfall)[:NAMED]
+        worst = worst[conflict.shortfall[worst] > SHORT]
+        cells = form.cells_of(np.unique(program.matrix[worst, :].indices))
+        which = "" if fixed is None else "with these directions "
+        return ModelError(
+            f"No additive table {which}satisfies all levels, bounds, capacities and statistics "
+            f"(proved by an elastic program). The conflict involves "
+            f"{listed(space.problem.table.labels(cells))}. Lower these levels, widen bounds or "
+            f"capacities in their relations, or preserve fewer statistics.",
+            cells=cells,
         )
     if state.bound == np.inf:
         # Infeasibility of the loosened program proves that of the exact one.
-        proof = DistanceBound.of(state.proved, state.tree, np.empty(0))
-        rebuilt = proof.form(question)
-        certain = opened(rebuilt, loosened(rebuilt), allowed)
+        certain = opened(state.proved, loosened(state.proved), allowed)
         if state.tree is not None and state.tree.verify(certain) == np.inf:
             return ModelError(
                 "No choice of directions satisfies all levels, bounds, capacities and statistics "
                 "(proved by a complete search). Raise `sensitive_limit`, widen bounds or "
                 "capacities, or preserve fewer statistics.",
-                cells=np.flatnonzero(question.problem.sensitive),
+                cells=np.flatnonzero(space.problem.sensitive),
             )
     return _not_found()
-
-
-def _impossible(
-    state: SearchState, program: Program, conflict: Infeasibility, which: str
-) -> ModelError:
-    model = state.form.model
-    cells = _conflicting_cells(state, program, conflict)
-    return ModelError(
-        f"No additive table {which}satisfies all levels, bounds, capacities and statistics (proved "
-        f"by an elastic program). The conflict involves "
-        f"{listed(model.problem.table.labels(cells))}. Lower these levels, widen bounds or "
-        f"capacities in their relations, or preserve fewer statistics.",
-        cells=cells,
-    )
-
-
-def _conflicting_cells(state: SearchState, program: Program, conflict: Infeasibility) -> Integers:
-    """Return the sensitive cells in the worst rows of a conflict, or all cells if none is."""
-    model = state.form.model
-    worst = np.argsort(-conflict.shortfall)[:NAMED]
-    worst = worst[conflict.shortfall[worst] > SHORT]
-    touched = np.unique(program.matrix[worst, :].indices)
-    n = model.n_groups
-    groups = touched[touched < 2 * n] % n
-    cells = np.flatnonzero(np.isin(model.coupled.group, groups))
-    sensitive = model.problem.sensitive[cells]
-    return cells[sensitive] if np.any(sensitive) else cells
 
 
 def _not_found() -> SolverError:
@@ -102,3 +91,102 @@ def _not_found() -> SolverError:
         "No adjustment was found, and none was proved to be impossible. Raise `time_limit`, "
         "or relax `preserve`, capacities or levels."
     )
+
+
+ROUNDING = float(np.finfo(np.float64).eps)
+"""Relative error of one sum or product."""
+
+EPSILON = 8 * ROUNDING
+"""Largest relative error of sums and differences of a few numbers, with a margin."""
+
+
+def loosened(form: TightForm) -> Program:
+    """Return the program of a form with every number loosened by its rounding."""
+    model, program = form.model, form.program
+    n = model.n_groups
+    upper = program.upper.copy()
+    rooms = np.concatenate([model.moves.up, model.moves.down])
+    upper[: 2 * n] += EPSILON * rooms / form.scaling.column[: 2 * n]
+    error = _row_errors(form)
+    low, high = program.row_lower, program.row_upper
+    members = 4 + float(np.bincount(_members(model), minlength=1).max())
+    return replace(
+        program,
+        cost=program.cost - ROUNDING * members * np.abs(program.cost),
+        row_lower=low - error - EPSILON * np.abs(low),
+        row_upper=high + error + EPSILON * np.abs(high),
+        upper=upper,
+    )
+
+
+def opened(form: TightForm, program: Program, allowed: Room) -> Program:
+    """Return a variant of the form's program without the limits that the search set to rooms.
+
+    What is proved of it holds for the rooms that bounds, capacities and limits allow, although the
+    search looked at smaller ones.
+
+    Parameters
+    ----------
+    form : TightForm
+    program : Program
+        With the columns and rows of `form.program`.
+    allowed : Room
+        Of cells.
+    """
+    model, n, k = form.model, form.model.n_groups, len(form.model.sensitive)
+    up, down = model.coupled.least(allowed.up, allowed.down)
+    far = np.concatenate([up > model.moves.up, down > model.moves.down])
+    if not np.any(far):
+        return program
+    upper, row_upper = program.upper.copy(), program.row_upper.copy()
+    upper[: 2 * n][far] = np.inf
+    if form.is_maximum:
+        upper[2 * n + k] = np.inf
+    if form.is_free:
+        first = len(model.independent) + len(model.preserved)
+        at = np.concatenate([model.sensitive, n + model.sensitive])
+        row_upper[first : first + 2 * k][far[at]] = np.inf
+    return replace(program, upper=upper, row_upper=row_upper)
+
+
+def _members(model: AdjustmentModel) -> Integers:
+    """Groups of all cells that can move."""
+    members: Integers = model.coupled.group[model.coupled.group >= 0]
+    return members
+
+
+def _row_errors(form: TightForm) -> Floats:
+    """Largest rounding error of each row, for the largest values of its columns."""
+    model, program, at = form.model, form.program, form.model.sensitive
+    is_direction = np.zeros(program.n_columns)
+    is_direction[form.direction_columns] = 1.0
+    terms = np.diff(program.matrix.indptr)
+    error = (EPSILON + ROUNDING * terms) * (abs(program.matrix) @ is_direction)
+    raw = np.zeros(len(form.scaling.row))
+    sums = _sums_of_cells(model)
+    first = len(sums)
+    raw[:first] = sums
+    if form.is_free:
+        both = np.concatenate([model.moves.up[at], model.moves.down[at]])
+        raw[first : first + 2 * len(at)] += EPSILON * both
+    if form.is_maximum:
+        both = np.zeros(model.n_groups)
+        both[at] = model.up_level + model.down_level
+        raw[-model.n_groups :] += EPSILON * model.largest_cost * both
+    error[: len(raw)] += raw * form.scaling.row
+    errors: Floats = error
+    return errors
+
+
+def _sums_of_cells(model: AdjustmentModel) -> Floats:
+    """Rounding of coefficients of groups of several cells, which are sums; of whole numbers 0."""
+    group = model.coupled.group
+    merged = (group >= 0) & (np.bincount(_members(model), minlength=1)[group] > 1)
+    rooms = np.append(model.moves.up + model.moves.down, 0.0)[group]
+    reach = np.where(merged, rooms + model.room.up_level + model.room.down_level, 0.0)
+    rows = [abs(model.problem.table.relations[model.independent, :])]
+    rows += [csr_array(np.abs(row.coefficients)[None, :]) for row in model.preserved]
+    cells = csr_array(vstack(rows, format="csr"))
+    whole = np.asarray(abs(cells - cells.rint()).sum(axis=1)).reshape(-1) == 0
+    sums = (EPSILON + ROUNDING * np.diff(cells.indptr)) * (cells @ reach)
+    return np.where(whole, 0.0, sums)

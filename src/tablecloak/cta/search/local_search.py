@@ -5,7 +5,7 @@ direction is turned. The dual simplex method then climbs towards the new optimum
 when it passes the best known value: most trials end after a few dozen steps. Once no single turn
 brings a gain, a few directions that lie near each other are turned at once, and the search goes on
 around them (iterated local search). Where directions cooled down, regions of them cool again first,
-and in turn with that (see `cooling`).
+and in turn with that (see `cold_regions`).
 
 References
 ----------
@@ -22,7 +22,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     AROUND,
     COOLED_FIRST,
     COOLED_IN_VAIN,
@@ -36,7 +36,7 @@ from tablecloak.cta.model.schedule import (
     LEAST_GAIN,
 )
 from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.cooling import CooledRegions
+from tablecloak.cta.search.cold_regions import CooledRegions
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus

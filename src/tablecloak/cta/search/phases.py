@@ -1,14 +1,14 @@
-"""Phases of a search: functions from a search state to a better one, within a share of the time."""
+"""Phases of a search: functions from a search state to a better one, within a budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.model.schedule import (
+from tablecloak.budget import Budget
+from tablecloak.cta.model.limits import (
     BALANCE_ROUNDS,
     FLIPPED_FROM_SCRATCH,
     INTERIOR_ROWS,
@@ -16,29 +16,26 @@ from tablecloak.cta.model.schedule import (
     TIGHTENED_GAIN,
 )
 from tablecloak.cta.search.balance import BalanceRows, with_balance
-from tablecloak.cta.search.cooling import CooledRegions
+from tablecloak.cta.search.cold_regions import CooledRegions
 from tablecloak.cta.search.local_search import LocalSearch
 from tablecloak.cta.search.state import Point, SearchState, priced, with_directions
-from tablecloak.cta.search.turning import turn_around
+from tablecloak.cta.search.turns import turn_around
 from tablecloak.solve.branch import BranchSearch, Rows
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import Solution
 
-__all__ = ["PhaseFunction", "ask", "branching_of", "prove", "tighten", "turn"]
-
-PhaseFunction = Callable[[SearchState, float], SearchState]
+__all__ = ["ask", "branching_of", "prove", "tighten", "turn"]
 
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
-def tighten(state: SearchState, share: float) -> SearchState:
+def tighten(state: SearchState, budget: Budget) -> SearchState:
     """Add the balance rows that the relaxation violates, round by round."""
     if state.relaxed is None or not len(state.relaxed.x):
         return state
     balance, first = BalanceRows(state.form), state.form.program.n_rows
-    solver, budget = state.solver, state.budget.share(share)
-    x, rows = state.relaxed.x, _NO_ROWS
+    solver, x, rows = state.solver, state.relaxed.x, _NO_ROWS
     while not budget.is_over:
         new = balance.violated(x)
         if not len(new):
@@ -72,12 +69,11 @@ def _binding(solver: LinearSolver, solution: Solution, first: int) -> Integers:
     return np.flatnonzero((slack <= SLACK) | (solution.duals[first:] > 0))
 
 
-def turn(state: SearchState, share: float) -> SearchState:
+def turn(state: SearchState, budget: Budget) -> SearchState:
     """Turn directions, one at a time where programs are quick, otherwise many at once."""
     if state.best is None:
         return state
-    directions, allowed = state.best_directions, state.form.model.allowed()
-    budget = state.budget.share(share)
+    directions, allowed = state.best_directions, state.form.model.allowed
 
     def offer(solution: Solution) -> None:
         state.offer(Point(solution.x, solution.value), "turning directions")
@@ -97,9 +93,9 @@ def turn(state: SearchState, share: float) -> SearchState:
     return state
 
 
-def ask(state: SearchState, share: float) -> SearchState:
+def ask(state: SearchState, budget: Budget) -> SearchState:
     """Let a mixed-integer solver search the directions; the bound that it claims is not used."""
-    seconds = state.left(share)
+    seconds = budget.left
     if seconds <= 0 and state.best is not None:
         return state
     start = state.best.x if state.best else None
@@ -112,11 +108,11 @@ def ask(state: SearchState, share: float) -> SearchState:
     return state
 
 
-def prove(state: SearchState, share: float) -> SearchState:
+def prove(state: SearchState, budget: Budget) -> SearchState:
     """Run branch and bound, or continue it from where it stopped before."""
     if state.branching is None:
         state.branching = branching_of(state)
-    state.branching.run(budget=state.budget.share(share))
+    state.branching.run(budget=budget)
     result = state.branching.result()
     if len(result.x):
         with_directions(state, state.form.directions(result.x))

@@ -16,7 +16,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.first_order.packing import Packing
 from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.model.schedule import (
+from tablecloak.cta.model.limits import (
     CLOSED,
     FIRST_SECONDS,
     INTERIOR_ROWS,
@@ -141,10 +141,15 @@ class SearchState:
 
     @property
     def budget(self) -> Budget:
-        """Time left for the search; each phase asks for a share of it."""
-        if not self.reserve.seconds:
+        """Time left for the search; each phase gets a share of it."""
+        if not self.closing_seconds:
             return self.total
-        return self.total.within(max(self.total.left - self.reserve.seconds, 0.0))
+        return self.total.within(max(self.total.left - self.closing_seconds, 0.0))
+
+    @property
+    def closing_seconds(self) -> float:
+        """Seconds to keep back for what follows the search."""
+        return self.reserve.seconds
 
     @property
     def is_closed(self) -> bool:
@@ -158,10 +163,6 @@ class SearchState:
         """Directions of the best point."""
         assert self.best is not None
         return self.form.directions(self.best.x)
-
-    def left(self, share: float) -> float:
-        """Return a share of the seconds that are left."""
-        return share * self.budget.left
 
     @property
     def seconds_for_one(self) -> float:
@@ -199,7 +200,7 @@ def with_directions(
 
 def given(state: SearchState, directions: Floats) -> SearchState:
     """Solve once with given directions, if need be by the interior point method."""
-    solution = _from_scratch(state, directions, state.left(SIMPLEX_SHARE))
+    solution = _from_scratch(state, directions, SIMPLEX_SHARE * state.budget.left)
     if solution.status is SolveStatus.UNKNOWN:
         program = state.form.directed(directions)
         solver = LinearSolver(program, interior="always", crossover=False)
@@ -264,7 +265,7 @@ def _from_scratch(
 
 def solved_relaxation(state: SearchState) -> Solution:
     """Solve the relaxation, and keep the best proof."""
-    seconds = state.left(RELAXATION_SHARE if state.is_from_scratch else 1.0)
+    seconds = (RELAXATION_SHARE if state.is_from_scratch else 1.0) * state.budget.left
     # If a table is known already, the relaxation serves only for a proof.
     relaxed = state.solver.solve(max(seconds, 1.0 if state.best is None else SPARE_SECONDS))
     state.relaxed = relaxed

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tablecloak.budget import Budget
+from tablecloak.phases import run_phases
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.attack.hold import Hold
 from tablecloak.suppression.attack.intruder import Intruder
@@ -14,7 +15,6 @@ from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod
-from tablecloak.suppression.search.phase import run_phases
 from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem

@@ -8,8 +8,10 @@ beside its algorithm. Measurements are in docs/decisions.md, section Suppression
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tablecloak.budget import Budget
+from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.deletion_phases import (
@@ -28,7 +30,6 @@ from tablecloak.suppression.search.exact import (
     search_whole_tree,
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
-from tablecloak.suppression.search.phase import Phase, either, group, tell_time_left
 from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
 from tablecloak.suppression.search.state import SearchState
 
@@ -233,6 +234,17 @@ def is_to_be_exchanged(state: SearchState, budget: Budget) -> bool:
 def is_unopened(state: SearchState, budget: Budget) -> bool:
     """Whether deletion has not begun with every cell hidden; from a pattern it takes far less."""
     return state.opening is None and state.best is not None and not budget.is_over
+
+
+def tell_time_left(aim: str, method: str) -> Run[SearchState]:
+    """Return a step that notes for which aim the remaining time is used."""
+
+    def run(state: SearchState, budget: Budget) -> SearchState:
+        state = replace(state, method=method)
+        left = f"{budget.left:.0f}" if math.isfinite(budget.left) else "any number of"
+        return state.noted(f"{left} s are left for {aim}")
+
+    return run
 
 
 SEQUENTIAL = (

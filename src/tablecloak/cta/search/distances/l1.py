@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.cta.model.answer import Answer
+from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.limits import INTERIOR_ROWS, PRICED, SPARE_SECONDS, TIED
 from tablecloak.cta.model.refinement import additive_changes
-from tablecloak.cta.model.schedule import SPARE_SECONDS
 from tablecloak.cta.model.whole_numbers import is_near_whole, whole_changes
-from tablecloak.cta.search.distance import DISTANCES, Distance, Searched
-from tablecloak.cta.search.proof import search_bound
+from tablecloak.cta.search.bounds import search_bound
+from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.smooth import with_conditions
-from tablecloak.cta.search.ties import with_broken_ties
+from tablecloak.cta.search.state import Point, SearchState
 from tablecloak.cta.statistics.statistic import SmoothCondition
 from tablecloak.errors import SolverError
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["L1"]
+__all__ = ["L1", "with_broken_ties"]
 
 LEAST_SECONDS = 1.0
 """Time limit in seconds for whole numbers, past the time limit of the search if need be."""
@@ -40,7 +44,7 @@ class L1(Distance):
         """Return sum w_i |z_i|."""
         return float(np.dot(weights, np.abs(changes)))
 
-    def settle(self, searched: Searched) -> Answer:
+    def settle(self, searched: DirectionSearch) -> AdjustmentAnswer:
         """Return the best table of the search in whole numbers, or else made exactly additive."""
         state, model = searched.state, searched.state.form.model
         # Conditions change the table afterwards, so that breaking ties before has no effect.
@@ -59,10 +63,10 @@ class L1(Distance):
         if searched.conditions:
             near = changes.astype(np.float64)
             changes = _kept(searched, near).astype(np.longdouble)
-        return Answer(changes, whole is not None, search_bound(state, searched.fixed))
+        return AdjustmentAnswer(changes, whole is not None, search_bound(state, searched.fixed))
 
 
-def _kept(searched: Searched, near: Floats) -> Floats:
+def _kept(searched: DirectionSearch, near: Floats) -> Floats:
     """Return changes that meet all conditions, several of them together."""
     model, (first, *others) = searched.state.form.model, searched.conditions
     if not others:
@@ -72,7 +76,7 @@ def _kept(searched: Searched, near: Floats) -> Floats:
     return with_conditions(model, near, smooth, searched.fixed, searched.budget)
 
 
-def _break_ties(searched: Searched) -> None:
+def _break_ties(searched: DirectionSearch) -> None:
     """Prefer an equally good table in which sensitive cells move less, unless wholeness is lost."""
     state, model = searched.state, searched.state.form.model
     seconds = max(searched.budget.left, SPARE_SECONDS)
@@ -86,7 +90,7 @@ def _break_ties(searched: Searched) -> None:
         state.best = point
 
 
-def _whole(searched: Searched) -> Integers | None:
+def _whole(searched: DirectionSearch) -> Integers | None:
     """Return changes in whole numbers for the best directions; None if none were found."""
     model, notes = searched.state.form.model, searched.state.notes
     if not is_near_whole(model, searched.changes):
@@ -96,3 +100,42 @@ def _whole(searched: Searched) -> Integers | None:
     if whole is None:
         notes.append("no adjustment in whole numbers was found")
     return whole
+
+
+def with_broken_ties(state: SearchState, time_limit: float) -> Point | None:
+    """Return a point as good as the best, with its directions, that moves sensitive cells least.
+
+    Columns and rows with a nonzero reduced cost or multiplier are fixed, which keeps the search on
+    the optimal face. None if the solver does not finish, or if the point is worse than the best.
+    """
+    assert state.best is not None
+    program = state.light.directed(state.best_directions).relaxed()
+    if program.n_rows > INTERIOR_ROWS:
+        return None
+    solution = LinearSolver(program).solve(time_limit)
+    if solution.status is not SolveStatus.OPTIMAL:
+        return None
+    second = LinearSolver(_optimal_face(state, program, solution)).solve(time_limit)
+    if second.status is not SolveStatus.OPTIMAL:
+        return None
+    point = Point(second.x, program.objective(second.x))
+    is_as_good = point.value <= state.best.value + TIED * max(1.0, abs(state.best.value))
+    return point if is_as_good else None
+
+
+def _optimal_face(state: SearchState, program: Program, solution: Solution) -> Program:
+    """Return the program over all optima that minimises how far sensitive cells move."""
+    model = state.form.model
+    reduced = program.cost - program.matrix.T @ solution.duals
+    beyond = np.concatenate([model.sensitive, model.sensitive + model.n_groups])
+    cost = np.zeros(program.n_columns)
+    cost[beyond] = program.cost[beyond]
+    duals = solution.duals
+    return replace(
+        program,
+        cost=cost,
+        lower=np.where(reduced < -PRICED, program.upper, program.lower),
+        upper=np.where(reduced > PRICED, program.lower, program.upper),
+        row_lower=np.where(duals < -PRICED, program.row_upper, program.row_lower),
+        row_upper=np.where(duals > PRICED, program.row_lower, program.row_upper),
+    )

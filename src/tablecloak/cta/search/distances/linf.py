@@ -10,14 +10,14 @@ import numpy as np
 
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
-from tablecloak.cta.model.answer import Answer
+from tablecloak.cta.model.answer import AdjustmentAnswer
+from tablecloak.cta.model.limits import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.refinement import additive_changes
-from tablecloak.cta.model.schedule import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
 from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.search.bounds import search_bound
 from tablecloak.cta.search.directions import improve, start
-from tablecloak.cta.search.distance import DISTANCES, Distance, Searched
-from tablecloak.cta.search.proof import search_bound
+from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.state import SearchState, given
 from tablecloak.errors import ModelError, SolverError
 
@@ -37,7 +37,7 @@ class Linf(Distance):
         """Return max w_i |z_i|."""
         return float(np.max(weights * np.abs(changes), initial=0.0))
 
-    def settle(self, searched: Searched) -> Answer:
+    def settle(self, searched: DirectionSearch) -> AdjustmentAnswer:
         """Return an adjustment with the maximum found and a small sum."""
         model, fixed = searched.state.form.model, searched.fixed
         largest = self.loss(model.weights, searched.changes)
@@ -51,7 +51,7 @@ class Linf(Distance):
                 changes = _least_sum(near, searched.changes, fixed, searched.budget)
         if changes is None:
             changes = additive_changes(model, searched.changes, searched.budget)
-        return Answer(changes, False, search_bound(searched.state, fixed))
+        return AdjustmentAnswer(changes, False, search_bound(searched.state, fixed))
 
 
 def _within(model: AdjustmentModel, largest: float) -> AdjustmentModel:

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from tablecloak.budget import Budget
+from tablecloak.phases import Phase, run_phases
 from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
-from tablecloak.suppression.search.phase import Phase, run_phases
 from tablecloak.suppression.search.schedule import (
     BOUNDED,
     BOUNDED_CELLS,
@@ -50,7 +50,7 @@ class Auto(SearchMethod):
         note = f"{state.n_free} cells are free to be suppressed: {state.method} method"
         return run_phases(self._phases(state.n_free), state.noted(note), budget)
 
-    def _phases(self, n_free: int) -> tuple[Phase, ...]:
+    def _phases(self, n_free: int) -> tuple[Phase[SearchState], ...]:
         if n_free <= self.exact_cells:
             return EXACT_SMALL if n_free <= SEARCHED_CELLS else EXACT
         return BOUNDED if n_free <= self.bounded_cells else SEQUENTIAL

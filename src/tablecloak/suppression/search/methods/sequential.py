@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tablecloak.budget import Budget
+from tablecloak.phases import run_phases
 from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
-from tablecloak.suppression.search.phase import run_phases
 from tablecloak.suppression.search.schedule import SEQUENTIAL
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement

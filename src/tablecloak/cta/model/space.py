@@ -1,0 +1,119 @@
+"""The space of an adjustment: the tables among which it is searched.
+
+Everything is in it from which the bound of an adjustment is proved anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.parts import Part, parts_of
+from tablecloak.cta.model.room import Room, first_reach, room_of
+from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["AdjustmentSpace"]
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustmentSpace:
+    """A problem in the unit in which it is solved, with costs and rooms.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        In units of the last digit, where there is one.
+    weights : numpy.ndarray of float, shape (n_cells,)
+        Cost of changing each cell by one unit of the given problem.
+    room : Room
+        How far each cell may move in the search, and how far sensitive ones must; finite.
+    allowed : Room
+        How far bounds, capacities and limits let each cell move; may be infinite. Where the room
+        of the search is smaller, no statement may rest on it.
+    reach : numpy.ndarray of float, shape (n_cells,)
+        Farthest that the search moves each cell, levels apart; finite.
+    preserved : tuple of PreservedRow
+    distance : str
+        Name of a distance.
+    """
+
+    problem: ProtectionProblem
+    weights: Floats
+    room: Room
+    allowed: Room
+    reach: Floats
+    preserved: tuple[PreservedRow, ...]
+    distance: str
+
+    @classmethod
+    def of(
+        cls,
+        problem: ProtectionProblem,
+        *,
+        weights: Floats,
+        limit: float | None,
+        whole: bool = False,
+        preserved: Sequence[PreservedRow] = (),
+        distance: str = "L1",
+        reach: Floats | None = None,
+    ) -> AdjustmentSpace:
+        """Return the space of a problem.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            In the unit in which it is solved.
+        weights : numpy.ndarray of float, shape (n_cells,)
+        limit : float or None
+            Largest change of a sensitive cell as a multiple of its level.
+        whole : bool, default=False
+            Whether limits are rounded down to whole numbers.
+        preserved : sequence of PreservedRow
+            In the unit of the problem.
+        distance : str
+            Name of a distance.
+        reach : numpy.ndarray of float, shape (n_cells,), optional
+            Farthest that the search moves each cell, in the unit of the problem; finite. By default
+            `first_reach`.
+
+        Raises
+        ------
+        ModelError
+            If a sensitive cell can move neither up nor down far enough.
+        """
+        allowed = room_of(problem, limit=limit, whole=whole)
+        if reach is None:
+            reach = np.full(problem.table.n_cells, first_reach(problem, allowed))
+        room = allowed.within(reach)
+        return cls(problem, weights, room, allowed, reach, tuple(preserved), distance)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the search looks at a part of the tables only."""
+        return bool(np.any(self.allowed.is_wider(self.room)))
+
+    @cached_property
+    def model(self) -> AdjustmentModel:
+        """Columns, rooms and rows."""
+        return AdjustmentModel.of(self.problem, self.weights, self.room, self.preserved)
+
+    def farther(self, reach: Floats) -> AdjustmentSpace:
+        """Return the space in which the search moves cells as far as `reach`; finite."""
+        return replace(self, room=self.allowed.within(reach), reach=reach)
+
+    @cached_property
+    def parts(self) -> Integers:
+        """Part of each cell; no relation connects parts. -1 for cells that cannot move."""
+        return parts_of(self.problem, self.room)
+
+    def part(self, cells: Flags) -> AdjustmentSpace:
+        """Return the space of one part: all other cells are frozen."""
+        problem = Part.of(self.problem, cells).problem
+        room, allowed = self.room.of_part(cells), self.allowed.of_part(cells)
+        return replace(self, problem=problem, room=room, allowed=allowed)

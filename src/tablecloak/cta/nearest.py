@@ -1,0 +1,84 @@
+"""The nearest table of a task: in its last digit, farther away if need be, and verified."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tablecloak.budget import Budget
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.search.answers import answer_in
+from tablecloak.cta.search.remedy import repaired_task
+from tablecloak.cta.search.task import AdjustmentTask
+from tablecloak.errors import ModelError, SolverError
+
+__all__ = ["nearest_table"]
+
+MOST_SEARCHES = 4
+"""Most searches of one problem, each in larger rooms than the one before."""
+
+FARTHER = 1000.0
+"""Factor of the rooms of a search where nothing else says how far a table may lie."""
+
+REACH_SLACK = 1e-8
+"""Share added to what the loss of a known table allows, against rounding."""
+
+
+def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
+    """Return the nearest table that is found.
+
+    Its values are multiples of the last digit or, if there is no such table, any numbers. If there
+    is none either, levels and capacities give way if the task says so.
+
+    Raises
+    ------
+    ModelError
+        If it is proved that there is no table.
+    SolverError
+        If none was found.
+    """
+    given = task
+    while True:
+        try:
+            return _nearest(task, budget)
+        except ModelError as error:
+            if task.may_need_real_numbers:
+                task = task.in_real_numbers()
+            else:
+                task = given = repaired_task(given, error, budget)
+                budget = budget.at_least(1.0)
+
+
+def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
+    """Search the rooms that are near, and others if a better table, or the only one, may lie there.
+
+    The rooms of a search are finite, and smaller ones make it better. What is proved holds for all
+    that is allowed, so that a gap is left where the rooms of the search decided something.
+    """
+    space, best = task.space(), None
+    for attempt in range(MOST_SEARCHES):
+        try:
+            answer = answer_in(space, task, budget)
+            if not answer.is_whole and not task.holds_in_real_numbers:
+                unit, task = task.digits.unit, task.in_real_numbers()
+                space = task.space().farther(space.reach * unit)
+                answer = answer_in(space, task, budget)
+            found = Adjustment.of(task, space, answer)
+        except SolverError:
+            is_last = attempt + 1 == MOST_SEARCHES or not space.is_cut or budget.is_over
+            if best is None and is_last:
+                raise
+            reach = FARTHER * space.reach
+        else:
+            best = found if best is None else best.or_better(found)
+            if best.is_optimal or not space.is_cut or budget.is_over:
+                break
+            # No table of less loss lies farther away.
+            lost = best.loss / task.digits.unit**task.distance.power
+            reach = task.distance.reach(task.weights, lost) * (1 + REACH_SLACK)
+            reach = np.where(np.isfinite(reach), reach, FARTHER * space.reach)
+        wider = space.farther(reach)
+        if best is not None and not np.any(wider.room.is_wider(space.room)):
+            break
+        space = wider
+    assert best is not None
+    return best

@@ -1,0 +1,124 @@
+"""Charges of relations: a bound for all directions, which the certificate proves on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tablecloak as tc
+from hand_tables import problem_of
+from random_tables import random_problem
+from tablecloak.budget import Budget
+from tablecloak.cta.first_order.proof import FirstOrderBound
+from tablecloak.cta.search import charges
+from tablecloak.cta.search.bounds import PartsBound, search_bound
+from tablecloak.cta.search.charges import charge, combine
+from tablecloak.cta.search.cold_regions import cool
+from tablecloak.cta.search.directions import start
+from tablecloak.cta.search.phases import turn
+from tablecloak.cta.search.schedule import PROOFS, Size
+from tablecloak.phases import Phase
+from tight_forms import ENOUGH, form_of, state_of, values_of_directions
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_charges_prove_no_more_than_the_best_directions_lose(seed):
+    problem = random_problem(seed, (3, 4), 4)
+    state = charge(state_of(problem), Budget.of(ENOUGH))
+    assert -np.inf < state.bound <= min(values_of_directions(form_of(problem)).values()) + 1e-9
+    assert search_bound(state, None) is state.charged
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_charges_that_prove_less_than_is_known_are_not_kept(seed):
+    state = start(state_of(random_problem(seed, (3, 4), 4)))
+    state.bound = state.best.value
+    charge(state, state.budget)
+    assert state.charged is None
+    assert state.bound == state.best.value
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_bound_of_an_adjustment_is_proved_by_charges_alone(seed, monkeypatch):
+    phases = (Phase(charge), Phase(cool), Phase(turn))
+    monkeypatch.setitem(PROOFS, Size.of(1, 1, 1), phases)
+    problem = random_problem(seed, (3, 3, 3), 5)
+    found = tc.adjust(problem, weights="relative", integer=False, time_limit=2)
+    up = tc.adjust(problem, weights="relative", integer=False, directions="up").loss
+    assert isinstance(found.bound_certificate, FirstOrderBound)
+    assert 0 < found.bound <= found.loss <= up + 1e-9
+    found.verify()
+    assert found.proved_bound() == pytest.approx(found.bound)
+
+
+def test_a_largest_change_has_no_charges():
+    state = state_of(random_problem(1), maximum=True)
+    assert charge(state, state.budget).charged is None
+
+
+def test_nothing_is_charged_when_time_is_over():
+    state = state_of(random_problem(1))
+    state.total = Budget.of(0.0)
+    assert charge(state, state.budget).charged is None
+
+
+# -- sums of relations ----------------------------------------------------------------------
+
+
+def two_totals(parts: int = 1) -> tc.ProtectionProblem:
+    """Some tables with two totals S and W of the same two cells, so that W moves as S does."""
+    one = np.array([[1.0, -1, -1, 0], [0, -1, -1, 1]])
+    codes = [f"{code}{part}" for part in range(parts) for code in "SUVW"]
+    levels = {f"S{part}": (5.0 + part, 5.0 + part) for part in range(parts)}
+    relations = np.kron(np.eye(parts), one).tolist()
+    return problem_of(codes, [90, 40, 50, 90] * parts, relations, levels)
+
+
+COSTS = [1.0, 1.0, 1.0, 10.0]
+
+
+def test_a_second_total_that_costs_much_is_charged_through_a_sum_of_relations():
+    state = charge(start(state_of(two_totals(), weights=COSTS)), Budget.of(ENOUGH))
+    assert state.form.loss(state.bound) == pytest.approx(5 + 5, rel=1e-3)
+    combine(state, state.budget)
+    assert state.form.loss(state.bound) == pytest.approx(5 + 5 + 50, rel=1e-3)
+    assert state.charged.combined.shape == (1, 2)
+    assert state.notes[-1] == "1 sums of relations"
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_sums_prove_no_more_than_the_best_directions_lose(seed):
+    problem = random_problem(seed, (3, 3, 3), 4)
+    cost = np.random.default_rng(seed).lognormal(0, 2, problem.table.n_cells)
+    state = charge(start(state_of(problem, weights=cost)), Budget.of(ENOUGH))
+    before = state.bound
+    combine(state, state.budget)
+    best = min(values_of_directions(state.form).values())
+    assert before <= state.bound <= best + 1e-9
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_certificates_with_sums_of_relations_prove_their_bound(parts, monkeypatch):
+    monkeypatch.setitem(PROOFS, Size.of(1, 1, 1), (Phase(charge), Phase(combine)))
+    found = tc.adjust(two_totals(parts), weights=COSTS * parts, integer=False)
+    assert isinstance(found.bound_certificate, PartsBound if parts > 1 else FirstOrderBound)
+    found.verify()
+    assert found.bound == pytest.approx(sum(12 * (5 + part) for part in range(parts)), rel=1e-3)
+    assert found.loss == pytest.approx(found.bound, rel=1e-3)
+
+
+def test_relations_with_fractions_are_not_added_up():
+    problem = two_totals()
+    table = problem.table
+    thirds = tc.Table(table.keys, table.values, table.relations * 0.3, table.right_hand_side)
+    thirded = problem.with_changes(table=thirds)
+    state = charge(start(state_of(thirded, weights=COSTS)), Budget.of(ENOUGH))
+    assert combine(state, state.budget).charged.combined is None
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MOST_TERMS", 5), ("MOST_WHOLE", 6.0)])
+def test_no_more_sums_are_kept_than_the_verifier_reads(limit, most, monkeypatch):
+    monkeypatch.setattr(charges, limit, most)
+    state = charge(start(state_of(two_totals(), weights=COSTS)), Budget.of(ENOUGH))
+    assert combine(state, state.budget).charged.combined is None
+    assert not any("sums of relations" in note for note in state.notes)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from time import monotonic
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
 from tablecloak.safe.joint.system import System, figures_of_classes
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
 
 __all__ = ["Computation", "computation_of"]
 
@@ -25,6 +26,9 @@ RANK = 1e-11
 
 ROWS_PER_FIGURE, SECONDS = 2, 1.0
 """Size of the first program, and limit for all of them."""
+
+LEAST_SECONDS = 0.1
+"""Limit of a program that begins just before the end."""
 
 MOST_PARTS = 5
 """Outputs that a computation is built of before it is given up."""
@@ -117,17 +121,19 @@ def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
     rows = np.flatnonzero(target)
     first = generator.permutation(len(target))[: ROWS_PER_FIGURE * n]
     rows = np.unique(np.concatenate([rows, first]))
-    end = monotonic() + SECONDS
-    while monotonic() < end:
+    budget = Budget.begun(SECONDS)
+    while not budget.is_over:
         some = figures[rows]
-        answer = linprog(
+        program = Program(
             np.ones(2 * n),
-            A_eq=hstack([some, -some], format="csr"),
-            b_eq=target[rows],
-            method="highs",
-            options={"time_limit": max(end - monotonic(), 0.1)},
+            csr_array(hstack([some, -some])),
+            target[rows],
+            target[rows],
+            np.zeros(2 * n),
+            np.full(2 * n, np.inf),
         )
-        if answer.x is None:
+        answer = solve(program, time_limit=max(budget.left, LEAST_SECONDS))
+        if not len(answer.x):
             return None
         found = answer.x[:n] - answer.x[n:]
         broken = np.flatnonzero(np.abs(figures @ found - target) > EXACT)

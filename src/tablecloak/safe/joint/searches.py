@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
-from time import monotonic
 
 import numpy as np
 
 from tablecloak.arrays import Flags, Integers
+from tablecloak.budget import Budget
 from tablecloak.safe.joint.question import Question
 from tablecloak.safe.joint.small_groups import Classes, small_groups
 from tablecloak.safe.joint.system import Overlap
@@ -72,7 +72,7 @@ def groups_of_all(question: Question) -> tuple[list[Flags], bool]:
             classes,
             question.appetite.safe_threshold,
             is_known,
-            SECONDS,
+            Budget.begun(SECONDS),
         ),
     )
 
@@ -110,7 +110,7 @@ def groups_of_two(
             classes,
             question.appetite.safe_threshold,
             is_known,
-            SECONDS,
+            Budget.begun(SECONDS),
         ),
     )
 
@@ -129,7 +129,7 @@ def _flagged(
     searched: Callable[[Callable[[Integers], bool]], tuple[list[Integers], bool]],
 ) -> tuple[list[Flags], bool]:
     """Search among kinds of classes, and return groups of classes."""
-    if monotonic() > question.end:
+    if question.budget.is_over:
         return [], False
     found, is_complete = searched(lambda some: question.is_known(np.isin(kinds(), some)))
     groups = [np.isin(kinds(), some) for some in found]

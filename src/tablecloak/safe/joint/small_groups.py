@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic
 
 import numpy as np
 from scipy.linalg import null_space
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from tablecloak.arrays import Integers
+from tablecloak.budget import Budget
+from tablecloak.errors import SolverError
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
+from tablecloak.solve.solver import SolveStatus
 
 __all__ = ["Classes", "search", "small_groups"]
 
@@ -54,7 +57,7 @@ def small_groups(
     classes: Classes,
     threshold: int,
     is_known: Callable[[Integers], bool],
-    seconds: float,
+    budget: Budget,
 ) -> tuple[list[Integers], bool]:
     """Return groups of classes with fewer contributors than the threshold that follow.
 
@@ -66,8 +69,7 @@ def small_groups(
     threshold : int
     is_known : callable
         Whether a group (numbers of classes) follows without what is asked about.
-    seconds : float
-        Limit.
+    budget : Budget
 
     Returns
     -------
@@ -92,7 +94,7 @@ def small_groups(
     given = csr_array(left[:, sizes > EXACT * sizes.max()])
     none = csr_array((0, given.shape[1]))
     reach = len(small) ** 0.5
-    return search(classes, small, given, none, reach, threshold, is_known, seconds)
+    return search(classes, small, given, none, reach, threshold, is_known, budget)
 
 
 def search(
@@ -103,7 +105,7 @@ def search(
     reach: float,
     threshold: int,
     is_known: Callable[[Integers], bool],
-    seconds: float,
+    budget: Budget,
 ) -> tuple[list[Integers], bool]:
     """Find the groups that some multipliers give, the smallest first.
 
@@ -118,7 +120,7 @@ def search(
         What multipliers must make 0.
     reach : float
         Largest multiplier.
-    threshold, is_known, seconds
+    threshold, is_known, budget
         As in `small_groups`.
 
     Returns
@@ -154,29 +156,30 @@ def search(
         rows.append(hstack([in_class, counts]))
         lower.append(np.zeros(len(entry)))
         upper.append(np.full(len(entry), np.inf))
-    integrality = np.concatenate([np.ones(n), np.zeros(d), np.ones(n_members)])
-    bounds = Bounds(
-        np.concatenate([np.zeros(n), np.full(d, -reach), np.zeros(n_members)]),
-        np.concatenate([np.ones(n), np.full(d, reach), np.ones(n_members)]),
-    )
+    is_whole = np.concatenate([np.ones(n), np.zeros(d), np.ones(n_members)]) > 0
+    least = np.concatenate([np.zeros(n), np.full(d, -reach), np.zeros(n_members)])
+    most = np.concatenate([np.ones(n), np.full(d, reach), np.ones(n_members)])
     groups: list[Integers] = []
     n_passed = 0
-    end = monotonic() + seconds
     while len(groups) < MOST_GROUPS and n_passed < MOST_KNOWN:
-        left = end - monotonic()
-        if left <= 0:
+        if budget.is_over:
             return groups, False
-        matrix = vstack(rows, format="csc")
-        answer = milp(
+        program = Program(
             cost,
-            integrality=integrality,
-            bounds=bounds,
-            constraints=LinearConstraint(matrix, np.concatenate(lower), np.concatenate(upper)),
-            options={"time_limit": left},
+            csr_array(vstack(rows, format="csr")),
+            np.concatenate(lower),
+            np.concatenate(upper),
+            least,
+            most,
+            is_whole,
         )
-        if answer.x is None:
-            # 2: infeasible, so that there are no more; anything else is a search that broke off.
-            return groups, answer.status == 2
+        try:
+            answer = solve(program, time_limit=budget.left)
+        except SolverError:
+            return groups, False
+        if not len(answer.x):
+            # Infeasible: there are no more. Anything else is a search that broke off.
+            return groups, answer.status is SolveStatus.INFEASIBLE
         point = answer.x[:n] > 0.5
         chosen = np.flatnonzero(point)
         multipliers = answer.x[n : n + d]

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
 from tablecloak.safe.joint.small_groups import Classes, search
 from tablecloak.tables.graphs import components, spanning_forest
 
@@ -101,7 +102,7 @@ def small_groups_of_two(
     classes: Classes,
     threshold: int,
     is_known: Callable[[Integers], bool],
-    seconds: float,
+    budget: Budget,
 ) -> tuple[list[Integers], bool]:
     """Return groups of classes with too few contributors that follow from two sets of figures.
 
@@ -113,7 +114,7 @@ def small_groups_of_two(
     never_told : two arrays
         `Part.never_told` of either.
     classes : Classes
-    threshold, is_known, seconds
+    threshold, is_known, budget
         As in `small_groups.small_groups`, which has the same answer.
     """
     n_rows, n_columns = len(never_told[0]), len(never_told[1])
@@ -134,4 +135,4 @@ def small_groups_of_two(
     rows = slice(1, 1 + n_rows), slice(1 + n_rows, n)
     untold = vstack([csr_array(never_told[k].T) @ potential[rows[k]] for k in (0, 1)])
     given = csr_array(potential[one[small]] - potential[other[small]])
-    return search(classes, small, given, csr_array(untold), REACH, threshold, is_known, seconds)
+    return search(classes, small, given, csr_array(untold), REACH, threshold, is_known, budget)

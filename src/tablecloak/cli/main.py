@@ -11,7 +11,6 @@ from tablecloak.cli import (
     adjust,
     argus,
     audit,
-    bench,
     cellkey,
     check,
     compare,
@@ -74,7 +73,6 @@ publish.register(app)
 transmit.register(app)
 check.register(app)
 argus.register(app)
-bench.register(app)
 compare.register(app)
 local_app.register(app)
 serve.register(app)

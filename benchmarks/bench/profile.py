@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.bench.records import source_here
-from tablecloak.bench.runner import Bench
+from bench.records import source_here
+from bench.runner import Bench
 from tablecloak.errors import TablecloakWarning
 from tablecloak.extras import how_to_install, is_installed
 from tablecloak.render.plotting import new_figure
@@ -105,7 +105,7 @@ def gap_over_time(bench: Bench, instance: str, question: str) -> Any:
 
 def summary(bench: Bench) -> str:
     """Return a page in Markdown: machine, versions, a table for each question, what is wrong."""
-    table, source = bench.table, source_here("tablecloak bench")
+    table, source = bench.table, source_here("python -m benchmarks")
     lines = [
         "# Solvers side by side",
         "",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tablecloak as tc
-from tablecloak.bench.instances import generated
-from tablecloak.bench.programs import PROGRAMS
-from tablecloak.bench.solvers import ask, available_solvers, contestants, solver_named, takes
+from bench.instances import generated
+from bench.programs import PROGRAMS
+from bench.solvers import ask, available_solvers, contestants, solver_named, takes
 
 
 def test_each_algorithm_of_a_solver_takes_part_by_a_name_of_its_own():

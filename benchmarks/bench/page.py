@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from tablecloak.bench.claims import Claim, Column, claims_in
-from tablecloak.bench.records import Record, Source, latest, read_records
+from bench.claims import Claim, Column, claims_in
+from bench.records import Record, Source, latest, read_records
 from tablecloak.storage import write_text
 
 __all__ = ["results_page", "stored", "write_results"]
@@ -17,7 +18,7 @@ __all__ = ["results_page", "stored", "write_results"]
 HEAD = """\
 # Measured results
 
-Written by `tablecloak bench --write-results` from the files in `results/`; do not edit it. A
+Written by `python -m benchmarks --write-results` from the files in `results/`; do not edit it. A
 section for each claim that README and the docs make, with the command that measures it again.
 "CPU s" are seconds of the processor and "MiB" the peak memory of the whole run, tables made and
 audits included. What was not written down is "not recorded".
@@ -52,7 +53,7 @@ def results_page(claims: Mapping[str, Claim], records: Mapping[str, Sequence[Rec
 def _section(claim: Claim, found: list[list[Record]]) -> Iterator[str]:
     yield f"## {claim.title}\n"
     yield f"{claim.text.strip()}\n"
-    yield f"Measured by `tablecloak bench {claim.name}`. Said in {', '.join(claim.said_in)}.\n"
+    yield f"Measured by `python -m benchmarks {claim.name}`. Said in {', '.join(claim.said_in)}.\n"
     if claim.page is not None:
         yield f"The figures stand in [{claim.page}](../{claim.page}), which is written from them.\n"
         return
@@ -130,7 +131,7 @@ def _before(claim: Claim, group: list[Record]) -> list[str]:
 
 
 def _shown(value: Any, form: str) -> str:
-    if value is None or value != value:  # noqa: PLR0124 - NaN
+    if value is None or value != value:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -150,11 +151,9 @@ def _source(record: Record) -> str:
         if record.clock in ("processor", "wall")
         else "clock not recorded"
     )
-    command = (
-        source.command
-        if " " not in source.command or source.command == "not recorded"
-        else f"`{source.command}`"
-    )
+    # Results that were stored while the command was part of the package name its former name.
+    told = re.sub(r"^tablecloak bench\b", "python -m benchmarks", source.command)
+    command = told if " " not in told or told == "not recorded" else f"`{told}`"
     return (
         f"machine: {source.machine}; versions: {source.versions}; commit: {source.commit}; "
         f"command: {command}; date: {source.date}; {clock}."

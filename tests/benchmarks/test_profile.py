@@ -7,8 +7,8 @@ import sys
 import pandas as pd
 import pytest
 
-from tablecloak.bench.profile import performance_profile, summary, write_bench
-from tablecloak.bench.runner import Bench
+from bench.profile import performance_profile, summary, write_bench
+from bench.runner import Bench
 from tablecloak.errors import TablecloakWarning
 
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import tablecloak as tc
-from tablecloak.bench.answers import judge_programs
-from tablecloak.bench.instances import generated
-from tablecloak.bench.programs import PROGRAMS
-from tablecloak.bench.solvers import ask
+from bench.answers import judge_programs
+from bench.instances import generated
+from bench.programs import PROGRAMS
+from bench.solvers import ask
 
 
 def test_the_complete_formulation_has_the_optimum_of_the_exact_method():

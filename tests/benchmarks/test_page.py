@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.page import results_page, stored
-from tablecloak.bench.records import Record, Source, latest
+from bench.claims import Claim, Column, Instance, Method
+from bench.page import results_page, stored
+from bench.records import Record, Source, latest
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,7 +22,7 @@ def project():
 
 def test_the_page_of_results_is_what_the_stored_results_give(project):
     written = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
-    assert results_page(*project) == written, "run: tablecloak bench --write-results"
+    assert results_page(*project) == written, "run: python -m benchmarks --write-results"
 
 
 def test_the_page_of_other_tools_is_what_the_stored_results_give(project, tmp_path):

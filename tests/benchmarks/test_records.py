@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tablecloak as tc
-from tablecloak.bench.records import Record, Source, add_records, latest, read_records, source_here
+from bench.records import Record, Source, add_records, latest, read_records, source_here
 
 
 def record(loss, commit, instance="cox", limit=1.0):
@@ -48,8 +48,8 @@ def test_a_line_that_is_no_record_is_named(tmp_path):
 
 def test_a_source_names_machine_versions_commit_command_and_day():
     folder = Path("private/castro").absolute()
-    source = source_here(f"tablecloak bench toy --instances {folder} --limit 3")
-    assert source.command == "tablecloak bench toy --instances castro --limit 3"
+    source = source_here(f"python -m benchmarks toy --instances {folder} --limit 3")
+    assert source.command == "python -m benchmarks toy --instances castro --limit 3"
     assert "cores" in source.machine and "Python" in source.versions
     assert "highspy" in source.versions
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", source.date)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.bench.answers import Answer, answer_of
+from bench.answers import Answer, answer_of
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.adjust import adjust
 from tablecloak.errors import InputError, suggestion
@@ -96,7 +96,7 @@ def solver_named(name: str) -> Solver:
 
     A function of your own is called with the program (`tablecloak.solve.program.Program`) or
     problem (`ProtectionProblem`), the kind of question and the seconds, and returns an
-    `tablecloak.bench.answers.Answer`.
+    `bench.answers.Answer`.
 
     Raises
     ------

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import tablecloak as tc
-from tablecloak.bench.answers import Answer, answer_of, judge_methods, judge_programs
+from bench.answers import Answer, answer_of, judge_methods, judge_programs
 from tablecloak.solve.program import Program
 
 

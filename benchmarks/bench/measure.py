@@ -9,10 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
+from bench.claims import Claim, Figures, Setting, chosen, claims_in
+from bench.isolated import isolated
+from bench.records import Record, Source
 from tablecloak import budget
-from tablecloak.bench.claims import Claim, Figures, Setting, chosen, claims_in
-from tablecloak.bench.isolated import isolated
-from tablecloak.bench.records import Record, Source
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import InputError, suggestion
 from tablecloak.executors.threads import ThreadExecutor

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from tablecloak.bench.isolated import Outcome
-from tablecloak.bench.worker import main, peak_memory
+from bench.isolated import Outcome
+from bench.worker import main, peak_memory
 
 
 @pytest.fixture

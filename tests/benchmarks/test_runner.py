@@ -9,16 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
-from tablecloak.bench import runner
-from tablecloak.bench.isolated import Outcome
-from tablecloak.bench.runner import run_bench
-from tablecloak.cli.main import app
+from bench import runner
+from bench.command import app
+from bench.isolated import Outcome
+from bench.runner import run_bench
 
 STUBS = '''
 import time
 import numpy as np
-from tablecloak.bench.answers import Answer
-from tablecloak.bench.solvers import solver_named
+from bench.answers import Answer
+from bench.solvers import solver_named
 
 def off(program, kind, seconds):
     """A point that breaks a row, called optimal."""
@@ -113,7 +113,7 @@ def test_time_and_memory_limits_end_a_solver_and_nothing_else(stubs, monkeypatch
 
 
 def test_the_command_writes_answers_profiles_and_a_summary(tmp_path, stubs, in_this_process):
-    words = "bench --quick --only cox-rounded --question audit --time-limit 20 --out"
+    words = "--quick --only cox-rounded --question audit --time-limit 20 --out"
     command = [*words.split(), str(tmp_path / "out"), "--solver", "tablecloak"]
     both = ["--question", "suppression-master", "--solver", "highs-mip"]
     done = CliRunner().invoke(app, [*command, *both])
@@ -128,6 +128,6 @@ def test_the_command_writes_answers_profiles_and_a_summary(tmp_path, stubs, in_t
     done = CliRunner().invoke(app, [*command, "--solver", f"{stubs}:pessimist"])
     assert done.exit_code == 1
     assert "claims that no point exists" in done.output
-    done = CliRunner().invoke(app, ["bench", "--solver", "hihgs-mip"])
+    done = CliRunner().invoke(app, ["--solver", "hihgs-mip"])
     assert done.exit_code == 2
     assert "highs-mip" in done.output

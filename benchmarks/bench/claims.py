@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tablecloak.bench.records import Record
+from bench.records import Record
 from tablecloak.errors import InputError, suggestion
 
 __all__ = ["Claim", "Column", "Figures", "Instance", "Method", "Setting", "chosen", "claims_in"]

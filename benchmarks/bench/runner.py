@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from tablecloak.bench.answers import Answer, Judgement, judge_methods, judge_programs
-from tablecloak.bench.instances import Build
-from tablecloak.bench.isolated import OUT_OF_MEMORY, isolated
-from tablecloak.bench.programs import METHODS, PROGRAMS
-from tablecloak.bench.solvers import ask, solver_named, takes
+from bench.answers import Answer, Judgement, judge_methods, judge_programs
+from bench.instances import Build
+from bench.isolated import OUT_OF_MEMORY, isolated
+from bench.programs import METHODS, PROGRAMS
+from bench.solvers import ask, solver_named, takes
 from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem
@@ -61,9 +61,9 @@ def run_bench(
     Parameters
     ----------
     instances : mapping of str to callable
-        Each returns a `ProtectionProblem`; see `tablecloak.bench.instances.instances`.
+        Each returns a `ProtectionProblem`; see `bench.instances.instances`.
     solvers : sequence of str
-        Names, or ``module:function``; see `tablecloak.bench.solvers.solver_named`.
+        Names, or ``module:function``; see `bench.solvers.solver_named`.
     questions : sequence of str
         Some of "audit", "adjustment-linear", "adjustment-mixed", "suppression-master",
         "suppression-complete" (programs), "suppress", "adjust" (whole problems).

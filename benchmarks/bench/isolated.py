@@ -64,8 +64,14 @@ def isolated(
         task, answer = Path(folder) / "task", Path(folder) / "answer"
         packed = pickle.dumps((function, arguments, memory))
         task.write_bytes(pickle.dumps((_places(), packed)))
-        command = [sys.executable, "-m", "tablecloak.bench.worker", str(task), str(answer)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "bench.worker", str(task), str(answer)]
+        places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(place for place in places if place),
+        }
         try:
             done = subprocess.run(
                 command,

@@ -8,15 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
-from tablecloak.bench.claims import Setting, claims_in
-from tablecloak.bench.measure import Choice, asked, smoke, timed
-from tablecloak.bench.records import read_records
-from tablecloak.cli.main import app
+from bench.claims import Setting, claims_in
+from bench.command import app
+from bench.measure import Choice, asked, smoke, timed
+from bench.records import read_records
 
 TOY = """
 import time
 from tablecloak import budget
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
 
 def square(number, setting):
     is_processor = budget.time.monotonic is time.process_time
@@ -65,7 +65,7 @@ def test_limits_are_those_asked_for_then_of_the_method_the_instance_and_the_clai
 
 
 def test_the_command_stores_figures_failures_and_what_runs_used(folder):
-    words = ["bench", "toy", "--folder", str(folder), "--limit", "4", "--seed", "7"]
+    words = ["toy", "--folder", str(folder), "--limit", "4", "--seed", "7"]
     done = CliRunner().invoke(app, [*words, "--only", "three", "--workers", "2", "--write-results"])
     assert done.exit_code == 0, done.output
     found = {record.method: record for record in read_records(folder / "results" / "toy.jsonl")}
@@ -87,7 +87,7 @@ def test_a_folder_of_instances_named_from_here_is_found_by_runs_elsewhere(folder
         "lambda folder: [Instance(f.stem, lambda: 4) for f in folder.glob('*.txt')] + [",
     )
     (folder / "claims" / "toy.py").write_text(toy)
-    words = ["bench", "toy", "--folder", ".", "--instances", "files", "--only", "four"]
+    words = ["toy", "--folder", ".", "--instances", "files", "--only", "four"]
     done = CliRunner().invoke(app, [*words, "--method", "square", "--limit", "4"])
     assert done.exit_code == 0, done.output
     (found,) = read_records(folder / "results" / "toy.jsonl")
@@ -96,7 +96,7 @@ def test_a_folder_of_instances_named_from_here_is_found_by_runs_elsewhere(folder
 
 
 def test_a_misspelt_claim_is_refused_before_anything_is_measured(folder):
-    done = CliRunner().invoke(app, ["bench", "tyo", "--folder", str(folder)])
+    done = CliRunner().invoke(app, ["tyo", "--folder", str(folder)])
     assert done.exit_code != 0
     assert "There is no claim 'tyo'" in f"{done.output}{done.exception}"
     assert not (folder / "results").exists()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import tablecloak as tc
-from tablecloak.bench.claims import chosen, claims_in
+from bench.claims import chosen, claims_in
 
 TOY = """
 from shared_by_claims import DOUBLED
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
 
 CLAIM = Claim(
     name="toy", title="Toy", text="A toy.", said_in=(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tablecloak as tc
-from tablecloak.bench.instances import generated, instances, linked
+from bench.instances import generated, instances, linked
 
 
 def test_families_have_the_sizes_and_severities_they_say():

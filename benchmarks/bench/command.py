@@ -1,34 +1,41 @@
-"""``tablecloak bench``: solvers side by side."""
+"""``python -m benchmarks``: solvers side by side, and what the project claims."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from tablecloak.cli import names
+from bench.programs import METHODS, PROGRAMS
+from bench.solvers import available_solvers
 from tablecloak.cli.display import NOT_SAFE
-from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.entry import errors_as_messages, guard
+from tablecloak.cli.names import LiveCommand, Names
 
 if TYPE_CHECKING:
-    from tablecloak.bench.claims import Setting
-    from tablecloak.bench.measure import Choice
+    from bench.claims import Setting
+    from bench.measure import Choice
 
-__all__ = ["register"]
+__all__ = ["app"]
+
+COMMAND = "python -m benchmarks"
+
+QUESTIONS = Names("question", lambda: dict.fromkeys([*PROGRAMS, *METHODS], ""))
+SOLVERS = Names("solver of the benchmark", lambda: dict.fromkeys(available_solvers(), ""))
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.", writable=True)]
 Solver = Annotated[
     list[str] | None,
     typer.Option(
         help="Name, or module:function for one of your own; repeat it. By default all that are "
-        f"installed: {names.BENCH_SOLVERS.placeholder}."
+        f"installed: {SOLVERS.placeholder}."
     ),
 ]
 Question = Annotated[
     list[str] | None,
-    names.QUESTIONS.option("--question", text="Question to ask; repeat. By default all:"),
+    QUESTIONS.option("--question", text="Question to ask; repeat. By default all:"),
 ]
 Claims = Annotated[
     list[str] | None,
@@ -71,11 +78,25 @@ Write = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(bench)
+class Command(LiveCommand):
+    """The command: errors become messages and exit codes, as in ``tablecloak``."""
+
+    names: ClassVar[tuple[Names, ...]] = (QUESTIONS, SOLVERS)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        guard(self)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with errors_as_messages():
+            return super().invoke(ctx)
 
 
+app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
+
+
+@app.command(cls=Command)
 def bench(
     claim: Claims = None,
     out: Out = Path("bench"),
@@ -103,18 +124,18 @@ def bench(
 
     Exit code 1 if any answer is wrong.
 
-    Example: tablecloak bench --quick --out bench
+    Example: python -m benchmarks --quick --out bench
 
-    Example: tablecloak bench castro --only table8 --limit 10 --write-results
+    Example: python -m benchmarks castro --only table8 --limit 10 --write-results
     """
     if claim or write_results:
-        from tablecloak.bench.claims import Setting
-        from tablecloak.bench.measure import Choice
+        from bench.claims import Setting
+        from bench.measure import Choice
 
         choice = Choice(only or [], method or [], [time_limit] if time_limit else [], clock)
         _measure(claim or [], folder, Setting(0.0, seed, instances, peers), choice, workers)
         if write_results:
-            from tablecloak.bench.page import write_results as write
+            from bench.page import write_results as write
 
             typer.echo(f"Written: {write(folder)}")
         return
@@ -125,11 +146,11 @@ def _measure(
     claims: list[str], folder: Path, setting: Setting, choice: Choice, workers: int
 ) -> None:
     """Measure claims; what is measured is stored at once, so that an interrupt loses nothing."""
-    from tablecloak.bench.claims import chosen, claims_in
-    from tablecloak.bench.measure import asked, measure
-    from tablecloak.bench.records import add_records, source_here
+    from bench.claims import chosen, claims_in
+    from bench.measure import asked, measure
+    from bench.records import add_records, source_here
 
-    source = source_here(" ".join(["tablecloak", *sys.argv[1:]]))
+    source = source_here(" ".join([COMMAND, *sys.argv[1:]]))
     known = claims_in(folder / "claims")
     for claim in chosen("claim", claims, known) if claims else []:
         runs = asked(claim, folder / "claims", setting, choice)
@@ -150,10 +171,9 @@ def _contest(
     time_limit: float | None,
     memory_limit: float,
 ) -> None:
-    from tablecloak.bench.instances import instances as known_instances
-    from tablecloak.bench.profile import summary, write_bench
-    from tablecloak.bench.runner import run_bench
-    from tablecloak.bench.solvers import available_solvers
+    from bench.instances import instances as known_instances
+    from bench.profile import summary, write_bench
+    from bench.runner import run_bench
     from tablecloak.errors import InputError, suggestion
 
     chosen = known_instances(instances, quick=quick)

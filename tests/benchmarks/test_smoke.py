@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tablecloak.bench.claims import claims_in
-from tablecloak.bench.measure import smoke
+from bench.claims import claims_in
+from bench.measure import smoke
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = claims_in(ROOT / "benchmarks" / "claims")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from tablecloak.bench.isolated import OUT_OF_MEMORY, isolated
+from bench.isolated import OUT_OF_MEMORY, isolated
 
 
 def test_a_call_returns_its_result_and_what_it_used():

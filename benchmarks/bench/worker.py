@@ -1,4 +1,4 @@
-"""One call, one process: ``python -m tablecloak.bench.worker TASK ANSWER``."""
+"""One call, one process: ``python -m bench.worker TASK ANSWER``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import time
 import traceback
 from pathlib import Path
 
-from tablecloak.bench.isolated import OUT_OF_MEMORY, Outcome
+from bench.isolated import OUT_OF_MEMORY, Outcome
 
 __all__ = ["main"]
 
 
 def main(task: Path, answer: Path) -> None:
-    """Do a task that `tablecloak.bench.isolated` wrote on this machine."""
+    """Do a task that `bench.isolated` wrote on this machine."""
     places, packed = pickle.loads(task.read_bytes())
     # The folders come last, so that no file of the user hides a module of Python.
     sys.path.extend(place for place in places if place not in sys.path)

@@ -186,4 +186,4 @@ def test_programs_are_solved_behind_one_boundary(names):
 
 def test_graphs_are_searched_in_one_place(names):
     # It makes the indices of 32 bits that older releases of scipy ask for.
-    assert users(names, "scipy.sparse.csgraph") == {"tables/graphs.py"}
+    assert users(names, "scipy.sparse.csgraph") == {"graph.py"}

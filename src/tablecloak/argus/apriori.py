@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from tablecloak.argus.metadata import Variable
 from tablecloak.argus.places import lines_of
-from tablecloak.argus.recode import parents_of
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError
+from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
@@ -189,15 +189,11 @@ def _expanded(codes: list[str], trees: list[Hierarchy]) -> list[Key]:
 
 def _chain(code: str, tree: Hierarchy) -> Iterator[str]:
     only: Mapping[str, str] = {p: parts[0] for p, parts in tree.groups if len(parts) == 1}
-    above = {part: parent for part, parent in parents_of(tree).items() if only.get(parent) == part}
-    yield code
-    up, down = code, code
-    while up in above:
-        up = above[up]
-        yield up
-    while down in only:
-        down = only[down]
-        yield down
+    above = {
+        part: parent for part, parent in parents_of(tree.groups).items() if only.get(parent) == part
+    }
+    yield from path_to_root(code, above)
+    yield from path_to_root(code, only)[1:]
 
 
 def _change(cells: _Cells, cell: int, action: list[str], margin: float, where: str) -> str:

@@ -7,12 +7,9 @@ side, or with frozen margins, fall apart.
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import csr_array
-
 from tablecloak.arrays import Integers
 from tablecloak.cta.model.room import Room
-from tablecloak.tables.graphs import components_of_columns
+from tablecloak.graph import components_of_cells
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["parts_of"]
@@ -26,9 +23,4 @@ def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
     problem : ProtectionProblem
     room : Room
     """
-    movable = np.flatnonzero((room.up > 0) | (room.down > 0))
-    relations = csr_array(problem.table.relations[:, movable])
-    relations.eliminate_zeros()
-    part = np.full(problem.table.n_cells, -1, dtype=np.int64)
-    part[movable] = components_of_columns(relations)
-    return part
+    return components_of_cells(problem.table.relations, (room.up > 0) | (room.down > 0))

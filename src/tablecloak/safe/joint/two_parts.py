@@ -15,8 +15,8 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
+from tablecloak.graph import components, spanning_forest
 from tablecloak.safe.joint.small_groups import Classes, search
-from tablecloak.tables.graphs import components, spanning_forest
 
 __all__ = ["small_groups_of_two", "tied"]
 

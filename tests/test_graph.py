@@ -1,4 +1,4 @@
-"""Components, forests and shortest paths, against those of networkx."""
+"""Components, forests and shortest paths, against those of networkx; walks of trees."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.tables.graphs import (
+from tablecloak.graph import (
+    children_of,
     components,
+    components_of_cells,
     components_of_columns,
+    joined_names,
+    parents_first,
+    parents_of,
+    parts_first,
+    path_to_root,
     shortest_paths,
     spanning_forest,
 )
@@ -91,3 +98,60 @@ def test_a_shortest_path_is_found_back_from_its_end(edges):
         if node != 0:
             step = graph.edges[int(before[node]), node]["weight"]
             assert distance[before[node]] + step == pytest.approx(total)
+
+
+TREES = [("T", ("N", "S")), ("N", ("a", "b")), ("S", ("c",)), ("T", ("x", "y"))]
+
+
+def test_a_walk_from_the_root_meets_parents_first_and_one_from_the_parts_meets_them_last():
+    children = children_of(TREES)
+    walk = list(parents_first(["T"], children))
+    assert [node for node, _ in walk] == ["T", "N", "a", "b", "S", "c", "x", "y"]
+    assert [depth for _, depth in walk] == [0, 1, 2, 2, 1, 2, 1, 1]
+    assert parts_first("T", children) == ["a", "b", "N", "c", "S", "x", "y", "T"]
+
+
+def test_a_node_below_two_parents_is_walked_below_each_and_stands_once_behind_its_parts():
+    children = children_of([("T", ("N", "x")), ("N", ("a", "b")), ("x", ("a", "b"))])
+    assert [node for node, _ in parents_first(["T"], children)] == [
+        "T",
+        "N",
+        "a",
+        "b",
+        "x",
+        "a",
+        "b",
+    ]
+    assert parts_first("T", children) == ["a", "b", "N", "x", "T"]
+
+
+def test_trees_are_walked_to_any_depth():
+    children = {level: [level + 1] for level in range(5000)}
+    assert parts_first(0, children) == list(range(5000, -1, -1))
+    assert list(parents_first([0], children))[-1] == (5000, 5000)
+    assert path_to_root(5000, parents_of(children.items()))[-1] == 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_names_are_joined_as_by_networkx(seed):
+    random = np.random.default_rng(seed)
+    pairs = [tuple(f"v{i}" for i in random.integers(0, 30, 2)) for _ in range(20)]
+    graph = nx.Graph(pairs)
+    groups = {name: min(group) for group in nx.connected_components(graph) for name in group}
+    assert joined_names(pairs) == groups
+    assert joined_names([]) == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cells_that_cannot_move_connect_nothing(seed):
+    random = np.random.default_rng(seed)
+    relations = csr_array(random.choice([0.0, 0.0, 0.0, 1.0, -1.0], (6, 12)))
+    moving = random.random(12) < 0.7
+    graph = nx.Graph()
+    graph.add_nodes_from(np.flatnonzero(moving).tolist())
+    for row in relations.toarray():
+        nx.add_path(graph, np.flatnonzero((row != 0) & moving).tolist())
+    label = components_of_cells(relations, moving)
+    assert (label[~moving] == -1).all()
+    groups = {frozenset(np.flatnonzero(label == number).tolist()) for number in set(label[moving])}
+    assert groups == {frozenset(group) for group in nx.connected_components(graph)}

@@ -17,7 +17,7 @@ from tablecloak.microdata import (
     TargetedSwapping,
 )
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.swap_table import SwapTable
+from tablecloak.microdata.methods.swapping import SwapTable
 
 SIZES = (3, 4, 5, 2, 2, 2, 3, 2)
 

@@ -34,7 +34,10 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.executors import in_thread
 from tablecloak.microdata.agencies.agency import Agency, encoded
-from tablecloak.microdata.agencies.messages import (
+from tablecloak.microdata.agencies.shares import routes, shares_of
+from tablecloak.microdata.agencies.study import Study
+from tablecloak.microdata.agencies.wire import (
+    GRACE_SECONDS,
     AnyMessage,
     GivenUpError,
     Message,
@@ -43,10 +46,8 @@ from tablecloak.microdata.agencies.messages import (
     Passed,
     Stop,
     Sums,
+    Wire,
 )
-from tablecloak.microdata.agencies.shares import routes, shares_of
-from tablecloak.microdata.agencies.study import Study
-from tablecloak.microdata.agencies.wire import GRACE_SECONDS, Wire
 
 __all__ = ["take_part"]
 

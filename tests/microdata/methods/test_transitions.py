@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.transitions import (
+from tablecloak.microdata.methods.pram_by_matrix import (
     invariant_matrix,
     transition_matrix,
     unbiased_frequencies,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablecloak.microdata import near_records
-from tablecloak.microdata.near_records import NearRecords
+from tablecloak.microdata.methods import neighbours
+from tablecloak.microdata.methods.neighbours import NearRecords
 
 
 def points_of(seed: int, n: int = 60, n_types: int = 3) -> np.ndarray:
@@ -62,7 +62,7 @@ def test_each_record_may_have_a_radius_of_its_own():
 
 
 def test_many_records_come_in_chunks(monkeypatch):
-    monkeypatch.setattr(near_records, "CHUNK", 7)
+    monkeypatch.setattr(neighbours, "CHUNK", 7)
     points = points_of(3)
     parts = list(NearRecords(points).in_order(np.arange(60), np.full(60, 1.0)))
     assert [len(part) for part, _, _ in parts] == [7] * 8 + [4]
@@ -92,7 +92,7 @@ def test_no_record_is_its_own_nearest_where_several_lie_at_one_place():
 
 @pytest.mark.parametrize(("eps", "n_strata"), [(5.0, 3), (15.0, 1)])
 def test_a_column_of_distant_values_parts_the_records(monkeypatch, eps, n_strata):
-    monkeypatch.setattr(near_records, "LEAST_IN_STRATUM", 10)
-    stratum, soft = near_records._strata(points_of(4), eps)
+    monkeypatch.setattr(neighbours, "LEAST_IN_STRATUM", 10)
+    stratum, soft = neighbours._strata(points_of(4), eps)
     assert len(np.unique(stratum)) == n_strata
     assert soft.tolist() == [True, True, n_strata == 1]

@@ -11,8 +11,7 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment.case import Case, case_of
-from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure, case_of
 from tablecloak.microdata.library_frames import LibraryFrame
 
 __all__ = ["Assessment", "assess"]

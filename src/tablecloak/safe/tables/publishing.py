@@ -25,9 +25,8 @@ from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.tables.asked import STATISTICS, Asked, Piece, Protect
 from tablecloak.safe.tables.frame import SafeFrame
 from tablecloak.safe.tables.grid import Grid
-from tablecloak.safe.tables.measures import Measure
+from tablecloak.safe.tables.measures import Measure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
-from tablecloak.safe.tables.primaries import broken_rules
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [

@@ -187,3 +187,42 @@ def test_programs_are_solved_behind_one_boundary(names):
 def test_graphs_are_searched_in_one_place(names):
     # It makes the indices of 32 bits that older releases of scipy ask for.
     assert users(names, "scipy.sparse.csgraph") == {"graph.py"}
+
+
+WINGS = {"microdata", "safe", "argus", "cellkey", "reconciliation"}
+"""Folders that the core does without; they import the core."""
+
+ROOF = {"cli", "app", "service"}
+
+REACHING = {
+    # Ways to protect a table, as long as jobs and comparison know them by name.
+    "comparison/inferred.py",
+    "comparison/kinds/cell_keys.py",
+    "comparison/kinds/record_noise.py",
+    "jobs/faults.py",
+    "jobs/load.py",
+    "jobs/noise_section.py",
+    "jobs/noisy.py",
+    "jobs/perturbed.py",
+    "jobs/record_files.py",
+    "jobs/schema.py",
+    "jobs/steps.py",
+    # Reports and pictures of these, called by jobs. They go to the wings when comparison, which
+    # reports draw, no longer imports one.
+    "render/microdata_report.py",
+    "render/noise_plot.py",
+    "render/noise_report.py",
+    "render/perturbation_report.py",
+}
+"""Modules of the core that import a wing all the same. There may be fewer, and no others."""
+
+
+def test_the_core_imports_no_wing(trees):
+    modules = {name_of(path): path for path in trees}
+    reaching = {
+        path
+        for path, tree in trees.items()
+        if Path(path).parts[0] not in WINGS | ROOF
+        and any(modules[name].split("/")[0] in WINGS for name in imports(tree, set(modules)))
+    }
+    assert reaching == REACHING

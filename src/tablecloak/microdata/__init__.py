@@ -77,12 +77,8 @@ from tablecloak.microdata.utility.propensity import (
     propensity,
     propensity_score,
 )
-from tablecloak.microdata.utility.risk_utility import (
-    RiskUtilityMap,
-    best_below,
-    frontier,
-    risk_utility_map,
-)
+from tablecloak.microdata.utility.risk_utility import risk_utility_map
+from tablecloak.risk_utility_map import RiskUtilityMap, best_below, frontier
 
 __all__ = [
     "MEASURES",

@@ -20,7 +20,7 @@ from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapReport, SwapTable
-from tablecloak.microdata.utility.risk_utility import best_below, frontier
+from tablecloak.risk_utility_map import best_below, frontier
 
 __all__ = ["SwapCandidates", "sweep"]
 

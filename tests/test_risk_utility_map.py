@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata.utility.risk_utility import best_below, frontier
+from tablecloak.risk_utility_map import best_below, frontier
 
 NAMES = "abcdefgh"
 RISK = [0.30, 0.20, 0.20, 0.10, 0.25, 0.05, 0.30, 0.40]

@@ -175,26 +175,23 @@ def with_gaps(values: Floats, masked: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseRelease:
-    """Masked records, and the parameters of the noise.
+class NoiseRelease(MaskedRelease):
+    """Masked records whose covariances can be corrected.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-    noise : float
-        lambda^2. Publish it: users need it to correct estimates.
-    columns : tuple of str
+    frame, method, noise, achieved
+        Those of `MaskedRelease`.
     covariance : numpy.ndarray of float
         Covariance of the original sensitive columns; usually secret.
-    achieved : pandas.DataFrame
-        What was drawn, one row for each column; see `MaskedRelease`.
     """
 
-    frame: pd.DataFrame
-    noise: float
-    columns: tuple[str, ...]
     covariance: Floats
-    achieved: pd.DataFrame
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the sensitive columns."""
+        return tuple(self.achieved.index)
 
     def summary(self) -> str:
         """Return number of records and columns, and the growth of variances, in one line."""
@@ -217,7 +214,7 @@ class NoiseRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class CovarianceNoise(Method[NoiseRelease]):
+class CovarianceNoise(NoiseMethod):
     """Add normal noise with the covariance of the sensitive columns.
 
     Parameters
@@ -244,54 +241,28 @@ class CovarianceNoise(Method[NoiseRelease]):
         "--share 0.15"
     )
 
-    columns: Annotated[Sequence[str], option("column", "Sensitive numeric column.", min_length=1)]
-    noise: Annotated[
-        float, option("share", "Variance of the noise as a share of that of the data.", ge=0)
-    ]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        names_of(self.columns, "columns")
-
-    def uses(self, known: Sequence[str]) -> Columns:
-        """Return the sensitive columns."""
-        return Columns(changed=self.columns, numbers=self.columns)
-
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> NoiseRelease:
-        """Add the noise.
+        """Add the noise; see `NoiseMethod.apply`."""
+        release = super().apply(frame, random)
+        covariance = _covariance(varying_numbers(frame, self.columns))
+        return NoiseRelease(**vars(release), covariance=covariance)
 
-        Raises
-        ------
-        InputError
-            If a column does not exist, is not numeric or constant, or has infinite values; names
-            it.
-        """
-        values = list(varying_numbers(frame, self.columns).T)
-        warn_of_order(frame, self.columns)
-        covariance = _covariance(values)
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
+        """Return values with noise."""
         # Singular blocks, such as a column and its double, are allowed; those of incomplete
         # records may even be indefinite.
-        size, axes = np.linalg.eigh(covariance)
+        size, axes = np.linalg.eigh(_covariance(values))
         root = axes * np.sqrt(np.maximum(size, 0.0) * self.noise)
-        normal = random.standard_normal((len(values), len(frame)))
-        released, achieved = frame.copy(), {}
-        for name, column, row in zip(self.columns, values, root, strict=True):
-            masked = row @ normal
-            masked += column
-            released[name] = like(frame[name], masked)
-            achieved[name] = noise_reached(column, masked)
-        return NoiseRelease(
-            released,
-            self.noise,
-            tuple(self.columns),
-            covariance,
-            pd.DataFrame.from_dict(achieved, orient="index"),
-        )
+        normal = random.standard_normal(values.T.shape)
+        masked = np.empty_like(values)
+        for at, row in enumerate(root):
+            masked[:, at] = row @ normal
+        masked += values
+        return masked, ~np.isnan(values)
 
 
-def _covariance(columns: Sequence[Floats]) -> Floats:
+def _covariance(values: Floats) -> Floats:
     """Return the covariance of some columns, of each two over the records that have both."""
-    values = np.column_stack(columns)
     if not np.isnan(values).any():
         return np.atleast_2d(np.cov(values, rowvar=False))
     pairwise: Floats = pd.DataFrame(values).cov().fillna(0.0).to_numpy()

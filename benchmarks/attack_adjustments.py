@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
 from watchdog import Watchdog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))

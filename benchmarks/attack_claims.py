@@ -22,14 +22,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attack_certificates as plain
 import numpy as np
-from attack_bounds import KINDS as SEARCHES
-from forged_certificates import VERDICTS
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import block_diag, csr_array, eye_array, hstack, vstack
 
+import attack_certificates as plain
 import tablecloak as tc
+from attack_bounds import KINDS as SEARCHES
+from forged_certificates import VERDICTS
 from tablecloak.certificates.claim import arrays_of
 
 Arrays = dict[str, Any]

@@ -38,6 +38,7 @@ from scipy.sparse import csr_array
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import tablecloak as tc
 from exact_programs import (
     Ends,
     Numbers,
@@ -47,11 +48,9 @@ from exact_programs import (
     whole_solution,
 )
 from forged_certificates import VERDICTS
-from watchdog import Watchdog
-
-import tablecloak as tc
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
+from watchdog import Watchdog
 
 Random = np.random.Generator
 

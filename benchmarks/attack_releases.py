@@ -37,11 +37,11 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_array
-from watchdog import Watchdog
 
 import tablecloak as tc
 from tablecloak.cli.main import app
 from tablecloak.jobs.load import load_problem, read_job
+from watchdog import Watchdog
 
 Key = tuple[str, ...]
 Floats = npt.NDArray[np.float64]

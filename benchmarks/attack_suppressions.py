@@ -24,10 +24,9 @@ import tablecloak as tc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from watchdog import Watchdog
-
 import naive_attacks as naive
 from random_tables import random_problem
+from watchdog import Watchdog
 
 REQUIREMENTS = ("two-sided", "width", "upper")
 KINDS = ("pattern", "tiny pattern", "pattern", "tiny pattern", "intervals", "covering")

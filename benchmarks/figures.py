@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import tablecloak as tc
-from tablecloak.bench.claims import Column, Figures, Instance, Setting
-from tablecloak.bench.measure import timed
+from bench.claims import Column, Figures, Instance, Setting
+from bench.measure import timed
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
 """Instances that are shipped."""

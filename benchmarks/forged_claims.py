@@ -13,8 +13,9 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import forged_certificates as patterns
 import numpy as np
+
+import forged_certificates as patterns
 from forged_certificates import SUMS, VALUES, Forged, Forgery, column, rectangle, starts
 
 Arrays = dict[str, Any]

@@ -360,8 +360,6 @@ ALL = ("protect", "--all", "jobs", "--out", "out")
 KEYED = ("protect", "keyed.toml", "--out", "out")
 ARGUS = ("argus", "job.arb", "--out", "out", "--time-limit", "2")
 VERIFY = ("verify", "proof.npz", "p.jj")
-BENCH = ("bench", "--quick", "--only", "cox", "--question", "audit", "--solver", "tablecloak",
-         "--out", "out", "--time-limit", "5")  # fmt: skip
 CERTIFICATE = ("securesum", "certificate", "west", "--out", "out")
 JOIN = ("securesum", "join", "study.toml", "people.csv", "--as", "north", "--key", "north.key")
 APP = ("app", "--no-browser")
@@ -387,7 +385,7 @@ SOUND = [
     SWAP, HOMES, PRAM, NOISE, ALONE, KEEPING, FAR, ROMM, NEAR, MEANS, TOPCODE, RANKS, SHUFFLE,
     LOCAL, RECODE, SINGLE,
     SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
-    ARGUS, EXPLAIN, VERIFY, BENCH, CERTIFICATE,
+    ARGUS, EXPLAIN, VERIFY, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL, CHECK, ("check", "bundle"),
@@ -651,14 +649,6 @@ def bad_options() -> Iterator[BadInput]:
     more += [replaced(ARGUS, "out", "p.jj")]
     more += [("verify",), ("verify", "proof.npz", "people.csv"), ("verify", "p.jj")]
     more += [("verify", "proof.npz", "none.jj"), ("verify", "people.parquet")]
-    more += [(*BENCH, "--question", "why"), (*BENCH, "--solver", "magic"), (*BENCH, "--only", "no")]
-    more += [(*BENCH, "--solver", word) for word in ("os:none", "nomodule:f", ":", "a:b:c")]
-    more += [(*BENCH, "--instances", name) for name in ("none", "p.jj", "jobs")]
-    more += [
-        (*BENCH, "--time-limit", "0"),
-        (*BENCH, "--memory-limit", "1"),
-        (*BENCH, "--out", "p.jj"),
-    ]
     more += [(*APP, "--port", word) for word in ("-1", "65536", "x")]
     more += [(*APP, "--folder", "p.jj"), (*APP, "--folder", "p.jj/x")]
     more += [("teleport",), ("suppress",), ("securesum", "divide"), ("protect",), ("argus",)]
@@ -1826,7 +1816,6 @@ def bad_doubles() -> Iterator[BadInput]:
         yield BadInput(f"suppress p.csv: contributions {what}", words, files)
     yield BadInput("cellkey keys: a column without a name", replaced(KEYS, "key", " "))
     yield BadInput("plan over a job of somebody's own", PLAN, {"out/jobs/2026.all.toml": b"# mine"})
-    yield BadInput("bench into a file", replaced(BENCH, "out", "people.csv"))
 
 
 def bad_requests() -> Iterator[BadInput]:

@@ -191,7 +191,7 @@ MUTATIONS = (
     ),
     Mutation(
         "PRAM keeps too many records in their cells",
-        "microdata/risk/correct_match.py",
+        "microdata/methods/pram.py",
         "(1 - xi) * (1 + 3 * xi)",
         "(1 - xi) * (1 + 2 * xi)",
         ("tests/microdata/methods/test_pram.py",),

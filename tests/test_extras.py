@@ -19,8 +19,8 @@ from tablecloak.cli.main import app
 from tablecloak.executors import executor_named
 from tablecloak.extras import EXTRA_OF, how_to_install, is_installed, required
 from tablecloak.microdata.agencies import make_certificate
-from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.render.page import Page
+from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.solve.solver import SOLVERS, Request, using_solver
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[

@@ -26,10 +26,10 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from bench.solvers import contestants
 from tablecloak.app import create_app
 from tablecloak.argus.lines import Rule as BatchRule
 from tablecloak.argus.rules import sensitivity_rules
-from tablecloak.bench.solvers import contestants
 from tablecloak.budget import Budget
 from tablecloak.cli.main import app
 from tablecloak.cta.risk.guesser import GUESSERS, Guesser

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -11,6 +12,7 @@ import pytest
 
 import tablecloak as tc
 import wheel_check
+from test_layout import WINGS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -53,3 +55,73 @@ def test_a_wheel_with_foreign_files_is_refused(tmp_path):
         wheel.writestr("tests/test_it.py", "")
     with pytest.raises(SystemExit, match="tests"):
         wheel_check.check_wheel(path)
+
+
+WITHOUT_WINGS = """\
+import importlib
+import pkgutil
+import sys
+
+
+class Absent:
+    "Refuses the wings, as if their folders were not installed."
+
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[1:2] and name.split(".")[1] in WINGS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Absent())
+import tablecloak as tc
+"""
+
+
+def without_wings(program: str, folder: Path) -> str:
+    """Run a program in a process in which the wings cannot be imported; return what it prints."""
+    text = f"WINGS = {sorted(WINGS)}\n{WITHOUT_WINGS}{program}"
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, cwd=folder
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_program_of_the_readme_runs_without_the_wings(tmp_path):
+    readme = (ROOT / "README.md").read_text("utf-8")
+    first = re.findall(r"^```python\n(.*?)^```", readme, re.M | re.S)[0]
+    program = f"""
+tc.examples.write("firms")
+{first}
+problem = tc.examples.cox_rounded()
+tc.publish_intervals(problem, time_limit=5)
+tc.controlled_rounding(problem, base=5, time_limit=5).verify()
+tc.write_problem(problem, "table.jj")
+assert tc.audit(tc.read_problem("table.jj"), tc.suppress(problem).suppressed).is_safe
+assert not [name for name in sys.modules if name.split(".")[1:2] and name.split(".")[1] in WINGS]
+"""
+    assert "loss" in without_wings(program, tmp_path)
+    assert (tmp_path / "published.csv").exists()
+
+
+def test_what_of_the_core_needs_a_wing_is_known(tmp_path):
+    """Jobs, comparisons and the reports that draw them; nothing else. It may become less."""
+    program = """
+for module in pkgutil.walk_packages(tc.__path__, "tablecloak.", onerror=lambda name: None):
+    if module.name.split(".")[1] not in (*WINGS, "cli", "app", "service"):
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            assert error.name.split(".")[1] in WINGS, error
+            print(module.name.removeprefix("tablecloak."))
+"""
+    needing = set(without_wings(program, tmp_path).split())
+    assert {name for name in needing if not name.startswith("jobs.")} == {
+        "comparison",
+        "render.comparison_page",
+        "render.drawings",
+        "render.microdata_report",
+        "render.noise_plot",
+        "render.noise_report",
+        "render.perturbation_report",
+        "render.report",
+    }

@@ -1,11 +1,11 @@
 """Adjustment of Castro's published tables."""
 
 import numpy as np
-from figures import COX, castro
 
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Method
+from bench.measure import timed
+from figures import COX, castro
 
 
 def adjust(problem, setting):

@@ -2,10 +2,9 @@
 
 from statistics import mean
 
-from figures import COX, castro
-
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
+from figures import COX, castro
 
 KNOWLEDGE = ("method", "levels", "directions")
 RECOVERY, DRAWS = 0.08, 10

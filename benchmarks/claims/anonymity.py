@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
 from tablecloak.microdata import LocalRecoding, LocalSuppression, Recoding
 
 KEYS = 7

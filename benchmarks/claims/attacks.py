@@ -5,7 +5,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,11 +4,11 @@ import statistics
 import time
 
 import numpy as np
-from figures import COX
 
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
+from figures import COX
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.system import System

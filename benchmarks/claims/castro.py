@@ -1,8 +1,7 @@
 """Patterns on Castro's published tables."""
 
+from bench.claims import Claim, Column, Method
 from figures import COX, PATTERN, castro, pattern_figures
-
-from tablecloak.bench.claims import Claim, Column, Method
 
 
 def by_weight(weights):

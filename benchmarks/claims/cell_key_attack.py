@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
 from tablecloak.argus.metadata import read_metadata, read_microdata
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
 from tablecloak.cellkey import (
     KeyRows,
     attack_counts,

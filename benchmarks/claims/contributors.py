@@ -4,11 +4,11 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from enterprises import RULES, two_way
 
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
+from enterprises import RULES, two_way
 
 
 def drawn(n_firms, seed=1):

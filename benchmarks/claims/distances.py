@@ -2,10 +2,9 @@
 
 from functools import partial
 
-from figures import COX, castro
-
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
+from figures import COX, castro
 
 
 def adjust(distance, problem, setting):

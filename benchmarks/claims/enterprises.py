@@ -3,9 +3,8 @@
 from functools import partial
 
 import enterprises as made
+from bench.claims import Claim, Column, Instance, Method
 from figures import PATTERN, pattern_figures
-
-from tablecloak.bench.claims import Claim, Column, Instance, Method
 
 
 def protect(problem, setting):

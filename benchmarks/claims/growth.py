@@ -2,11 +2,11 @@
 
 from functools import partial
 
-import farms as made
 import numpy as np
-from figures import COX, PATTERN, pattern_figures
 
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+import farms as made
+from bench.claims import Claim, Column, Instance, Method
+from figures import COX, PATTERN, pattern_figures
 
 SIZES = ("5k", "25k", "100k", "300k", "792k")
 

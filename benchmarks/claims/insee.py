@@ -2,10 +2,9 @@
 
 from functools import partial
 
+from bench.claims import Claim, Instance, Method
 from figures import COX, DATA, PATTERN, pattern_figures
 from peer_tools.tables import ACTIVITIES, FOUR, published
-
-from tablecloak.bench.claims import Claim, Instance, Method
 
 
 def instances(folder):

@@ -1,10 +1,9 @@
 """Partial suppression: narrow intervals instead of gaps."""
 
-from figures import COX, castro
-
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Method
+from bench.measure import timed
+from figures import COX, castro
 
 
 def publish(problem, setting):

@@ -2,11 +2,10 @@
 
 from functools import partial
 
-from figures import COX
-
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
+from figures import COX
 from tables import TABLES, leaf_table
 
 TREES = {"a": (10, 10), "b": (10, 10), "c": (10, 10)}

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
 from tablecloak.microdata import (
     ClassicalPRAM,
     CovarianceNoise,
@@ -17,7 +17,7 @@ from tablecloak.microdata import (
     TargetedSwapping,
 )
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.swap_table import SwapTable
+from tablecloak.microdata.methods.swapping import SwapTable
 
 SIZES = (3, 4, 5, 2, 2, 2, 3, 2)
 

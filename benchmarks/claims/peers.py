@@ -6,15 +6,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+
+import tablecloak as tc
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
 from figures import COX, DATA
 from peer_tools.contestants import PEERS, asked_peer
 from peer_tools.judge import can_try_contributors, judged, table_facts
 from peer_tools.page import page
 from peer_tools.tables import Case, cases
-
-import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
 
 LAST = 60.0
 

@@ -2,11 +2,10 @@
 
 from functools import partial
 
-from figures import COX
-
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
+from figures import COX
 from tables import leaf_table
 
 BASE = 5

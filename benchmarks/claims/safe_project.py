@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.measure import timed
+from bench.claims import Claim, Column, Instance, Method
+from bench.measure import timed
 from tablecloak.safe import Outcome, Project
 from tablecloak.safe.figures import Figures
 

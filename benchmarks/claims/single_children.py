@@ -2,10 +2,9 @@
 
 from functools import partial
 
+from bench.claims import Claim, Instance, Method
 from figures import PATTERN, pattern_figures
 from single_children import single_child_problem
-
-from tablecloak.bench.claims import Claim, Instance, Method
 
 NAMES = {"with single children": False, "without": True}
 

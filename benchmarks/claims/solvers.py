@@ -5,10 +5,10 @@ from functools import partial
 import numpy as np
 
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.instances import instances as quick
-from tablecloak.bench.runner import METHODS, PROGRAMS, run_bench
-from tablecloak.bench.solvers import available_solvers
+from bench.claims import Claim, Column, Instance, Method
+from bench.instances import instances as quick
+from bench.runner import METHODS, PROGRAMS, run_bench
+from bench.solvers import available_solvers
 
 SHOWN = ("tablecloak", "highs-simplex", "highs-ipm", "highs-pdlp", "highs-mip", "cbc")
 
@@ -37,7 +37,7 @@ CLAIM = Claim(
     name="solvers",
     title="Solvers side by side",
     text="""Solved of asked on six small instances (Cox's two tables, 8x8, 16x16, 5x5x5, linked tables of 500 firms). Every answer is
-judged against the program and the points of all solvers. `tablecloak bench --quick` gives the same with profiles and courses.""",
+judged against the program and the points of all solvers. `python -m benchmarks --quick` gives the same with profiles and courses.""",
     said_in=("docs/bench.md", "docs/solvers.md"),
     methods=(Method("side by side", judge),),
     instances=questions,

@@ -3,10 +3,10 @@
 from functools import partial
 
 import numpy as np
-from figures import DATA
 
 import tablecloak as tc
-from tablecloak.bench.claims import Claim, Column, Instance, Method
+from bench.claims import Claim, Column, Instance, Method
+from figures import DATA
 
 AIMS = {
     "least sum of changes": (),

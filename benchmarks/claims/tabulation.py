@@ -6,11 +6,10 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from bench.claims import Claim, Column, Instance, Method
+from bench.isolated import isolated
+from bench.measure import timed
 from made_records import generate
-
-from tablecloak.bench.claims import Claim, Column, Instance, Method
-from tablecloak.bench.isolated import isolated
-from tablecloak.bench.measure import timed
 
 
 def tablecloak(path):

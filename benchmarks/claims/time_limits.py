@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 
 import tablecloak as tc
+from bench.claims import Claim, Column, Instance, Method
 from tablecloak import budget as clock
-from tablecloak.bench.claims import Claim, Column, Instance, Method
 from tablecloak.budget import Stopwatch
 from tablecloak.solve.highs import instance
 from tables import leaf_table

@@ -4,12 +4,11 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+from bench.claims import Claim, Column, Instance, Method
 from enterprises import linked, two_way
 from figures import COX, DATA, PATTERN, pattern_figures
 from peer_tools.contestants import PEERS, asked_peer
 from peer_tools.tables import ACTIVITIES, published
-
-from tablecloak.bench.claims import Claim, Column, Instance, Method
 
 
 def pytauargus(problem, setting):

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import tablecloak as tc
+from bench.claims import Setting
 from peer_tools.files import write_all
 from peer_tools.judge import judged, pattern_of
-from tablecloak.bench.claims import Setting
 
 HERE = Path(__file__).parent
 

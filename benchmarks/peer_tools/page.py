@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tablecloak.bench.records import Record
+from bench.records import Record
 
 Row = dict[str, Any]
 

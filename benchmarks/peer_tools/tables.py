@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from enterprises import RULES, SHAPES, enterprises
-from single_children import single_child_problem
 
 import tablecloak as tc
+from enterprises import RULES, SHAPES, enterprises
+from single_children import single_child_problem
 
 Make = Callable[[], tc.ProtectionProblem]
 

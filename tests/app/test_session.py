@@ -84,7 +84,7 @@ def test_while_a_job_runs_nothing_changes_and_its_result_is_kept(session, monkey
     with pytest.raises(tc.InputError, match="A job is still running"):
         session.choose(choices(session, title="two"))
     go_on.set()
-    session.thread.join(60)
+    session.call.wait(60)
     assert session.result.title == "one"
     assert asked == [("one", session.folder / "results")]
 
@@ -103,7 +103,7 @@ def test_a_job_that_fails_says_so_and_quotes_no_record(session, monkeypatch, rai
     monkeypatch.setattr(module, "run_job", failing)
     session.choose(choices(session))
     session.start()
-    session.thread.join(60)
+    session.call.wait(60)
     assert session.error.startswith(told)
     assert "4711" not in session.error
     assert session.result is None

@@ -16,10 +16,10 @@ from shops import cells, run, write_shops
 from tablecloak.argus import read_metadata, run_batch
 from tablecloak.argus.arguments import Arguments
 from tablecloak.argus.batch import read_rules
-from tablecloak.argus.evidence import of_records
 from tablecloak.argus.gate import Evidence, _unsafe, check, check_together
 from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.outputs import Protected
+from tablecloak.argus.preparation import of_records
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.argus.tables import from_records
 

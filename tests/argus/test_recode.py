@@ -9,7 +9,8 @@ import pytest
 import tablecloak as tc
 from tablecloak.argus import run_batch
 from tablecloak.argus.metadata import Variable
-from tablecloak.argus.recode import cut_below, cut_to_level, depth_of, parents_of, recoded
+from tablecloak.argus.recode import cut_below, cut_to_level, recoded
+from tablecloak.graph import parents_of, path_to_root
 
 RDA = """\
 <SEPARATOR> ","
@@ -197,10 +198,11 @@ def test_codes_outside_of_the_tree_stay():
 
 
 def test_depths_and_parents_are_those_of_the_tree():
-    above = parents_of(TREE)
+    above = parents_of(TREE.groups)
     assert above == {"N": "Total", "S": "Total", "n1": "N", "n2": "N", "a": "n1", "b": "n1",
                      "s1": "S"}  # fmt: skip
-    assert [depth_of(above, code) for code in ("Total", "N", "n2", "a")] == [0, 1, 2, 3]
+    paths = [path_to_root(code, above) for code in ("Total", "N", "n2", "a")]
+    assert [len(path) - 1 for path in paths] == [0, 1, 2, 3]
 
 
 FLAT = tc.Hierarchy.flat(["01", "02", "03", "10", "99"], "Total")

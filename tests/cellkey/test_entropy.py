@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablecloak.cellkey.entropy import largest_entropy
+from tablecloak.cellkey.design import largest_entropy
 
 
 def _of_moments(changes, variance):

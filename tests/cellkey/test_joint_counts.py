@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.cellkey.joint_counts import cycle_of, joint_relations
+from tablecloak.cellkey.attack import cycle_of, joint_relations
 from tablecloak.tables.hierarchy import Hierarchy
 
 TREES = {

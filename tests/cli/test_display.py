@@ -58,7 +58,7 @@ def test_the_line_changes_no_faster_than_it_can_be_read(reporter):
 
 def test_the_line_is_removed_also_after_an_error(monkeypatch):
     stopped = []
-    monkeypatch.setattr(Reporter, "stop", lambda self: stopped.append(self.timer.cancel()))
+    monkeypatch.setattr(Reporter, "stop", lambda self: stopped.append(self.start.cancel()))
     with pytest.raises(ZeroDivisionError), reporting():
         raise ZeroDivisionError
     assert len(stopped) == 1

@@ -11,8 +11,8 @@ import pytest
 import tablecloak as tc
 from tablecloak import showing
 from tablecloak.microdata.utility.noise_maps import Curve, NoiseMap
-from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.render.plotting import new_figure, picture_format, save_secret
+from tablecloak.risk_utility_map import RiskUtilityMap
 
 
 @pytest.mark.parametrize("name", ["a.png", "b.SVG", "c.x.pdf", "d.png/"])

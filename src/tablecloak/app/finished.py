@@ -12,6 +12,7 @@ import pandas as pd
 import tablecloak
 from tablecloak.app.fields import Choice, choices_of, number
 from tablecloak.errors import InputError, listed
+from tablecloak.graph import parents_first
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposals.code_sums import CodeTree
@@ -130,19 +131,11 @@ class Finished:
 
 def outline(tree: CodeTree) -> str:
     """Return a tree as lines, each code indented below its parent; unplaced codes at the end."""
-    children: dict[str, tuple[str, ...]] = {}
-    for parent, below in tree.groups:
-        children.setdefault(parent, below)
     placed = {code for _, below in tree.groups for code in below}
     tops = [tree.total] if tree.total else []
     tops += [code for code in tree.unplaced if code not in placed and code != tree.total]
-    lines: list[str] = []
-    waiting = [(code, 0) for code in reversed(tops)]
-    while waiting:
-        code, depth = waiting.pop()
-        lines.append(INDENT * depth + code)
-        waiting += [(child, depth + 1) for child in reversed(children.get(code, ()))]
-    return "\n".join(lines)
+    walk = parents_first(tops, dict(reversed(tree.groups)))
+    return "\n".join(INDENT * depth + code for code, depth in walk)
 
 
 def read_outline(text: str, name: str, codes: Sequence[str]) -> Hierarchy:

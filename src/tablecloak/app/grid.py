@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats
+from tablecloak.graph import children_of, parents_first, path_to_root
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
@@ -61,17 +63,15 @@ class Tree:
     """
 
     roots: list[str]
-    children: dict[str, tuple[str, ...]]
+    children: dict[str, list[str]]
     codes: Sequence[str]
 
     @classmethod
     def of(cls, tree: Hierarchy) -> Tree:
         """Return the codes of a hierarchy."""
-        children: dict[str, dict[str, None]] = {}
-        for parent, below in tree.groups:
-            children.setdefault(parent, {}).update(dict.fromkeys(below))
-        found = {parent: tuple(below) for parent, below in children.items()}
-        return cls([tree.total], found, tree.codes)
+        children = children_of(tree.groups).items()
+        distinct = {parent: list(dict.fromkeys(below)) for parent, below in children}
+        return cls([tree.total], distinct, tree.codes)
 
     def first_look(self, most: int) -> frozenset[str]:
         """Return the codes that are unfolded at first: level by level, while there is space."""
@@ -204,19 +204,18 @@ class Grid:
         unfolded = opened.get(name)
         if unfolded is None:
             unfolded = tree.first_look(most)
-        found: list[dict[str, Any]] = []
-        waiting = [(code, 0) for code in reversed(tree.roots)]
-        while waiting and len(found) < MOST_SHOWN:
-            code, depth = waiting.pop()
-            below = tree.children.get(code, ())
-            is_open = bool(below) and code in unfolded
-            label = self.labels.get(name, {}).get(code, "")
-            found.append(
-                {"code": code, "label": label, "depth": depth, "below": len(below), "open": is_open}
-            )
-            if is_open:
-                waiting += [(child, depth + 1) for child in reversed(below)]
-        return found
+        inside = {code: tree.children[code] for code in unfolded if code in tree.children}
+        labels = self.labels.get(name, {})
+        return [
+            {
+                "code": code,
+                "label": labels.get(code, ""),
+                "depth": depth,
+                "below": len(tree.children.get(code, ())),
+                "open": bool(inside.get(code)),
+            }
+            for code, depth in islice(parents_first(tree.roots, inside), MOST_SHOWN)
+        ]
 
     @cached_property
     def sign(self) -> float:
@@ -243,14 +242,14 @@ class Grid:
             if differs[where] and differs.sum() == 1 and total >= 0:
                 above = str(codes[cells[total]])
                 for child in np.delete(codes[cells], total).tolist():
-                    if child not in parent and child not in ancestors(above, parent):
+                    if child not in parent and child not in path_to_root(above, parent):
                         parent[child] = above
         children: dict[str, list[str]] = {}
         for child in order:
             if child in parent:
                 children.setdefault(parent[child], []).append(child)
         roots = [code for code in order if code not in parent]
-        return Tree(roots, {above: tuple(below) for above, below in children.items()}, order)
+        return Tree(roots, children, order)
 
 
 _ONE = {"code": "value", "label": "", "depth": 0, "below": 0, "open": False}
@@ -266,12 +265,3 @@ def total_of(factors: Floats, sign: float = 0.0) -> int:
     else:
         alone = np.flatnonzero((factors > 0) == (int((factors > 0).sum()) == 1))
     return int(alone[0]) if len(alone) == 1 else -1
-
-
-def ancestors(code: str, parent: Mapping[str, str]) -> set[str]:
-    """Return a code and all codes above it."""
-    found = {code}
-    while code in parent and parent[code] not in found:
-        code = parent[code]
-        found.add(code)
-    return found

@@ -23,6 +23,7 @@ from tablecloak.app.bench_pages import BenchPages
 from tablecloak.app.pages import Pages
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.executors import DelayedCall
 from tablecloak.extras import required
 from tablecloak.render.page import STYLE
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from flask import Flask
 
 __all__ = ["create_app", "listening", "serve"]
+
+BROWSER_SECONDS = 0.5
+"""Seconds that the server has to begin before a browser asks for its first page."""
 
 COOKIE = "tablecloak"
 """Name of the cookie that holds the secret."""
@@ -80,7 +84,7 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
         print(f"For a checker, who can look and change nothing: {start}{checker}", flush=True)
         print("Ctrl-C ends.", flush=True)
         if open_browser:
-            threading.Timer(0.5, webbrowser.open, [address]).start()
+            DelayedCall(BROWSER_SECONDS, webbrowser.open, address)
         if threading.current_thread() is threading.main_thread():
             # Ended by another program as by Ctrl-C: the private folder is removed.
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -12,6 +12,7 @@ from tablecloak.app.choices import Choices
 from tablecloak.app.workbench import Workbench
 from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.executors import BackgroundCall
 from tablecloak.jobs.load import load_problem, read_job
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
@@ -44,7 +45,7 @@ class Session:
         self.error = ""
         self.stage = ""
         self.watch = Stopwatch()
-        self.thread: threading.Thread | None = None
+        self.call: BackgroundCall | None = None
         self.button = StopButton(self._note)
         self.lock = threading.Lock()
 
@@ -61,7 +62,7 @@ class Session:
     @property
     def is_running(self) -> bool:
         """Whether a job is running."""
-        return self.thread is not None and self.thread.is_alive()
+        return self.call is not None and self.call.is_running
 
     @property
     def seconds(self) -> float:
@@ -120,8 +121,7 @@ class Session:
             self.error, self.stage, self.result = "", "tabulating", None
             self.button.release()
             self.watch = Stopwatch()
-            self.thread = threading.Thread(target=self._run, args=(self.job,), daemon=True)
-            self.thread.start()
+            self.call = BackgroundCall(self._run, self.job)
 
     def stop(self) -> None:
         """Stop the search and keep its best proved result."""

@@ -18,6 +18,7 @@ from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.executors import BackgroundCall
 from tablecloak.results import Result
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
@@ -149,7 +150,7 @@ class Workbench:
     bound: float = -np.inf
     error: str = ""
     watch: Stopwatch = field(default_factory=Stopwatch)
-    thread: threading.Thread | None = None
+    call: BackgroundCall | None = None
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
@@ -160,7 +161,7 @@ class Workbench:
     @property
     def is_running(self) -> bool:
         """Whether a search is running."""
-        return self.thread is not None and self.thread.is_alive()
+        return self.call is not None and self.call.is_running
 
     def decide(self, cells: list[int], mark: Mark) -> None:
         """Note a decision about cells.
@@ -199,8 +200,7 @@ class Workbench:
             self.loss, self.bound = np.inf, -np.inf
             self.button.release()
             self.watch = Stopwatch()
-            self.thread = threading.Thread(target=self._run, args=(method, limit), daemon=True)
-            self.thread.start()
+            self.call = BackgroundCall(self._run, method, limit)
 
     def stop(self) -> None:
         """End the search; the best that is proved is kept."""
@@ -208,8 +208,8 @@ class Workbench:
 
     def wait(self, seconds: float = 600.0) -> None:
         """Wait until the search has ended."""
-        if self.thread is not None:
-            self.thread.join(seconds)
+        if self.call is not None:
+            self.call.wait(seconds)
 
     def progress(self) -> Mapping[str, Any]:
         """Return what is known of the search, with numbers as text."""

@@ -17,6 +17,7 @@ from tablecloak.argus.lines import Rule
 from tablecloak.argus.outputs import Protected
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import VerificationError, listed
+from tablecloak.graph import parents_of
 from tablecloak.tables.hierarchy import Hierarchy
 
 __all__ = ["Evidence", "check", "check_together"]
@@ -233,7 +234,7 @@ def _by_cell(evidence: Evidence) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _climbed(frame: pd.DataFrame, axis: int, tree: Hierarchy) -> pd.DataFrame:
     """Repeat rows for each code above theirs, one step of the tree after another."""
-    above = {part: parent for parent, parts in tree.groups for part in parts}
+    above = parents_of(tree.groups)
     level, found = frame, [frame]
     while True:
         level = level[level[axis].isin(above)]

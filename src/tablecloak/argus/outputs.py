@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from tablecloak.argus.recode import depth_of, parents_of
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
+from tablecloak.graph import children_of, parents_first, parents_of, path_to_root
 from tablecloak.storage import write_text
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats import write_jj
@@ -281,14 +281,16 @@ def _sbs(protected: Protected, layout: Layout) -> str:
     problem, statuses = protected.problem, protected.statuses()
     known = problem.table.contributions
     letters = {SAFE: "V", FROZEN: "V", FREQUENCY: "A", SECONDARY: "D"}
-    above = [parents_of(problem.table.hierarchies[name]) for name in protected.names]
+    above = [parents_of(problem.table.hierarchies[name].groups) for name in protected.names]
     lines = []
     for key, cell in _index(protected).items():
         status = int(statuses[cell])
         letter = letters.get(status, "F" if problem.reasons[cell] == "p-percent" else "B")
         codes = _labels(list(key), layout)
         if layout.has("HL"):
-            levels = [depth_of(tree, code) for tree, code in zip(above, key, strict=True)]
+            levels = [
+                len(path_to_root(code, tree)) - 1 for tree, code in zip(above, key, strict=True)
+            ]
             codes = [part for pair in zip(codes, map(str, levels), strict=True) for part in pair]
         share = ""
         if known is not None and known.total[cell] and known.largest.shape[1]:
@@ -352,12 +354,11 @@ def _description(protected: Protected, layout: Layout, path: Path) -> list[tuple
     for name in protected.names:
         tree = protected.problem.table.hierarchies[name]
         lines += [name, "    <RECODEABLE>", f'    <TOTCODE> "{tree.total}"']
-        below: dict[str, list[str]] = {}
-        for parent, parts in tree.groups:
-            below.setdefault(parent, []).extend(parts)
+        below = children_of(tree.groups)
         if len(below) > 1:
             file = f"{path.stem}_{name}.hrc"
-            files.append((file, _hierarchy_lines(below, tree.total, 0)))
+            walk = parents_first(below[tree.total], below)
+            files.append((file, "".join(f"{'@' * depth}{code}\n" for code, depth in walk)))
             lines += ["    <HIERARCHICAL>", f'    <HIERCODELIST> "{file}"']
             lines += ['    <HIERLEADSTRING> "@"']
     decimals = f" <DECIMALS> {protected.decimals}"
@@ -375,10 +376,3 @@ def _description(protected: Protected, layout: Layout, path: Path) -> list[tuple
     lines += ["StatusVar", "    <STATUS>", "LowerProtLevel", "    <NUMERIC> <LOWERPL>"]
     lines += ["UpperProtLevel", "    <NUMERIC> <UPPERPL>"]
     return [(f"{path.stem}.rda", "\n".join(lines) + "\n"), *files]
-
-
-def _hierarchy_lines(below: dict[str, list[str]], code: str, depth: int) -> str:
-    return "".join(
-        "@" * depth + part + "\n" + _hierarchy_lines(below, part, depth + 1)
-        for part in below.get(code, [])
-    )

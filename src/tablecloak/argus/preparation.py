@@ -1,26 +1,182 @@
-"""Tables before they are protected: made of records or cells, with rules, statuses and costs."""
+"""Tables before they are protected: made of records or cells, with rules, statuses and costs.
+
+Costs are those that SPECIFYTABLE asks for. Records and cells are kept as they were read: they are
+the data of the last check.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.argus.apriori import with_status
-from tablecloak.argus.costs import with_costs
-from tablecloak.argus.evidence import of_cells, of_records
-from tablecloak.argus.gate import Key
-from tablecloak.argus.lines import Command
+from tablecloak.argus.gate import Evidence, Key
+from tablecloak.argus.lines import Command, Rule, Specification
+from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.recode import recode
 from tablecloak.argus.rules import check_rules, is_active, sensitivity_rules
 from tablecloak.argus.state import BatchState
 from tablecloak.argus.table_job import TableJob
 from tablecloak.argus.tables import Cells, from_cells, from_records, read_statuses
-from tablecloak.arrays import Texts
+from tablecloak.arrays import Floats, Texts
+from tablecloak.errors import InputError
+from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.external_bounds import not_zero
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.tabulate import tabulate
 
-__all__ = ["by_rules", "given_statuses", "tabulate_records", "take_cells"]
+__all__ = [
+    "by_rules",
+    "given_statuses",
+    "tabulate_records",
+    "take_cells",
+]
+
+Trees = dict[str, Hierarchy]
+
+SUMS = ["count", "weighted", "total", "value"]
+
+
+def with_costs(
+    batch: BatchState,
+    job: TableJob,
+    problem: ProtectionProblem,
+    trees: Trees,
+    frame: pd.DataFrame,
+) -> ProtectionProblem:
+    """Return a problem with the costs that its table asks for."""
+    wanted, table = job.specification, problem.table
+    tagged = (
+        []
+        if job.is_microdata
+        else [*job.metadata.with_tag("COST"), *job.metadata.with_tag("COSTVAR")]
+    )
+    cost = np.abs(table.values)
+    match wanted.cost:
+        case "-3":
+            batch.skip(job.command, "costs by distance; the response is taken")
+        case "-2":
+            cost = np.ones(table.n_cells)
+        case "-1" if table.contributions is not None:
+            cost = table.contributions.count.astype(np.float64)
+        case "-1":
+            batch.skip(job.command, "costs by frequency, which is not known; the response is")
+        case "" if tagged:
+            cost = _sums(job, tagged[0], table, trees, frame)
+        case "":
+            pass
+        case name:
+            cost = _sums(job, job.metadata.variable(name), table, trees, frame)
+    if wanted.power == 0:
+        cost = np.log1p(cost)
+    elif wanted.power != 1:
+        cost = cost**wanted.power
+    return problem.with_changes(weights=np.where(cost > 0, cost, 0.0001))
+
+
+def _sums(
+    job: TableJob,
+    variable: Variable,
+    table: Table,
+    trees: Trees,
+    frame: pd.DataFrame,
+) -> Floats:
+    """Add up a variable over the cells of a table."""
+    size = np.abs(table.values)
+    if variable.name == table.name:
+        return size
+    if job.is_microdata:
+        dimensions = {key: Dimension(key, trees[key]) for key in table.keys.columns}
+        found = tabulate(frame, dimensions, variable.name).values
+    else:
+        given = table.keys.merge(frame, on=list(table.keys.columns), how="left")
+        cost = given[variable.name].to_numpy(dtype=np.float64)
+        found = np.where(np.isnan(cost), size, cost)
+    if np.any(found < 0):
+        label = table.label(int(np.flatnonzero(found < 0)[0]))
+        raise InputError(
+            f"The cost {variable.name!r} of cell {label} is negative. Costs must be 0 or more: "
+            "correct the data, or take another variable."
+        )
+    return found
+
+
+def of_records(
+    frame: pd.DataFrame,
+    wanted: Specification,
+    rules: list[Rule],
+    metadata: Metadata,
+    trees: Mapping[str, Hierarchy],
+    is_count: bool,
+    safe_codes: Mapping[str, tuple[str, ...]],
+) -> Evidence:
+    """Return one contribution for each record."""
+    names, n = list(trees), len(frame)
+    codes = _numbered(frame, names)
+
+    def column(name: str) -> np.ndarray:
+        return frame[metadata.variable(name).name].to_numpy(dtype=np.float64)
+
+    value = np.ones(n) if is_count else column(wanted.response)
+    size = column(wanted.shadow) if wanted.shadow else value
+    is_weighted = any(rule.name == "WGT" and rule.numbers[0] for rule in rules)
+    weight = column(metadata.with_tag("WEIGHT")[0].name) if is_weighted else np.ones(n)
+    holding, request = metadata.with_tag("HOLDING"), metadata.with_tag("REQUEST")
+    asked = np.zeros(n, dtype=np.int64)
+    if request and any(rule.name == "REQ" for rule in rules):
+        letters = frame[request[0].name].str.strip()
+        for code, mark in enumerate(request[0].tags["REQUEST"], start=1):
+            asked[(letters == mark).to_numpy()] = code
+    units = codes.assign(
+        size=size,
+        weight=weight,
+        request=asked,
+        holding=frame[holding[0].name].to_numpy() if holding else np.arange(n),
+    )
+    cells = codes.assign(count=1.0, weighted=weight, total=size * weight, value=value * weight)
+    return Evidence(names, trees, units, cells, False, set(), safe_codes)
+
+
+def of_cells(
+    cells: Cells, mode: str, unsafe: set[Key], safe_codes: Mapping[str, tuple[str, ...]]
+) -> Evidence:
+    """Return the largest contributions of each cell."""
+    names, frame = cells.names, cells.frame
+    if mode.startswith("1"):
+        frame = frame[cells.is_leaf]
+    if not cells.frequency:
+        empty = pd.DataFrame(
+            columns=[*range(len(names)), "size", "weight", "request", "holding", *SUMS]
+        )
+        return Evidence(names, cells.trees, empty, empty, True, unsafe, safe_codes)
+    count = frame[cells.frequency].to_numpy(dtype=np.float64)
+    value = frame[cells.response.name].to_numpy(dtype=np.float64)
+    total = frame[cells.shadow].to_numpy(dtype=np.float64) if cells.shadow else value
+    codes = _numbered(frame, names)
+    units = [
+        codes.assign(size=frame[top].fillna(0.0), weight=1.0, request=0, holding="")
+        for top in cells.largest
+    ]
+    none = codes.iloc[:0].assign(size=0.0, weight=1.0, request=0, holding="")
+    sums = codes.assign(count=count, weighted=count, total=total, value=value)
+    return Evidence(
+        names,
+        cells.trees,
+        pd.concat([none, *units], ignore_index=True),
+        sums,
+        not mode.startswith("1"),
+        unsafe,
+        safe_codes,
+    )
+
+
+def _numbered(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Codes in columns 0, 1, ...: a dimension may have any name."""
+    return frame[names].set_axis(range(len(names)), axis=1)
 
 
 def tabulate_records(batch: BatchState, command: Command, job: TableJob) -> None:

@@ -12,17 +12,18 @@ import pandas as pd
 from tablecloak.argus.metadata import Variable
 from tablecloak.argus.places import find_file, lines_of, tokens
 from tablecloak.errors import InputError, listed
+from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["Recoded", "cut_below", "cut_to_level", "depth_of", "parents_of", "recode", "recoded"]
+__all__ = ["Recoded", "cut_below", "cut_to_level", "recode", "recoded"]
 
 
 def cut_to_level(tree: Hierarchy, level: int, codes: pd.Series) -> tuple[Hierarchy, pd.Series]:
     """Keep the levels from 1, the one below the total, to `level`."""
-    above, depth = parents_of(tree), {tree.total: 0}
+    above, depth = parents_of(tree.groups), {tree.total: 0}
     for code in tree.codes:
         if code != tree.total:
-            depth[code] = depth_of(above, code)
+            depth[code] = len(path_to_root(code, above)) - 1
     cut = [code for code, at in depth.items() if at == max(level, 1)]
     return cut_below(tree, cut, codes)
 
@@ -44,12 +45,10 @@ def cut_below(tree: Hierarchy, cut: Iterable[str], codes: pd.Series) -> tuple[Hi
             "<TREERECODE>, or remove them."
         )
     ends = {known[code.strip()] for code in ends}
-    above = parents_of(tree)
+    above = parents_of(tree.groups)
     new = {}
     for code in tree.codes:
-        chain = [code]
-        while chain[-1] in above:
-            chain.append(above[chain[-1]])
+        chain = path_to_root(code, above)
         new[code] = next((c for c in reversed(chain) if c in ends), code)
     groups = tuple(
         (parent, parts)
@@ -171,16 +170,3 @@ def _within(variable: Variable, code: str, part: str) -> bool:
         return False
     above = not low.strip() or code >= variable.padded(low)
     return above and (not high.strip() or code <= variable.padded(high))
-
-
-def parents_of(tree: Hierarchy) -> dict[str, str]:
-    """Return the code above each code but the total."""
-    return {part: parent for parent, parts in tree.groups for part in parts}
-
-
-def depth_of(above: dict[str, str], code: str) -> int:
-    """Return how many codes lie above a code."""
-    depth = 0
-    while code in above:
-        code, depth = above[code], depth + 1
-    return depth

@@ -12,6 +12,7 @@ from tablecloak.argus.outputs import Protected
 from tablecloak.argus.recode import Recoded
 from tablecloak.argus.rules import is_active, numbers_of
 from tablecloak.argus.tables import counts
+from tablecloak.graph import children_of, parents_first
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -98,18 +99,8 @@ class TableJob:
 
 def _all_codes(tree: Hierarchy, missing: tuple[str, ...], with_missing: bool) -> list[str]:
     """Codes as tau-ARGUS lists them: in the order of the tree, codes for missing in the end."""
-    below: dict[str, list[str]] = {}
-    for parent, parts in tree.groups:
-        below.setdefault(parent, []).extend(parts)
-    found: list[str] = []
-
-    def visit(code: str) -> None:
-        if code not in found:
-            found.append(code)
-            for part in below.get(code, []):
-                visit(part)
-
-    visit(tree.total)
+    walk = parents_first([tree.total], children_of(tree.groups))
+    found = list(dict.fromkeys(code for code, _ in walk))
     if with_missing:
         found = [code for code in found if code not in missing]
         found += [code for code in dict.fromkeys(missing) if code != tree.total]

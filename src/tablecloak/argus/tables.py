@@ -9,10 +9,10 @@ import pandas as pd
 
 from tablecloak.argus.lines import Rule, Specification
 from tablecloak.argus.metadata import Metadata, Variable
-from tablecloak.argus.recode import parents_of
 from tablecloak.argus.rules import is_active, is_for_holdings, n_largest, numbers_of
 from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed
+from tablecloak.graph import parents_of
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.hierarchy import Hierarchy
@@ -296,7 +296,7 @@ def _rolled_up(cells: Cells) -> pd.DataFrame:
     sums = list(dict.fromkeys(filter(None, (cells.response.name, cells.frequency, cells.shadow))))
     spread = leaves[[*names, *sums, *largest]]
     for name, tree in cells.trees.items():
-        above = parents_of(tree)
+        above = parents_of(tree.groups)
         spread = spread.assign(**{name: spread[name].map(lambda c, up=above: _chain(c, up))})
         spread = spread.explode(name, ignore_index=True)
     added = spread.groupby(names, sort=False)[sums].sum().reset_index()

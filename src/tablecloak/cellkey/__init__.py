@@ -13,8 +13,13 @@ from tablecloak.cellkey.files import (
     read_perturbations,
     write_perturbations,
 )
-from tablecloak.cellkey.magnitudes import PerturbedMagnitudes, perturb_magnitudes
-from tablecloak.cellkey.noise import Constant, Flex, MagnitudeNoise
+from tablecloak.cellkey.magnitudes import (
+    Constant,
+    Flex,
+    MagnitudeNoise,
+    PerturbedMagnitudes,
+    perturb_magnitudes,
+)
 from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation, Records
 from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, PerturbationTable
 from tablecloak.cellkey.perturbed_problem import PerturbedProblem, perturb_problem

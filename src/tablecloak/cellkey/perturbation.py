@@ -14,8 +14,7 @@ from tablecloak.budget import Progress
 from tablecloak.cellkey.attack import CountAttack, attack_counts
 from tablecloak.cellkey.counts import PerturbedCounts, perturb_counts
 from tablecloak.cellkey.files import read_magnitude_tables, read_perturbations
-from tablecloak.cellkey.magnitudes import perturb_magnitudes
-from tablecloak.cellkey.noise import Flex, MagnitudeNoise
+from tablecloak.cellkey.magnitudes import Flex, MagnitudeNoise, perturb_magnitudes
 from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry

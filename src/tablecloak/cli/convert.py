@@ -59,7 +59,7 @@ def convert(
 
     Example: tablecloak convert table.csv primaries.hst
     """
-    from tablecloak.argus.apriori_list import read_apriori
+    from tablecloak.argus.apriori import read_apriori
     from tablecloak.storage import require_writable
     from tablecloak.tables.formats import ProblemFormat, format_of, read_problem, write_problem
 
@@ -95,7 +95,7 @@ def _suppressed(problem: ProtectionProblem, pattern: Path) -> Flags:
 
 def _write_list(problem: ProtectionProblem, suppressed: Flags | None, target: Path) -> None:
     """Write an a priori list, with the cells that a pattern hides."""
-    from tablecloak.argus.apriori_list import AprioriList
+    from tablecloak.argus.apriori import AprioriList
 
     AprioriList.of(problem, suppressed).write(target)
 

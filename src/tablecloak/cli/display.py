@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import plain
+from tablecloak.executors import DelayedCall
 
 __all__ = [
     "BAD_INPUT",
@@ -49,9 +49,7 @@ class Reporter:
         self.watch = Stopwatch()
         self.shown = 0.0
         self.status = _console.status("working (Ctrl-C ends)")
-        self.timer = threading.Timer(SILENT_SECONDS, self.status.start)
-        self.timer.daemon = True
-        self.timer.start()
+        self.start = DelayedCall(SILENT_SECONDS, self.status.start)
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
         """Record progress; cheap enough to be called often."""
@@ -67,8 +65,7 @@ class Reporter:
 
     def stop(self) -> None:
         """Remove the line."""
-        self.timer.cancel()
-        self.timer.join()
+        self.start.cancel()
         self.status.stop()
 
 

@@ -28,7 +28,7 @@ from tablecloak.errors import (
 from tablecloak.roles import run_with
 from tablecloak.storage import readable
 
-__all__ = ["MADE", "Commands", "Program", "parts_of"]
+__all__ = ["MADE", "Commands", "Program", "errors_as_messages", "guard", "parts_of"]
 
 SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
 """Name of the environment variable that lets tracebacks through."""
@@ -52,7 +52,7 @@ class Commands(TyperGroup):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        _guard(*self.commands.values())
+        guard(*self.commands.values())
         self._has_made = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -73,7 +73,7 @@ class Commands(TyperGroup):
         for source in MADE:
             for name, command in source().items():
                 if name not in self.commands:
-                    _guard(command)
+                    guard(command)
                     self.commands[name] = command
 
     def main(self, *arguments: Any, **options: Any) -> Any:
@@ -86,7 +86,7 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was called."""
         try:
-            with _errors_as_messages():
+            with errors_as_messages():
                 return super().invoke(ctx)
         except (USAGE, typer.Exit, typer.Abort, BrokenPipeError):
             raise
@@ -110,7 +110,7 @@ class Program(typer.Typer):
 
 
 @contextmanager
-def _errors_as_messages() -> Iterator[None]:
+def errors_as_messages() -> Iterator[None]:
     """Print errors of ours as one message without a traceback, and warnings likewise.
 
     The first Ctrl-C during a search ends that search with the best that is proved; see
@@ -154,10 +154,10 @@ def _last_words(error: Exception) -> str:
     )
 
 
-def _guard(*commands: Any) -> None:
+def guard(*commands: Any) -> None:
     """Let commands refuse numbers that are not finite, which no range excludes, and mixed files."""
     for command in commands:
-        _guard(*getattr(command, "commands", {}).values())
+        guard(*getattr(command, "commands", {}).values())
         for option in command.params:
             option.callback = option.callback or _finite
         if command.callback is not None:

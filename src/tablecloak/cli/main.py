@@ -14,7 +14,6 @@ with ended_at_once():
         adjust,
         argus,
         audit,
-        bench,
         cellkey,
         check,
         compare,
@@ -78,7 +77,6 @@ publish.register(app)
 transmit.register(app)
 check.register(app)
 argus.register(app)
-bench.register(app)
 compare.register(app)
 local_app.register(app)
 serve.register(app)

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand
@@ -19,7 +19,6 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 
 __all__ = [
-    "BENCH_SOLVERS",
     "CALLS",
     "DISTANCES",
     "ENGINES",
@@ -30,7 +29,6 @@ __all__ = [
     "KNOWLEDGE",
     "NEARNESS",
     "PROBLEM_FILES",
-    "QUESTIONS",
     "RELEASES",
     "REQUIREMENTS",
     "SEARCH_METHODS",
@@ -113,12 +111,15 @@ class Names:
 class LiveCommand(TyperCommand):
     """A command whose help lists what is registered when it is asked for."""
 
+    names: ClassVar[tuple[Names, ...]] = ()
+    """Further names of which its options and arguments speak, besides `ALL`."""
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Put the names into the texts of options and arguments, and write the help."""
         parts: list[Any] = [part for part in self.params if getattr(part, "help", None)]
         texts = [part.help for part in parts]
         for part in parts:
-            for names in ALL:
+            for names in (*ALL, *self.names):
                 if names.placeholder in part.help:
                     part.help = part.help.replace(names.placeholder, names.listed())
         super().format_help(ctx, formatter)
@@ -207,18 +208,6 @@ def _totals() -> dict[str, str]:
     return dict.fromkeys(get_args(TotalsPlace), "")
 
 
-def _questions() -> dict[str, str]:
-    from tablecloak.bench import runner
-
-    return dict.fromkeys([*runner.PROGRAMS, *runner.METHODS], "")  # type: ignore[attr-defined]
-
-
-def _bench_solvers() -> dict[str, str]:
-    from tablecloak.bench.solvers import available_solvers
-
-    return dict.fromkeys(available_solvers(), "")
-
-
 WEIGHTS = Names("weight rule", partial(_names_of, "tables.weights.rule", "WEIGHT_RULES"))
 SEARCH_METHODS = Names(
     "search method", partial(_names_of, "suppression.search.method", "SEARCH_METHODS")
@@ -243,8 +232,6 @@ FRAME_FILES = Names("result file", _frame_files, lambda name: None)
 RELEASES = Names("format of releases", _releases)
 TOTALS = Names("place of totals", _totals)
 KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.risk.guesser", "GUESSERS"))
-QUESTIONS = Names("question", _questions)
-BENCH_SOLVERS = Names("solver of the benchmark", _bench_solvers)
 CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))
 EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 
@@ -265,8 +252,6 @@ ALL = (
     RELEASES,
     TOTALS,
     KNOWLEDGE,
-    QUESTIONS,
-    BENCH_SOLVERS,
     CALLS,
     EXAMPLES,
 )

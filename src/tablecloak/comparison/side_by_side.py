@@ -17,8 +17,7 @@ from tablecloak.comparison.kind import KINDS, ReleaseKind, kind_of
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
-from tablecloak.microdata.utility.frontier import frontier
-from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
+from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
 

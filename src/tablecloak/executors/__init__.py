@@ -1,5 +1,9 @@
-"""Executors run independent tasks: one by one, in threads, in processes or on a dask cluster."""
+"""Executors run independent tasks: one by one, in threads, in processes or on a dask cluster.
 
+Nothing else in the package starts a thread or a process.
+"""
+
+from tablecloak.executors.background import BackgroundCall, DelayedCall, in_thread
 from tablecloak.executors.dask import DaskExecutor
 from tablecloak.executors.executor import EXECUTORS, Executor, executor_named
 from tablecloak.executors.processes import ProcessExecutor
@@ -8,11 +12,14 @@ from tablecloak.executors.threads import ThreadExecutor, in_context
 
 __all__ = [
     "EXECUTORS",
+    "BackgroundCall",
     "DaskExecutor",
+    "DelayedCall",
     "Executor",
     "ProcessExecutor",
     "SerialExecutor",
     "ThreadExecutor",
     "executor_named",
     "in_context",
+    "in_thread",
 ]

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 
 from tablecloak.arrays import Floats, Integers
+from tablecloak.graph import components_of_columns
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.solver import SolveStatus
-from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.table import Table
 
 __all__ = ["Known", "Limit"]

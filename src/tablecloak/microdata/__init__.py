@@ -15,7 +15,7 @@ from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.independent_noise import IndependentNoise
 from tablecloak.microdata.methods.local_recoding import LocallyRecodedRelease, LocalRecoding
-from tablecloak.microdata.methods.local_suppression import LocalSuppression
+from tablecloak.microdata.methods.local_suppression import LocalSuppression, LocalSuppressionRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.microaggregation import Microaggregation, MicroaggregationRelease
 from tablecloak.microdata.methods.multiplicative_noise import (
@@ -26,21 +26,17 @@ from tablecloak.microdata.methods.neighbours import (
     NeighbourhoodSampling,
     NeighbourRelease,
 )
-from tablecloak.microdata.methods.noise import CovarianceNoise, NoiseRelease
-from tablecloak.microdata.methods.noise_method import MaskedRelease
+from tablecloak.microdata.methods.noise import CovarianceNoise, MaskedRelease, NoiseRelease
 from tablecloak.microdata.methods.orthogonal_masking import OrthogonalMasking
 from tablecloak.microdata.methods.outlier_noise import OutlierNoise
 from tablecloak.microdata.methods.partition_bound import PartitionBound, microaggregation_bound
-from tablecloak.microdata.methods.pram import GuaranteedPRAM
+from tablecloak.microdata.methods.pram import GuaranteedPRAM, PRAMRelease
 from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
-from tablecloak.microdata.methods.pram_release import PRAMRelease
 from tablecloak.microdata.methods.rank_swapping import RankSwapping, RankSwapRelease
 from tablecloak.microdata.methods.recoding import RecodedRelease, Recoding
 from tablecloak.microdata.methods.restricted_noise import RestrictedNoise
 from tablecloak.microdata.methods.shuffling import ShuffledRelease, Shuffling
-from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
-from tablecloak.microdata.methods.swap_table import SwapReport
-from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease
+from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease, SwapReport
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
 from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
@@ -50,13 +46,17 @@ from tablecloak.microdata.risk.gower import MixedLinkage, mixed_linkage
 from tablecloak.microdata.risk.households import HouseholdRisk, household_risk
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.microdata.risk.likeness import GroupLikeness, group_likeness
-from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.risk.linkage import (
+    RankIntervals,
+    interval_disclosure,
+    rank_intervals,
+    record_linkage,
+)
 from tablecloak.microdata.risk.population import PopulationRisk, population_risk
 from tablecloak.microdata.risk.probabilistic_linkage import (
     ProbabilisticLinkage,
     probabilistic_linkage,
 )
-from tablecloak.microdata.risk.rank_intervals import RankIntervals, rank_intervals
 from tablecloak.microdata.risk.special_uniques import (
     SpecialUniqueRisk,
     special_unique_risk,
@@ -70,7 +70,6 @@ from tablecloak.microdata.utility.analyses import (
     regression_compared,
 )
 from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
-from tablecloak.microdata.utility.frontier import best_below, frontier
 from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
 from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
 from tablecloak.microdata.utility.propensity import (
@@ -78,7 +77,8 @@ from tablecloak.microdata.utility.propensity import (
     propensity,
     propensity_score,
 )
-from tablecloak.microdata.utility.risk_utility import RiskUtilityMap, risk_utility_map
+from tablecloak.microdata.utility.risk_utility import risk_utility_map
+from tablecloak.risk_utility_map import RiskUtilityMap, best_below, frontier
 
 __all__ = [
     "MEASURES",

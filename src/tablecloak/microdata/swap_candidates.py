@@ -19,9 +19,8 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.swap_table import SwapReport, SwapTable
-from tablecloak.microdata.methods.swapping import DataSwapping
-from tablecloak.microdata.utility.frontier import best_below, frontier
+from tablecloak.microdata.methods.swapping import DataSwapping, SwapReport, SwapTable
+from tablecloak.risk_utility_map import best_below, frontier
 
 __all__ = ["SwapCandidates", "sweep"]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tablecloak.errors import listed
-from tablecloak.planning.dimensions import PlannedDimension, joined_names
+from tablecloak.graph import joined_names
+from tablecloak.planning.dimensions import PlannedDimension
 from tablecloak.planning.equations import total_of
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 from tablecloak.planning.plan import Cluster

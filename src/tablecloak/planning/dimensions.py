@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.graph import joined_names
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 
-__all__ = ["PlannedDimension", "joined_names", "planned_dimensions"]
+__all__ = ["PlannedDimension", "planned_dimensions"]
 
 
 @dataclass(frozen=True)
@@ -39,23 +40,6 @@ class PlannedDimension:
         if level == other:
             return True
         return self.is_ordered and self.levels.index(level) < self.levels.index(other)
-
-
-def joined_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return one name for each group of names that pairs join; the same for the whole group."""
-    parent: dict[str, str] = {}
-
-    def root(name: str) -> str:
-        parent.setdefault(name, name)
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
-    for one, other in pairs:
-        low, high = sorted((root(one), root(other)))
-        parent[high] = low
-    return {name: root(name) for name in list(parent)}
 
 
 def planned_dimensions(

@@ -14,7 +14,6 @@ from tablecloak.comparison.side_by_side import Comparison
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.render import (
-    assessment_table,
     comparison_page,
     noise_plot,
     protection_plot,
@@ -35,7 +34,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 __all__ = [
-    "assessment_table",
     "comparison_page",
     "noise_plot",
     "protection_plot",

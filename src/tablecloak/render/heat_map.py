@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Texts
+from tablecloak.graph import children_of, parents_first
 from tablecloak.render.page import GRID_STYLE, Grid, Page, Square
 
 __all__ = [
@@ -267,18 +267,10 @@ def _codes(column: pd.Series, tree: Tree | None) -> list[tuple[str, int]]:
     present = set(column)
     if tree is None:
         return [(code, 0) for code in dict.fromkeys(column)]
-    below: dict[str, list[str]] = {}
-    for parent, parts in tree.groups:
-        below.setdefault(parent, []).extend(parts)
-    found: dict[str, int] = {}
-    waiting = deque([(tree.total, 0)])
-    while waiting:
-        code, depth = waiting.popleft()
-        if code in found:
-            continue
-        found[code] = depth
-        waiting.extendleft((part, depth + 1) for part in reversed(below.get(code, [])))
-    return [(code, depth) for code, depth in found.items() if code in present]
+    depths: dict[str, int] = {}
+    for code, depth in parents_first([tree.total], children_of(tree.groups)):
+        depths.setdefault(code, depth)
+    return [(code, depth) for code, depth in depths.items() if code in present]
 
 
 def _nearest(codes: list[tuple[str, int]], most: int) -> list[tuple[str, int]]:

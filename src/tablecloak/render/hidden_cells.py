@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from tablecloak.graph import parents_first
 from tablecloak.render.page import Page
 from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.result.pattern import SuppressionPattern
@@ -117,7 +118,12 @@ def _parts(problem: ProtectionProblem, rows: pd.DataFrame) -> Mapping[str, pd.Da
     trees = problem.table.hierarchies
     if trees:
         name = max(trees, key=lambda each: len(trees[each].codes))
-        top = _top_codes(trees[name].total, dict(reversed(trees[name].groups)))
+        children = dict(reversed(trees[name].groups))
+        top = {
+            code: highest
+            for highest in children.get(trees[name].total, ())
+            for code, _ in parents_first([highest], children)
+        }
         titles = rows[name].astype(str).map(lambda code: f"{name} {top.get(code, code)}")
         if 1 < titles.nunique() <= FEW_PARTS:
             return {str(title): part for title, part in rows.groupby(titles, sort=False)}
@@ -128,15 +134,3 @@ def _parts(problem: ProtectionProblem, rows: pd.DataFrame) -> Mapping[str, pd.Da
         ]
         for start in starts
     }
-
-
-def _top_codes(total: str, children: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """Return for each code the one right below the total that it is part of."""
-    found: dict[str, str] = {}
-    for top in children.get(total, ()):
-        waiting = [top]
-        while waiting:
-            code = waiting.pop()
-            found[code] = top
-            waiting.extend(children.get(code, ()))
-    return found

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak import showing
-from tablecloak.microdata.utility.risk_utility import RiskUtilityMap
 from tablecloak.render.plotting import new_figure, save_secret
+from tablecloak.risk_utility_map import RiskUtilityMap
 
 __all__ = ["plot_risk_utility"]
 

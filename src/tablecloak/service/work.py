@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.errors import InputError, TablecloakWarning
+from tablecloak.executors import BackgroundCall
 from tablecloak.service.call import Call, Question
 from tablecloak.service.faults import Fault, fault_of
 from tablecloak.service.request import asked
@@ -125,7 +126,7 @@ class Work:
         self._lock = threading.Lock()
         self._waiting: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         for _ in range(at_once):
-            threading.Thread(target=self._answer_all, daemon=True).start()
+            BackgroundCall(self._answer_all)
 
     def ask(self, kind: type[Call], body: Mapping[str, Any]) -> str:
         """Check a request and let its question wait for its turn; return the name of the job.

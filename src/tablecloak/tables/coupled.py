@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.tables.graphs import components, spanning_forest
+from tablecloak.graph import components, spanning_forest
 
 __all__ = ["CoupledCells", "whole_rows"]
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tablecloak.errors import InputError, listed
+from tablecloak.graph import children_of
 from tablecloak.tables import trees
 from tablecloak.tables.trees import Group, NestedCodes, topological_order
 
@@ -52,9 +53,9 @@ class Hierarchy:
     groups: tuple[Group, ...]
 
     def __post_init__(self) -> None:
-        children = self._children_of()
-        order = topological_order(self.total, children)
-        unreachable = sorted(set(children) - set(order))
+        order = topological_order(self.total, children_of(self.groups))
+        mentioned = {code for parent, below in self.groups for code in (parent, *below)}
+        unreachable = sorted(mentioned - set(order))
         if unreachable:
             raise InputError(
                 f"Hierarchy: {listed(unreachable)} cannot be reached from the total "
@@ -233,14 +234,6 @@ class Hierarchy:
         rows, columns = np.array(pairs, dtype=np.int64).T
         shape = (len(self.codes), len(self.leaves))
         return csr_array((np.ones(len(pairs)), (rows, columns)), shape=shape)
-
-    def _children_of(self) -> dict[str, list[str]]:
-        children: dict[str, list[str]] = {}
-        for parent, below in self.groups:
-            children.setdefault(parent, []).extend(below)
-            for code in below:
-                children.setdefault(code, [])
-        return children
 
     def _leaf_sets(self) -> list[frozenset[int]]:
         """Leaves under each code, found from the bottom up."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tablecloak.errors import InputError, listed
+from tablecloak.graph import parts_first
 from tablecloak.packed import unpacked
 
 if TYPE_CHECKING:
@@ -217,20 +218,9 @@ def topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list
             "parts."
         )
     _check_acyclic(children)
-    # Last child first: a reversed postorder then lists the first child first.
-    finished: dict[str, None] = {}
-    waiting: list[tuple[str, bool]] = [(total, False)]
-    seen: set[str] = set()
-    while waiting:
-        code, is_left = waiting.pop()
-        if is_left:
-            finished[code] = None
-        elif code not in seen:
-            seen.add(code)
-            waiting.append((code, True))
-            # A stack: the last code pushed is visited first.
-            waiting.extend((below, False) for below in children.get(code, ()))
-    return list(reversed(finished))
+    # From the last child on: reversed, the first child then comes first.
+    order = parts_first(total, {code: below[::-1] for code, below in children.items()})
+    return order[::-1]
 
 
 def _check_acyclic(children: Mapping[str, Sequence[str]]) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata.methods.households import HouseholdPairs, Households, joined
+from tablecloak.microdata.methods.targeted import HouseholdPairs, Households, joined
 
 FRAME = pd.DataFrame({"home": ["x", "y", "x", "z", "y", "y"], "area": [1, 2, 1, 1, 2, 2]})
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata import CovarianceNoise, Microaggregation
-from tablecloak.microdata.methods import leaf_groups as leaf_module
-from tablecloak.microdata.methods import univariate_groups
-from tablecloak.microdata.methods.univariate_groups import optimal_groups
+from tablecloak.microdata.methods import mdav as leaf_module
+from tablecloak.microdata.methods import microaggregation
+from tablecloak.microdata.methods.microaggregation import optimal_groups
 
 
 def plain_mdav(points: np.ndarray, k: int) -> np.ndarray:
@@ -150,9 +150,9 @@ def test_the_shortest_path_is_the_same_in_one_stretch_and_in_many(monkeypatch):
     values = np.random.default_rng(1).lognormal(8, 2, 3000)
     for k in (2, 5):
         many = optimal_groups(values, k)
-        monkeypatch.setattr(univariate_groups, "LONG", 1)
+        monkeypatch.setattr(microaggregation, "LONG", 1)
         short = optimal_groups(values, k)
-        monkeypatch.setattr(univariate_groups, "LONG", 10**6)
+        monkeypatch.setattr(microaggregation, "LONG", 10**6)
         one = optimal_groups(values, k)
         monkeypatch.undo()
         assert np.array_equal(many, one)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.pairs import PairConstraint, draw_pairs
+from tablecloak.microdata.methods.swapping import PairConstraint, draw_pairs
 
 CONSTRAINTS = [
     PairConstraint(["a"]),

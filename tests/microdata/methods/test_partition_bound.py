@@ -12,9 +12,9 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.microdata import Microaggregation, microaggregation_bound
-from tablecloak.microdata.methods import group_prices
-from tablecloak.microdata.methods.group_prices import GroupPrices, sums_of_squares
-from tablecloak.microdata.methods.univariate_groups import optimal_groups
+from tablecloak.microdata.methods import partition_bound
+from tablecloak.microdata.methods.microaggregation import optimal_groups
+from tablecloak.microdata.methods.partition_bound import GroupPrices, sums_of_squares
 
 
 def within(points: np.ndarray, groups: np.ndarray) -> float:
@@ -94,7 +94,7 @@ def test_prices_of_any_kind_prove_a_true_bound(seed, monkeypatch):
     for spread in (0.0, 0.1, 1.0):
         prices = found.prices * random.lognormal(0, spread, 9)
         for most in (10**6, 10):
-            monkeypatch.setattr(group_prices, "MOST_SETS", most)
+            monkeypatch.setattr(partition_bound, "MOST_SETS", most)
             assert replace(found, prices=prices).verify(points) <= best * (1 + 1e-9)
 
 

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.methods.pram import GuaranteedPRAM
-from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
+from tablecloak.microdata.methods.pram import GuaranteedPRAM, correct_match_probability, retention
+from tablecloak.microdata.methods.pram_by_matrix import (
+    ClassicalPRAM,
+    invariant_matrix,
+    unbiased_frequencies,
+)
 from tablecloak.microdata.methods.swapping import DataSwapping
-from tablecloak.microdata.risk.correct_match import correct_match_probability, retention
-from tablecloak.microdata.transitions import invariant_matrix, unbiased_frequencies
 
 
 @pytest.mark.parametrize(

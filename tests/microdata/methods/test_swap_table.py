@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.methods.swap_table import SwapTable, association, entropy
+from tablecloak.microdata.methods.swapping import SwapTable, association, entropy
 
 
 def records(seed: int, n: int = 40) -> pd.DataFrame:

@@ -14,7 +14,7 @@ import tablecloak as tc
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
 from tablecloak.microdata.methods.swapping import DataSwapping
 from tablecloak.microdata.swap_candidates import sweep
-from tablecloak.microdata.utility.frontier import best_below, frontier
+from tablecloak.risk_utility_map import best_below, frontier
 
 CODES = ["000", "000", "000", "010", "011", "100", "101", "111", "111", "200", "210", "211"]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.microdata.risk.correct_match import LEAST_XI, correct_match_probability, retention
+from tablecloak.microdata.methods.pram import LEAST_XI, correct_match_probability, retention
 
 
 def by_enumeration(counts, cell: int, theta: float, most: int) -> list[float]:

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import tablecloak as tc
-from tablecloak.microdata.utility import noise_curves as nz
+from tablecloak.microdata.utility import noise_maps as nz
 
 PRINTED, EXACT = 18.6**2, 17.5**2 + 13.3**2 - 2 * 8.3**2
 

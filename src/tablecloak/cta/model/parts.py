@@ -14,8 +14,8 @@ from scipy.sparse import csr_array, diags_array
 
 from tablecloak.arrays import Flags, Integers
 from tablecloak.cta.model.room import Room
+from tablecloak.graph import components_of_cells
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
 __all__ = ["Part", "parts_of"]
@@ -55,9 +55,4 @@ def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
     problem : ProtectionProblem
     room : Room
     """
-    movable = np.flatnonzero((room.up > 0) | (room.down > 0))
-    relations = csr_array(problem.table.relations[:, movable])
-    relations.eliminate_zeros()
-    part = np.full(problem.table.n_cells, -1, dtype=np.int64)
-    part[movable] = components_of_columns(relations)
-    return part
+    return components_of_cells(problem.table.relations, (room.up > 0) | (room.down > 0))

@@ -32,8 +32,12 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
+from tablecloak.executors import in_thread
 from tablecloak.microdata.agencies.agency import Agency, encoded
-from tablecloak.microdata.agencies.messages import (
+from tablecloak.microdata.agencies.shares import routes, shares_of
+from tablecloak.microdata.agencies.study import Study
+from tablecloak.microdata.agencies.wire import (
+    GRACE_SECONDS,
     AnyMessage,
     GivenUpError,
     Message,
@@ -42,10 +46,8 @@ from tablecloak.microdata.agencies.messages import (
     Passed,
     Stop,
     Sums,
+    Wire,
 )
-from tablecloak.microdata.agencies.shares import routes, shares_of
-from tablecloak.microdata.agencies.study import Study
-from tablecloak.microdata.agencies.wire import GRACE_SECONDS, Wire
 
 __all__ = ["take_part"]
 
@@ -224,7 +226,7 @@ class _Leader(_Participant):
         self.notify(f"agency {name} takes part")
 
     async def one_round(self, question: str, argument: Floats | None) -> Floats:
-        parts = await asyncio.to_thread(self.shares, question, argument)
+        parts = await in_thread(self.shares, question, argument)
         blinds = [await self._pass(at, part, question, argument) for at, part in enumerate(parts)]
         total = await self._collected(blinds)
         told = Sums(**self.header(), values=_written(total))
@@ -307,7 +309,7 @@ class _Follower(_Participant):
                     f"Agency {self.name!r} was asked for something that is not in the study."
                 )
             if parts is None:
-                parts = await asyncio.to_thread(self.shares, question, argument)
+                parts = await in_thread(self.shares, question, argument)
             done.add(message.share)
             values = self.numbers(message, message.values, len(parts[0]))
             passed = _written(_added(values, parts[message.share], modulus))

@@ -1,4 +1,7 @@
-"""Connections between agencies, which are identified by their certificates alone."""
+"""Messages between agencies, and the connections that carry them.
+
+Agencies are identified by their certificates alone; docs/secure-sums.md describes the format.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,33 @@ import contextlib
 import ssl
 import struct
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError
-from tablecloak.microdata.agencies.messages import AnyMessage, GivenUpError, Message, Stop, read
 from tablecloak.microdata.agencies.study import Study
 from tablecloak.microdata.agencies.x509 import der_of
 from tablecloak.storage import existing_file
 
-__all__ = ["GRACE_SECONDS", "Wire"]
+__all__ = [
+    "GRACE_SECONDS",
+    "AnyMessage",
+    "GivenUpError",
+    "Message",
+    "Open",
+    "Pass",
+    "Passed",
+    "Stop",
+    "Sums",
+    "Wire",
+]
+
+PROTOCOL: Final = "tablecloak-sums/1"
+"""Name and version of the protocol, which every message carries."""
 
 LARGEST_MESSAGE = 1 << 24
 """Most bytes of a message; longer ones are refused before they are read."""
@@ -29,6 +49,80 @@ CLOSING_SECONDS = 1.0
 
 GRACE_SECONDS = 2.0
 """Seconds to wait for an explanation when an agency can no longer be reached."""
+
+
+class Message(BaseModel):
+    """Fields of every message."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    protocol: Literal["tablecloak-sums/1"] = PROTOCOL
+    study: str = Field(min_length=64, max_length=64)
+    session: str = Field(max_length=64)
+    sender: str = Field(max_length=100)
+    round: int = Field(ge=0, le=1000)
+
+
+class Open(Message):
+    """The leader opens a session."""
+
+    kind: Literal["open"] = "open"
+
+
+class Pass(Message):
+    """Blinded partial sums on their way around the ring."""
+
+    kind: Literal["pass"] = "pass"
+    question: str = Field(max_length=20)
+    argument: list[float] | None
+    share: int = Field(ge=0)
+    route: list[str]
+    values: list[str]
+
+
+class Passed(Message):
+    """Tells the leader that an agency passes a share on."""
+
+    kind: Literal["passed"] = "passed"
+    share: int = Field(ge=0)
+
+
+class Sums(Message):
+    """The sums of a round, from the leader to all agencies."""
+
+    kind: Literal["sums"] = "sums"
+    values: list[str]
+
+
+class Stop(Message):
+    """Ends the study for all agencies."""
+
+    kind: Literal["stop"] = "stop"
+    reason: str = Field(max_length=300)
+
+
+AnyMessage = Annotated[Open | Pass | Passed | Sums | Stop, Field(discriminator="kind")]
+_ADAPTER: TypeAdapter[AnyMessage] = TypeAdapter(AnyMessage)
+
+
+def read(text: bytes) -> AnyMessage:
+    """Return the message in a text.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a message.
+    """
+    return _ADAPTER.validate_json(text)
+
+
+@dataclass(frozen=True)
+class GivenUpError(Exception):
+    """The reason why the study ends without a result, in words that reveal nothing."""
+
+    reason: str
+    told: bool = False
+    """Whether the reason came from another agency, which has told all of them."""
 
 
 class Wire:

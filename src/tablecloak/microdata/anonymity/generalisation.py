@@ -13,6 +13,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, listed
+from tablecloak.graph import path_to_root
 from tablecloak.microdata.columns import row_label
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -160,10 +161,7 @@ def _of_tree(
         )
     paths = []
     for text in as_is.tolist():
-        path = [text]
-        while path[-1] in parent:
-            path.append(parent[path[-1]])
-        paths.append(path[::-1])
+        paths.append(path_to_root(text, parent)[::-1])
     deepest = max(len(path) for path in paths)
     return [
         np.array([path[min(depth, len(path) - 1)] for path in paths], dtype=object)

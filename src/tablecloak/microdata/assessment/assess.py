@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment.case import Case, case_of
-from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure, case_of
 from tablecloak.microdata.library_frames import LibraryFrame
 
 __all__ = ["Assessment", "assess"]
@@ -86,7 +85,21 @@ class Assessment:
         return f"<{self.summary()}>"
 
     def _repr_html_(self) -> str:
-        return showing.html(self)
+        """Show the summary, and one table for each kind of measure; in notebooks."""
+        text = f"<p>{escape(self.summary())}</p>"
+        table = self.table
+        for kind in ("risk", "utility"):
+            part = table[table["kind"] == kind]
+            rows = "".join(
+                f"<tr><th>{escape(str(measure))}</th><td>{_number(float(before))}</td>"
+                f"<td>{_number(float(after))}</td><td>{escape(str(meaning))}</td></tr>"
+                for measure, before, after, meaning in zip(
+                    part["measure"], part["before"], part["after"], part["meaning"], strict=True
+                )
+            )
+            head = f"<tr><th>{kind}</th><th>before</th><th>after</th><th>meaning</th></tr>"
+            text += f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+        return text
 
 
 def assess(
@@ -187,3 +200,7 @@ def _figures(measure: Measure, case: Case) -> list[Figure]:
 
 def _not_made(measure: Measure, reason: str) -> Figure:
     return Figure(measure.name, np.nan, np.nan, f"Not measured: {reason}")
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"

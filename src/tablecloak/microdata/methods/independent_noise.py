@@ -16,7 +16,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
-from tablecloak.microdata.methods.noise_method import NoiseMethod
+from tablecloak.microdata.methods.noise import NoiseMethod
 
 __all__ = ["IndependentNoise"]
 

@@ -1,5 +1,7 @@
 """Local suppression: the fewest missing values that make groups by keys large enough.
 
+The meaning of missing values decides which search fits. The release checks itself.
+
 References
 ----------
 .. [1] de Waal, Willenborg: Optimal local suppression in microdata, Journal of Official Statistics
@@ -13,17 +15,18 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, VerificationError
 from tablecloak.microdata.anonymity.asked import (
     Diverse,
     GroupsAsked,
@@ -31,8 +34,24 @@ from tablecloak.microdata.anonymity.asked import (
     require_key,
     with_missing,
 )
-from tablecloak.microdata.anonymity.searched import search_for
+from tablecloak.microdata.anonymity.combined_classes import classes_in_combinations
+from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
+from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
+from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.strict import cheapest_classes, greedy_classes
+from tablecloak.microdata.anonymity.verification import (
+    check_classes,
+    check_left_alone,
+    check_matching,
+    check_own,
+    packed,
+    proved_by_multipliers,
+    proved_by_prices,
+    proved_floor,
+    rounded_up,
+)
 from tablecloak.microdata.columns import names_of
+from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.microdata.methods.group_parameters import (
     Closeness,
     DifferentValues,
@@ -44,12 +63,237 @@ from tablecloak.microdata.methods.group_parameters import (
 )
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
-from tablecloak.microdata.methods.suppressed_release import LocalSuppressionRelease
+from tablecloak.results import Result
 
-__all__ = ["LocalSuppression"]
+__all__ = [
+    "LocalSuppression",
+    "LocalSuppressionRelease",
+]
 
 MANY_COMBINATIONS = 20_000
 """Most combinations of keys that are searched for at once."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LocalSuppressionRelease(Result):
+    """Records with missing values, and what is proved about their number.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The records; what is suppressed is missing.
+    suppressed : numpy.ndarray of bool, shape (n_records, n_keys)
+        Which values are suppressed.
+    asked : GroupsAsked
+        What was asked.
+    bound : float
+        Proved lower bound on the loss of every release that satisfies the same requirements.
+    floor : numpy.ndarray of float, shape (n_records,)
+        Proved lower bound on the cost of each record, or its price if missing values are a
+        category, whose sum is the bound; empty if missing values of others match.
+    multipliers : mapping of tuple of str to numpy.ndarray of float
+        What proves the bound if missing values of others count, or are a category in several
+        combinations: for each combination, a number for each record.
+    seconds : float
+    notes : tuple of str
+    """
+
+    frame: Any
+    suppressed: Flags
+    asked: GroupsAsked
+    bound: float
+    floor: Floats
+    multipliers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def loss(self) -> float:
+        """Cost of all suppressed values; their number where no weights are given."""
+        costs = np.array(list(self.asked.costs.values()))
+        return _total(self.suppressed, costs)
+
+    @property
+    def n_suppressed(self) -> int:
+        """Number of suppressed values."""
+        return int(self.suppressed.sum())
+
+    def per_key(self) -> pd.Series:
+        """Return the number of suppressed values of each key."""
+        return pd.Series(self.suppressed.sum(axis=0), index=list(self.asked.keys))
+
+    @seen_by_pandas
+    def verify(self, original: Any) -> float:
+        """Check release and bound from the two files alone, and return the bound that is proved.
+
+        Groups are counted anew, by other code than that of the search: that each value is missing
+        or as it was, that each record is safe in each combination of keys, and, for the bound,
+        that all cheaper sets of suppressed keys leave the record unsafe, or that multipliers
+        or prices are no larger than costs.
+
+        Parameters
+        ----------
+        original : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            The records as they were, of the same kind as the release.
+
+        Raises
+        ------
+        VerificationError
+            Names the record, and what is not so.
+        """
+        asked = self.asked
+        self.check_safe(original)
+        if asked.missing == "any":
+            proved = proved_by_multipliers(original, self.multipliers, asked.costs, asked.k)
+            proved = rounded_up(proved, list(asked.costs.values()))
+        elif asked.missing == "category" and (self.multipliers or len(asked.combinations) == 1):
+            prices = self.multipliers
+            if len(asked.combinations) == 1:
+                prices = {asked.combinations[0]: self.floor}
+            proved = packed(
+                {
+                    keys: proved_by_prices(
+                        original, price, keys, asked.costs, asked.k, asked.strata
+                    )
+                    for keys, price in prices.items()
+                }
+            )
+            proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
+        else:
+            fails = asked.fails(original)
+            proved = proved_floor(fails, self.floor, asked.combinations, asked.costs, original)
+        if proved < self.bound - 1e-9 * max(1.0, self.bound):
+            raise VerificationError(
+                f"The bound is said to be {self.bound:g}, but {proved:g} is proved."
+            )
+        return proved
+
+    def check_safe(self, original: pd.DataFrame) -> None:
+        """Check that values are missing or as they were, and that each record is safe.
+
+        Raises
+        ------
+        VerificationError
+            Names the record, and what is not so.
+        """
+        asked = self.asked
+        missing = check_left_alone(original, self.frame, asked.keys)
+        if asked.missing == "any":
+            check_matching(original, missing, asked.keys, asked.combinations, asked.k)
+        elif asked.missing == "category":
+            for combination in asked.combinations:
+                check_classes(self.frame, [*asked.strata, *combination], asked.k)
+        else:
+            check_own(asked.fails(original), missing, asked.keys, asked.combinations)
+
+    def summary(self) -> str:
+        """Return number of suppressed values, records and gap in one line."""
+        touched = int(self.suppressed.any(axis=1).sum())
+        is_weighted = set(self.asked.costs.values()) != {1.0}
+        weighted = f" (cost {self.loss:.6g})" if is_weighted else ""
+        return (
+            f"local suppression: {self.n_suppressed} values{weighted} of {touched} of "
+            f"{len(self.frame)} records; proved bound {self.bound:.6g}, {self._gaps()}; "
+            f"{self.asked.words()}"
+        )
+
+
+def _total(suppressed: Flags, costs: Floats) -> float:
+    """Return the cost of suppressed values, added record by record in the order of keys.
+
+    The order is that of the bound, so that equal sets of keys have equal sums.
+    """
+    record = np.zeros(len(suppressed))
+    for column, cost in zip(suppressed.T, costs, strict=True):
+        record += np.where(column, cost, 0.0)
+    return float(record.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Suppressed values and what proves the bound on their cost.
+
+    Parameters
+    ----------
+    lost : numpy.ndarray of int, shape (n_records,)
+        Set of suppressed keys of each record.
+    bound : float
+    floor : numpy.ndarray of float, shape (n_records,) or (0,)
+        Least cost or price of each record.
+    multipliers : dict of tuple of str to numpy.ndarray of float
+        For each combination of keys a number for each record.
+    """
+
+    lost: Integers
+    bound: float
+    floor: Floats = field(default_factory=lambda: np.empty(0))
+    multipliers: dict[tuple[str, ...], Floats] = field(default_factory=dict)
+
+
+def search_for(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, *, is_greedy: bool
+) -> Found:
+    """Search in the stated meaning of missing values."""
+    searches = {"own": _own, "category": _classes, "any": _matching}
+    return searches[asked.missing](question, asked, budget, is_greedy)
+
+
+def _own(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
+) -> Found:
+    choice = greedy_with_floor(question) if is_greedy else cheapest_choice(question, budget)
+    of_record = question.patterns.of_record
+    floor = choice.floor[of_record]
+    return Found(choice.suppressed[of_record], float(floor.sum()), floor)
+
+
+def _classes(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
+) -> Found:
+    # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
+    random = np.random.default_rng(0)
+    if len(question.combinations) > 1:
+        return _combined(question, asked, random, budget, is_greedy)
+    if is_greedy:
+        found = greedy_classes(question, asked.k, budget)
+    else:
+        found = cheapest_classes(question, asked.k, random, budget)
+    # A little less than what is proved, since the check adds in another order.
+    bound = rounded_up(max((1 - 1e-7) * found.bound, 0.0), list(asked.costs.values()))
+    return Found(found.lost, bound, found.price[question.patterns.of_record])
+
+
+def _combined(
+    question: SuppressionQuestion,
+    asked: GroupsAsked,
+    random: np.random.Generator,
+    budget: Budget,
+    is_greedy: bool,
+) -> Found:
+    found = classes_in_combinations(question, asked.k, random, budget, is_greedy=is_greedy)
+    names = question.patterns.names_of
+    bounds = {tuple(names(each)): bound for each, bound in found.bounds.items()}
+    bound = rounded_up((1 - 1e-7) * packed(bounds), list(asked.costs.values()))
+    # A record of equal ones is also safe by itself, in all combinations at once.
+    floor = cheapest_choice(question, budget.share(0.5)).floor[question.patterns.of_record]
+    if float(floor.sum()) > bound:
+        return Found(found.lost, float(floor.sum()), floor)
+    prices = {tuple(names(each)): price for each, price in found.prices.items()}
+    return Found(found.lost, bound, multipliers=prices)
+
+
+def _matching(
+    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
+) -> Found:
+    search = greedy_matching if is_greedy else cheapest_matching
+    lost = search(question, asked.k, budget.share(0.7))
+    needs = Needs(question, asked.k)
+    found = needs.multipliers(budget)
+    # A little less than what is proved, as above.
+    bound = rounded_up((1 - 1e-8) * needs.value(found), list(asked.costs.values()))
+    of_record, names = question.patterns.of_record, question.patterns.names_of
+    multipliers = {tuple(names(each)): y[of_record] for each, y in found.items()}
+    return Found(lost, bound, multipliers=multipliers)
 
 
 @METHODS.register

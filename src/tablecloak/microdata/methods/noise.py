@@ -1,4 +1,8 @@
-"""Noise with the covariance of the data: Y = X + e, where e has covariance lambda^2 Sigma_11.
+"""Noise with the covariance of the data, and what methods that add noise to numbers have in common.
+
+Y = X + e, where e has covariance lambda^2 Sigma_11. The unit of noise is lambda^2, its variance as
+a share of that of the data. A column whose released values have the correlation r with the original
+ones has reached lambda^2 = 1 / r^2 - 1, whether or not the method then changes location and scale.
 
 References
 ----------
@@ -8,6 +12,7 @@ References
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -15,37 +20,178 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats
-from tablecloak.microdata.columns import like, names_of
+from tablecloak.arrays import Flags, Floats
+from tablecloak.errors import InputError
+from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
-from tablecloak.microdata.methods.noise_method import noise_reached, varying_numbers
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = ["CovarianceNoise", "NoiseRelease"]
+__all__ = [
+    "CovarianceNoise",
+    "MaskedRelease",
+    "NoiseMethod",
+    "NoiseRelease",
+    "with_gaps",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseRelease:
-    """Masked records, and the parameters of the noise.
+class MaskedRelease:
+    """Masked records, and how much noise they got.
 
     Parameters
     ----------
     frame : pandas.DataFrame
+    method : str
+        Name of the method.
     noise : float
-        lambda^2. Publish it: users need it to correct estimates.
-    columns : tuple of str
-    covariance : numpy.ndarray of float
-        Covariance of the original sensitive columns; usually secret.
+        lambda^2 that was asked for. Publish it: users need it to judge estimates.
     achieved : pandas.DataFrame
-        What was drawn, one row for each column; see `MaskedRelease`.
+        One row for each column: `share`, the lambda^2 that was drawn, 1 / r^2 - 1 with the
+        correlation r of released and original values; `correlation`, r; `variance` of the released
+        values as a share of that of the original ones; and `measured`, the number of values by
+        which these are measured.
     """
 
     frame: pd.DataFrame
+    method: str
     noise: float
-    columns: tuple[str, ...]
-    covariance: Floats
     achieved: pd.DataFrame
+
+    def summary(self) -> str:
+        """Return number of records, and noise asked for and drawn, in one line."""
+        share = 100 * self.achieved["share"]
+        return (
+            f"{self.method}: {len(self.frame)} records, {len(self.achieved)} columns, noise of "
+            f"{100 * self.noise:.4g} % of the variance asked for, {share.min():.4g} to "
+            f"{share.max():.4g} % drawn"
+        )
+
+
+@dataclass(frozen=True)
+class NoiseMethod(Method[MaskedRelease]):
+    """Base class of methods that mask numbers by noise of a given share of their variance."""
+
+    columns: Annotated[Sequence[str], option("column", "Sensitive numeric column.", min_length=1)]
+    noise: Annotated[
+        float, option("share", "Variance of the noise as a share of that of the data.", ge=0)
+    ]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names_of(self.columns, "columns")
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the sensitive columns."""
+        return Columns(changed=self.columns, numbers=self.columns)
+
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> MaskedRelease:
+        """Add the noise.
+
+        Raises
+        ------
+        InputError
+            If a column does not exist, is not numeric or constant, or has infinite values; names
+            it.
+        """
+        values = varying_numbers(frame, self.columns)
+        warn_of_order(frame, self.columns)
+        masked, measured = self.masked(values, random)
+        released, achieved = frame.copy(), {}
+        for at, name in enumerate(self.columns):
+            released[name] = like(frame[name], masked[:, at])
+            chosen = measured[:, at]
+            achieved[name] = noise_reached(values[chosen, at], masked[chosen, at])
+        table = pd.DataFrame.from_dict(achieved, orient="index")
+        return MaskedRelease(released, self.name, self.noise, table)
+
+    @abstractmethod
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
+        """Return masked values, and those by which the noise is measured.
+
+        Parameters
+        ----------
+        values : numpy.ndarray of float, shape (n_records, n_columns)
+            NaN where they are missing; it must stay as it is.
+        random : numpy.random.Generator
+        """
+
+
+def varying_numbers(frame: pd.DataFrame, columns: Sequence[str]) -> Floats:
+    """Return columns of numbers, NaN where they are missing, shape (n_records, n_columns).
+
+    Raises
+    ------
+    InputError
+        If a column does not exist, is not numeric or constant, or has infinite values; names it.
+    """
+    values = np.column_stack([numbers_of(frame, name, refuse_missing=False) for name in columns])
+    for name, column in zip(columns, values.T, strict=True):
+        known = column[~np.isnan(column)]
+        if len(known) < 2 or known.min() == known.max():
+            raise InputError(
+                f"Column {name!r} is constant: its variance is 0, and so is noise as a share of "
+                "it. Leave the column out."
+            )
+    return values
+
+
+def noise_reached(values: Floats, masked: Floats) -> dict[str, float]:
+    """Return what noise a column got, by its correlation with the original; see `MaskedRelease`."""
+    known = ~np.isnan(values)
+    before, after = (column[known] - column[known].mean() for column in (values, masked))
+    own, new, both = float(before @ before), float(after @ after), float(before @ after)
+    # Rounding can make a correlation of 1 larger.
+    square = min(both**2 / (own * new), 1.0) if own and new else np.nan
+    return {
+        "share": 1 / square - 1 if square else np.inf,
+        "correlation": float(np.sign(both)) * square**0.5,
+        "variance": new / own if own else np.nan,
+        "measured": int(known.sum()),
+    }
+
+
+def with_gaps(values: Floats, masked: Floats) -> Floats:
+    """Return masked values with the gaps of the original, and its means and variances.
+
+    Columns without gaps stay as they are.
+
+    Parameters
+    ----------
+    values : numpy.ndarray of float, shape (n_records, n_columns)
+        Original values, NaN where they are missing.
+    masked : numpy.ndarray of float, shape (n_records, n_columns)
+        Without gaps.
+    """
+    found = np.where(np.isnan(values), np.nan, masked)
+    for at in np.flatnonzero(np.isnan(values).any(axis=0)):
+        spread = np.nanstd(found[:, at])
+        if spread:
+            found[:, at] -= np.nanmean(found[:, at])
+            found[:, at] *= np.nanstd(values[:, at]) / spread
+            found[:, at] += np.nanmean(values[:, at])
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseRelease(MaskedRelease):
+    """Masked records whose covariances can be corrected.
+
+    Parameters
+    ----------
+    frame, method, noise, achieved
+        Those of `MaskedRelease`.
+    covariance : numpy.ndarray of float
+        Covariance of the original sensitive columns; usually secret.
+    """
+
+    covariance: Floats
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the sensitive columns."""
+        return tuple(self.achieved.index)
 
     def summary(self) -> str:
         """Return number of records and columns, and the growth of variances, in one line."""
@@ -68,7 +214,7 @@ class NoiseRelease:
 
 @METHODS.register
 @dataclass(frozen=True)
-class CovarianceNoise(Method[NoiseRelease]):
+class CovarianceNoise(NoiseMethod):
     """Add normal noise with the covariance of the sensitive columns.
 
     Parameters
@@ -95,54 +241,28 @@ class CovarianceNoise(Method[NoiseRelease]):
         "--share 0.15"
     )
 
-    columns: Annotated[Sequence[str], option("column", "Sensitive numeric column.", min_length=1)]
-    noise: Annotated[
-        float, option("share", "Variance of the noise as a share of that of the data.", ge=0)
-    ]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        names_of(self.columns, "columns")
-
-    def uses(self, known: Sequence[str]) -> Columns:
-        """Return the sensitive columns."""
-        return Columns(changed=self.columns, numbers=self.columns)
-
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> NoiseRelease:
-        """Add the noise.
+        """Add the noise; see `NoiseMethod.apply`."""
+        release = super().apply(frame, random)
+        covariance = _covariance(varying_numbers(frame, self.columns))
+        return NoiseRelease(**vars(release), covariance=covariance)
 
-        Raises
-        ------
-        InputError
-            If a column does not exist, is not numeric or constant, or has infinite values; names
-            it.
-        """
-        values = list(varying_numbers(frame, self.columns).T)
-        warn_of_order(frame, self.columns)
-        covariance = _covariance(values)
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
+        """Return values with noise."""
         # Singular blocks, such as a column and its double, are allowed; those of incomplete
         # records may even be indefinite.
-        size, axes = np.linalg.eigh(covariance)
+        size, axes = np.linalg.eigh(_covariance(values))
         root = axes * np.sqrt(np.maximum(size, 0.0) * self.noise)
-        normal = random.standard_normal((len(values), len(frame)))
-        released, achieved = frame.copy(), {}
-        for name, column, row in zip(self.columns, values, root, strict=True):
-            masked = row @ normal
-            masked += column
-            released[name] = like(frame[name], masked)
-            achieved[name] = noise_reached(column, masked)
-        return NoiseRelease(
-            released,
-            self.noise,
-            tuple(self.columns),
-            covariance,
-            pd.DataFrame.from_dict(achieved, orient="index"),
-        )
+        normal = random.standard_normal(values.T.shape)
+        masked = np.empty_like(values)
+        for at, row in enumerate(root):
+            masked[:, at] = row @ normal
+        masked += values
+        return masked, ~np.isnan(values)
 
 
-def _covariance(columns: Sequence[Floats]) -> Floats:
+def _covariance(values: Floats) -> Floats:
     """Return the covariance of some columns, of each two over the records that have both."""
-    values = np.column_stack(columns)
     if not np.isnan(values).any():
         return np.atleast_2d(np.cov(values, rowvar=False))
     pairwise: Floats = pd.DataFrame(values).cov().fillna(0.0).to_numpy()

@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
-from tablecloak.microdata.methods.noise_method import NoiseMethod, with_gaps
+from tablecloak.microdata.methods.noise import NoiseMethod, with_gaps
 
 __all__ = ["OrthogonalMasking"]
 

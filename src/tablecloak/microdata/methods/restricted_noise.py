@@ -18,7 +18,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
-from tablecloak.microdata.methods.noise_method import NoiseMethod, with_gaps
+from tablecloak.microdata.methods.noise import NoiseMethod, with_gaps
 from tablecloak.microdata.methods.normal_draws import is_exact, normal_draws, root_of
 
 __all__ = ["RestrictedNoise"]

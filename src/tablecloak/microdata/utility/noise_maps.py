@@ -1,9 +1,16 @@
-"""Risk-utility maps of multivariate noise in closed form: one curve for each analysis.
+"""Risk and utility of noise with the covariance of the data, in closed form.
+
+A map has one curve for each analysis. Utility is 1 / MSE of the user's estimate, risk is 1 / MSE of
+the snooper's.
 
 References
 ----------
 .. [1] Duncan, Keller-McNulty, Stokes: Disclosure risk vs. data utility: the R-U confidentiality
    map, 2004, figures 1 and 2.
+.. [2] Duncan, Keller-McNulty, Stokes: Database security and confidentiality: examining
+   disclosure risk vs. data utility through the R-U confidentiality map, 2004, sections 3 to 5.
+   R_max is read as 1 / (tolerated error)^2; the variance of case 1 is that of the masked
+   predictor.
 """
 
 from __future__ import annotations
@@ -11,21 +18,148 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from tablecloak import showing
 from tablecloak.arrays import Floats
-from tablecloak.microdata.utility.noise_curves import (
-    corrected_slope_utility,
-    mean_utility,
-    risk,
-    slope_utility,
-    tolerated_noise,
-)
+from tablecloak.errors import InputError, ModelError
 
-__all__ = ["Curve", "NoiseMap", "plot_mean_map", "plot_slope_map"]
+__all__ = [
+    "Curve",
+    "NoiseMap",
+    "plot_mean_map",
+    "plot_slope_map",
+]
+
+Masked = Literal["both", "predictor", "response"]
+
+
+def risk(noise: npt.ArrayLike, variance: float) -> Floats:
+    """Return the risk of a record that the snooper finds: 1 / (lambda^2 sigma^2).
+
+    Parameters
+    ----------
+    noise : array_like of float
+        lambda^2.
+    variance : float
+        sigma^2 of the sensitive variable.
+    """
+    with np.errstate(divide="ignore"):
+        return 1.0 / (np.asarray(noise, dtype=np.float64) * variance)
+
+
+def tolerated_noise(error: float, variance: float) -> float:
+    """Return the lambda^2 at which the snooper has a given root mean square error.
+
+    Parameters
+    ----------
+    error : float
+        Least tolerable error of the snooper, in the unit of the variable: R_max = error^-2.
+    variance : float
+        sigma^2 of the sensitive variable.
+
+    Raises
+    ------
+    InputError
+        If either is not positive.
+    """
+    if not (error > 0 and variance > 0):
+        raise InputError(
+            f"`error` and `variance` must be positive. Got {error!r} and {variance!r}."
+        )
+    return error**2 / variance
+
+
+def mean_utility(noise: npt.ArrayLike, variance: float, n: int) -> Floats:
+    """Return the utility of a mean of masked values: n / ((1 + lambda^2) sigma^2).
+
+    For a difference of two masked means `variance` is that of the difference.
+    """
+    return n / ((1 + np.asarray(noise, dtype=np.float64)) * variance)
+
+
+def slope_utility(
+    noise: npt.ArrayLike, r2: float, n: int, *, masked: Masked = "predictor", slope: float = 1.0
+) -> Floats:
+    """Return the utility of the ordinary least-squares slope from masked data.
+
+    Parameters
+    ----------
+    noise : array_like of float
+        lambda^2.
+    r2 : float
+        R^2 of the regression of the original data, between 0 and 1.
+    n : int
+        Number of records, at least 4.
+    masked : {"both", "predictor", "response"}, default="predictor"
+        Masked variables: case 1, 2 or 3 of the paper. Only in case 2 is the slope biased: it
+        shrinks by the factor 1 / (1 + lambda^2).
+    slope : float, default=1
+        beta, in units in which the predictor has variance 1.
+
+    Returns
+    -------
+    numpy.ndarray of float
+        1 / MSE; equations (4.5) and (4.7).
+    """
+    noise = _checked(noise, r2, n)
+    rest = (1 - r2) / r2
+    if masked == "both":
+        return np.broadcast_to((n - 3) / (slope**2 * rest), noise.shape).copy()
+    if masked == "response":
+        return corrected_slope_utility(noise, r2, n, slope=slope)
+    if masked != "predictor":
+        raise InputError(f"`masked` must be 'both', 'predictor' or 'response'. Got {masked!r}.")
+    error = noise / (1 + noise) * (1 / (n - 3) + noise) + rest / (n - 3)
+    utility: Floats = 1 / (slope**2 / (1 + noise) * error)
+    return utility
+
+
+def corrected_slope_utility(
+    noise: npt.ArrayLike, r2: float, n: int, *, slope: float = 1.0
+) -> Floats:
+    """Return the utility of the slope times 1 + lambda^2, which is unbiased: equation (5.1)."""
+    noise = _checked(noise, r2, n)
+    utility: Floats = (n - 3) * r2 / (slope**2 * (noise + 1 - r2))
+    return utility
+
+
+def break_even(r2: float, n: int) -> float:
+    """Return the lambda^2 below which the uncorrected slope has the higher utility.
+
+    Raises
+    ------
+    ModelError
+        If the corrected slope has the higher utility at any noise.
+    """
+    from scipy.optimize import brentq
+
+    def gain(noise: float) -> float:
+        plain = slope_utility(noise, r2, n)
+        return float(corrected_slope_utility(noise, r2, n) - plain)
+
+    grid = np.geomspace(1e-9, 1e3, 400)
+    values = np.array([gain(noise) for noise in grid])
+    change = np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0))
+    if not len(change):
+        raise ModelError(
+            f"The corrected slope has the higher utility at any noise for r2 = {r2:g} and n = {n}, "
+            "so that there is no break-even point: always correct the slope."
+        )
+    return float(brentq(gain, grid[change[-1]], grid[change[-1] + 1], xtol=1e-15, rtol=1e-14))
+
+
+def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
+    found = np.asarray(noise, dtype=np.float64)
+    if np.any(found < 0) or not 0 < r2 < 1 or n < 4:
+        raise InputError(
+            "`noise` must be >= 0, `r2` between 0 and 1, and `n` at least 4. Got "
+            f"{np.min(found, initial=np.inf):g} as the least noise, r2 = {r2!r} and n = {n!r}."
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)

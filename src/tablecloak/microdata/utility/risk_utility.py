@@ -14,20 +14,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 from tablecloak.microdata.order import OrderWarning
-from tablecloak.microdata.utility.frontier import best_below, frontier
+from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 
-__all__ = ["RiskUtilityMap", "risk_utility_map"]
+__all__ = ["risk_utility_map"]
 
 Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
 """Function of the original and the released records that returns a risk or a utility."""
@@ -37,46 +34,6 @@ class Method(Protocol):
     """Any object that protects records."""
 
     def protect(self, frame: pd.DataFrame, *, seed: Any) -> Any: ...
-
-
-@dataclass(frozen=True, eq=False)
-class RiskUtilityMap:
-    """Mean risk and utility of each method.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Indexed by the names of the methods: ``risk``, ``utility``, their standard errors, and
-        whether the point is on the frontier of the means.
-    """
-
-    table: pd.DataFrame
-
-    def best(self, risk_limit: float) -> list[str]:
-        """Return the methods of highest utility among those within the risk limit, with ties."""
-        rows = best_below(self.table["risk"], self.table["utility"], risk_limit)
-        return [str(name) for name in self.table.index[rows]]
-
-    def verdict(self, risk_limit: float) -> str:
-        """Return a sentence that says which method to take, and why."""
-        found = self.best(risk_limit)
-        if not found:
-            at = int(np.argmin(self.table["risk"]))
-            return (
-                f"No method keeps the risk at or below {risk_limit:g}; the least is "
-                f"{self.table['risk'].iloc[at]:.4g}, by {list(self.table.index)[at]}."
-            )
-        row = self.table.loc[found[0]]
-        others = self.table[self.table["risk"] > risk_limit]
-        return (
-            f"Take {' or '.join(found)}: of the {len(self.table) - len(others)} methods with a "
-            f"risk of at most {risk_limit:g} it has the highest utility, {row['utility']:.4g} "
-            f"(risk {row['risk']:.4g})."
-        )
-
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Draw the map, with bars of two standard errors each way and a line for the frontier."""
-        return showing.plot(self, path)
 
 
 def risk_utility_map(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from time import monotonic
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.system import Overlap
@@ -74,7 +74,7 @@ class Question:
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
         self.undecided: list[str] = []
-        self.end = monotonic() + SECONDS_OF_ALL
+        self.budget = Budget.begun(SECONDS_OF_ALL)
 
     @property
     def is_small(self) -> bool:

@@ -15,11 +15,9 @@ from tablecloak.extras import required
 from tablecloak.safe.bundle import blocked
 from tablecloak.safe.other.asking import Room, ask, record
 from tablecloak.safe.other.correlation import Correlation
-from tablecloak.safe.other.extremes import Extremes
-from tablecloak.safe.other.histogram import Histogram
+from tablecloak.safe.other.histogram import Histogram, Pie
 from tablecloak.safe.other.kind import Asked, Kind
-from tablecloak.safe.other.pie import Pie
-from tablecloak.safe.other.quantiles import Quantiles
+from tablecloak.safe.other.quantiles import Extremes, Quantiles
 from tablecloak.safe.other.regression import Fit, Regression
 from tablecloak.safe.other.survival import Survival
 from tablecloak.safe.outcome import Outcome, Reason

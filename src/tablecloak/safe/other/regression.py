@@ -1,21 +1,45 @@
-"""Regressions: linear, logit and others, as statsmodels fits them."""
+"""Regressions: linear, logit and others, as statsmodels fits them.
+
+The columns of a regression may single out small groups, whose sum of y follows from the
+coefficients.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy.linalg import qr
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.safe.other.design import Design
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
 from tablecloak.safe.outcome import Reason
 
-__all__ = ["Fit", "Regression"]
+__all__ = [
+    "Fit",
+    "Regression",
+]
+
+EXACT = 1e-8
+"""Share of a group's indicator that may be left outside of the column space: rounding alone."""
+
+MOST_RANK = 14
+"""Rank of the columns of 0 and 1 up to which all their combinations are searched."""
+
+MOST_TRIED = 20_000_000
+"""Numbers that this search may compute, else it is left out."""
+
+NEAR = 1e-6
+"""Distance from 0 or 1 up to which a combination has that value."""
+
+MOST_PAIRS = 300
+"""Columns of 0 and 1 up to which each two of them are looked at together."""
 
 LEVERAGE = 1e-8
 """Distance of a leverage from 1 up to which a record is fitted whatever its value."""
@@ -46,6 +70,211 @@ NUMBERS = (
     "bic",
 )
 """What is shown of the fit as a whole, if the model has it."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """The matrix of a regression, and who stands behind its rows.
+
+    Parameters
+    ----------
+    matrix : (n, k) array of float
+    names : tuple of str
+        Of the columns.
+    contributor : (n,) array of int
+
+    Notes
+    -----
+    Coefficients of least squares, of a logit and of every model with a canonical link solve
+    X'(y - fitted) = 0. If the indicator of a group of records is a combination of the columns of
+    X, the residuals of the group add up to 0: who knows the coefficients and the columns of these
+    records knows the sum of y over the group. For a group of one record that is leverage 1.
+
+    Of the columns of 0 and 1, with the constant, all combinations are searched while their rank is
+    at most `MOST_RANK`: a combination that is 0 or 1 everywhere is told by its values at as many
+    records as the rank, so that all of these can be tried. Beyond, looked at are groups that agree
+    in all such columns, those that one of them singles out or leaves, those of each two, and what
+    is left of columns that exclude each other (the category without a column of its own). Single
+    records are found all, by their leverage.
+    """
+
+    matrix: Floats
+    names: tuple[str, ...]
+    contributor: Integers
+
+    @cached_property
+    def basis(self) -> Floats:
+        """Orthonormal columns that span those of the matrix."""
+        norms = np.linalg.norm(self.matrix, axis=0)
+        scaled = self.matrix[:, norms > 0] / norms[norms > 0]
+        left, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
+        tolerance = max(scaled.shape, default=0) * np.finfo(np.float64).eps
+        return np.asarray(left[:, sizes > tolerance * sizes.max(initial=0.0)], dtype=np.float64)
+
+    @property
+    def rank(self) -> int:
+        """How many parameters are estimated."""
+        return int(self.basis.shape[1])
+
+    @cached_property
+    def n_contributors(self) -> int:
+        """How many contributors stand behind all rows."""
+        return len(np.unique(self.contributor))
+
+    def _n_behind(self, group: Flags) -> int:
+        if self.n_contributors == len(self.contributor):
+            return int(np.count_nonzero(group))
+        return len(np.unique(self.contributor[group]))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether all columns are 0 and 1: fitted values are then told by the coefficients."""
+        return bool(((self.matrix == 0) | (self.matrix == 1)).all())
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """Leverage of each record: 1 if the fit goes through it whatever its value."""
+        return np.asarray((self.basis**2).sum(axis=1), dtype=np.float64)
+
+    @cached_property
+    def binary(self) -> list[int]:
+        """Columns of 0 and 1 that have both."""
+        is_binary = ((self.matrix == 0) | (self.matrix == 1)).all(axis=0)
+        varies = self.matrix.min(axis=0) < self.matrix.max(axis=0)
+        return [int(column) for column in np.flatnonzero(is_binary & varies)]
+
+    def singled_out(self, group: Flags) -> bool:
+        """Whether the sum of y over a group of records follows from the coefficients."""
+        size = int(group.sum())
+        if not size:
+            return False
+        inside = float(((self.basis[group].sum(axis=0)) ** 2).sum())
+        return size - inside <= EXACT * size
+
+    def small_groups(self, threshold: int) -> list[tuple[str, int]]:
+        """Return groups of too few contributors that are singled out: what they are, how many."""
+        found: dict[bytes, tuple[str, int]] = {}
+        for label, group in self._candidates(threshold):
+            n_behind = self._n_behind(group)
+            key = np.packbits(group).tobytes() if n_behind < threshold else b""
+            if 0 < n_behind < threshold and key not in found and self.singled_out(group):
+                found[key] = (label, n_behind)
+        for group in self._combinations(threshold):
+            n_behind = self._n_behind(group)
+            key = np.packbits(group).tobytes()
+            if n_behind < threshold and key not in found and self.singled_out(group):
+                found[key] = ("a combination of the columns of 0 and 1", n_behind)
+        return list(found.values())
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether all combinations of the columns of 0 and 1 are searched."""
+        patterns, _, pivots = self._patterns_of_all
+        return len(pivots) <= MOST_RANK and len(patterns) << len(pivots) <= MOST_TRIED
+
+    @cached_property
+    def _patterns_of_all(self) -> tuple[Floats, Integers, Integers]:
+        """Return the rows that occur in columns of 0 and 1, which each record has, and a basis."""
+        flat = (self.matrix == self.matrix[:1]).all(axis=0) & (self.matrix[:1] != 0).any(axis=0)
+        columns = self.matrix[:, self.binary]
+        if flat.any():
+            columns = np.column_stack([np.ones(len(columns)), columns])
+        if not columns.shape[1]:
+            none = np.zeros(0, dtype=np.int64)
+            return np.zeros((0, 0)), none, none
+        patterns, at = np.unique(columns, axis=0, return_inverse=True)
+        _, R, order = qr(patterns.T, mode="economic", pivoting=True)
+        rank = int((np.abs(np.diag(R)) > NEAR * abs(R[0, 0])).sum())
+        return patterns, at.ravel().astype(np.int64), order[:rank].astype(np.int64)
+
+    def _combinations(self, threshold: int) -> Iterator[Flags]:
+        """Yield small groups whose indicator is any combination of the columns of 0 and 1."""
+        if not self.is_searched:
+            return
+        patterns, at, pivots = self._patterns_of_all
+        rank = len(pivots)
+        # Each row of patterns as a combination of the rows of the basis.
+        weights = np.linalg.lstsq(patterns[pivots].T, patterns.T, rcond=None)[0].T
+        tried = (np.arange(1, 1 << rank)[None, :] >> np.arange(rank)[:, None]) & 1
+        values = weights @ tried
+        rounded = np.rint(values)
+        fits = (np.abs(values - rounded) < NEAR) & (rounded >= 0) & (rounded <= 1)
+        pairs = np.unique(np.stack([at, self.contributor]), axis=1)
+        behind = np.bincount(pairs[0], minlength=len(patterns))
+        # Each contributor of a group stands behind one of its patterns at least.
+        whole = rounded.T * behind
+        least = whole.max(axis=1) if len(pairs[0]) > self.n_contributors else whole.sum(axis=1)
+        small = fits.all(axis=0) & (least < threshold)
+        for number in np.flatnonzero(small)[:MOST_PAIRS].tolist():
+            yield np.asarray(rounded[at, number] == 1)
+
+    def _candidates(self, threshold: int) -> list[tuple[str, Flags]]:
+        ones = {column: self.matrix[:, column] == 1 for column in self.binary}
+        named = {column: self.names[column] for column in self.binary}
+        groups: list[tuple[str, Flags]] = []
+        for column, group in ones.items():
+            groups += [(f"{named[column]} = 1", group), (f"{named[column]} = 0", ~group)]
+        for block in self._blocks(ones):
+            if len(block) > 1:
+                rest = ~np.logical_or.reduce([ones[column] for column in block])
+                label = f"none of {named[block[0]]} to {named[block[-1]]}"
+                groups.append((label, rest))
+        if len(self.binary) <= MOST_PAIRS:
+            groups += self._pairs(ones, threshold)
+        if self.binary:
+            groups += self._patterns(threshold)
+        return groups
+
+    def _blocks(self, ones: dict[int, Flags]) -> list[list[int]]:
+        """Return runs of columns that exclude each other, as the categories of a variable do."""
+        blocks: list[list[int]] = []
+        taken = np.zeros(len(self.matrix), dtype=np.bool_)
+        for column, group in ones.items():
+            if blocks and not (taken & group).any():
+                blocks[-1].append(column)
+                taken = taken | group
+            else:
+                blocks.append([column])
+                taken = group
+        return blocks
+
+    def _pairs(self, ones: dict[int, Flags], threshold: int) -> list[tuple[str, Flags]]:
+        """Return small groups of each two columns: both 1, or one of them alone."""
+        dummies = self.matrix[:, self.binary]
+        both = dummies.T @ dummies
+        alone = np.diag(both)[:, None] - both
+        # A contributor may have several records, so that counts of records bound nothing then.
+        most = threshold if self.n_contributors == len(self.contributor) else np.inf
+        groups = []
+        for one, other in np.argwhere((both > 0) & (both < most)).tolist():
+            if one < other:
+                a, b = self.binary[one], self.binary[other]
+                label = f"{self.names[a]} = 1 and {self.names[b]} = 1"
+                groups.append((label, ones[a] & ones[b]))
+        for one, other in np.argwhere((alone > 0) & (alone < most)).tolist():
+            a, b = self.binary[one], self.binary[other]
+            label = f"{self.names[a]} = 1 and {self.names[b]} = 0"
+            groups.append((label, ones[a] & ~ones[b]))
+        return groups
+
+    def _patterns(self, threshold: int) -> list[tuple[str, Flags]]:
+        """Return groups of records that agree in all columns of 0 and 1, if they are small."""
+        dummies = self.matrix[:, self.binary].astype(np.bool_)
+        _, first, pattern, counts = np.unique(
+            np.packbits(dummies, axis=1), axis=0, return_index=True, return_inverse=True,
+            return_counts=True,
+        )  # fmt: skip
+        if self.n_contributors == len(self.contributor):
+            chosen = np.flatnonzero(counts < threshold)
+        else:
+            chosen = np.arange(len(counts))
+        groups = []
+        for number in chosen.tolist():
+            set_ones = np.flatnonzero(dummies[first[number]])
+            names = [self.names[self.binary[at]] for at in set_ones]
+            label = " and ".join(f"{name} = 1" for name in names) or "all columns of 0 and 1 are 0"
+            groups.append((label, np.asarray(pattern.ravel() == number)))
+        return groups
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,13 @@
-"""`crosstab` and `pivot_table` of a project, with pandas' arguments."""
+"""`crosstab` and `pivot_table` of a project, with pandas' arguments.
+
+The call of a researcher is noted as it stands in the program.
+"""
 
 from __future__ import annotations
 
+import inspect
+import linecache
+import sys
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -12,13 +18,33 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.asking import Room
 from tablecloak.safe.tables.asked import Asked, Protect, statistic_of
-from tablecloak.safe.tables.command import callers_text
 from tablecloak.safe.tables.frame import SafeFrame
 from tablecloak.safe.tables.publishing import publish
 
-__all__ = ["TableOutputs"]
+__all__ = [
+    "TableOutputs",
+]
 
 WEIGHTED = ("count", "size", "sum", "mean")
+
+
+def callers_text(default: str) -> str:
+    """Return the source of the call that led here from outside the safe room.
+
+    Parameters
+    ----------
+    default : str
+        What is returned if the source is not known, as in an interactive session.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back and str(frame.f_globals.get("__name__", "")).startswith("tablecloak.safe"):
+        frame = frame.f_back
+    where = inspect.getframeinfo(frame, context=1)
+    positions = where.positions
+    first = (positions.lineno if positions else None) or where.lineno
+    last = (positions.end_lineno if positions else None) or first
+    lines = [linecache.getline(where.filename, at).strip() for at in range(first, last + 1)]
+    return " ".join(line for line in lines if line) or default
 
 
 class TableOutputs:

@@ -12,8 +12,7 @@ from tablecloak.arrays import Flags
 from tablecloak.errors import ModelError, SolverError
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.tables.grid import Grid
-from tablecloak.safe.tables.measures import Measure
-from tablecloak.safe.tables.primaries import levels
+from tablecloak.safe.tables.measures import Measure, levels
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table

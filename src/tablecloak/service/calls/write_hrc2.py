@@ -9,6 +9,7 @@ import pandas as pd
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from tablecloak.graph import parents_first
 from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.service.request import RequestError
@@ -71,7 +72,7 @@ def _lines(frame: pd.DataFrame, lead: str) -> list[str]:
         If a code has two parents, or begins with the lead.
     """
     parents: dict[str, tuple[str, ...]] = {}
-    below: dict[tuple[str, ...], list[str]] = {(): []}
+    below: dict[tuple[str, ...], list[tuple[str, ...]]] = {(): []}
     for row in frame.itertuples(index=False, name=None):
         path: tuple[str, ...] = ()
         for code in row:
@@ -81,7 +82,7 @@ def _lines(frame: pd.DataFrame, lead: str) -> list[str]:
                 raise RequestError(f"code {code!r} begins with the lead {lead!r}.", "corr_table")
             if code not in parents:
                 parents[code] = path
-                below.setdefault(path, []).append(code)
+                below.setdefault(path, []).append((*path, code))
             elif parents[code] != path:
                 known = " > ".join(parents[code]) or "the total"
                 raise RequestError(
@@ -90,12 +91,5 @@ def _lines(frame: pd.DataFrame, lead: str) -> list[str]:
                     "corr_table",
                 )
             path = (*path, code)
-    return _under((), below, lead)
-
-
-def _under(path: tuple[str, ...], below: dict[tuple[str, ...], list[str]], lead: str) -> list[str]:
-    lines = []
-    for code in below.get(path, []):
-        lines.append(lead * len(path) + code)
-        lines += _under((*path, code), below, lead)
-    return lines
+    walk = parents_first(below[()], below)
+    return [lead * depth + path[-1] for path, depth in walk]

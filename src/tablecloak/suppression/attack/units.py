@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import lsmr
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.tables.graphs import components_of_columns
+from tablecloak.graph import components_of_columns
 
 __all__ = ["Units"]
 

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
+from tablecloak.graph import components, shortest_paths
 from tablecloak.suppression.system.system import System, entries_of
-from tablecloak.tables.graphs import components, shortest_paths
 
 __all__ = ["Paths"]
 

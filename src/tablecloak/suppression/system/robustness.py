@@ -14,10 +14,10 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Integers
+from tablecloak.graph import components_of_cells
 from tablecloak.suppression.system.elimination import Solutions
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.distinct import distinct_rows
-from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["SUMMED_UP_CELLS", "Robustness"]
@@ -75,7 +75,8 @@ class Robustness:
         matrix, _ = distinct_rows(csr_array(problem.table.relations[:, cells]))
         solutions = Solutions(matrix)
         group = solutions.groups()
-        component, n_components = _components(matrix, group >= 0)
+        component = components_of_cells(matrix, group >= 0)
+        n_components = _n(component)
         free = component[solutions.free_cells()]
         dimensions = np.bincount(free[free >= 0], minlength=n_components).astype(np.int64)
         fact = _facts(problem, is_open)[cells]
@@ -163,10 +164,3 @@ def _facts(problem: ProtectionProblem, is_open: Flags) -> Integers:
     group = CoupledCells.find(problem.table.relations, movable, problem.sensitive).group
     facts: Integers = np.where(group >= 0, group, _n(group) + np.arange(len(group)))
     return facts
-
-
-def _components(matrix: csr_array, moving: Flags) -> tuple[Integers, int]:
-    """Return the component of each moving cell, -1 for others, and their number."""
-    component = np.full(len(moving), -1, dtype=np.int64)
-    component[moving] = components_of_columns(csr_array(matrix[:, np.flatnonzero(moving)]))
-    return component, _n(component)

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.graph import components_of_columns
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.system.exact_span import ExactSpan
 from tablecloak.suppression.system.needs import Needs, own_precision
 from tablecloak.tables.distinct import distinct_rows
-from tablecloak.tables.graphs import components_of_columns
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["System", "entries_of"]

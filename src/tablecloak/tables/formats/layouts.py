@@ -11,6 +11,7 @@ import pandas as pd
 
 from tablecloak.arrays import AnyIntegers
 from tablecloak.errors import InputError, suggestion
+from tablecloak.graph import children_of, parts_first
 from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 from tablecloak.tables.hierarchy import Hierarchy
@@ -107,7 +108,9 @@ class Layout:
         tree = hierarchies.get(str(codes.name))
         if tree is None:
             return np.asarray(pd.factorize(codes)[0], dtype=np.int64)
-        order = tree.codes if self.totals == "first" else _parts_first(tree)
+        order: Sequence[str] = tree.codes
+        if self.totals != "first":
+            order = parts_first(tree.total, children_of(tree.groups))
         place = {code: at for at, code in enumerate(order)}
         return np.asarray(codes.map(place), dtype=np.int64)
 
@@ -185,23 +188,6 @@ class WideTable:
         """Return keys and values beside each other."""
         values = pd.DataFrame(self.entries, columns=self.header, dtype=object)
         return pd.concat([self.keys.astype(str), values], axis=1)
-
-
-def _parts_first(tree: Hierarchy) -> list[str]:
-    """Return the codes of a hierarchy, each behind those that add up to it."""
-    parts: dict[str, list[str]] = {}
-    for parent, codes in tree.groups:
-        parts.setdefault(parent, []).extend(codes)
-    order: dict[str, None] = {}
-    open_codes = [(tree.total, False)]
-    while open_codes:
-        code, is_done = open_codes.pop()
-        if is_done:
-            order.setdefault(code)
-        elif code not in order:
-            open_codes.append((code, True))
-            open_codes += [(part, False) for part in reversed(parts.get(code, []))]
-    return list(order)
 
 
 LONG = Layout()

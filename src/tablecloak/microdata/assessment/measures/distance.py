@@ -8,13 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment.case import Case
-from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Case, Figure, Measure
 from tablecloak.microdata.columns import numbers_of, some_rows
 from tablecloak.microdata.risk.gower import mixed_linkage
-from tablecloak.microdata.risk.linkage import interval_disclosure, record_linkage
+from tablecloak.microdata.risk.linkage import interval_disclosure, rank_intervals, record_linkage
 from tablecloak.microdata.risk.probabilistic_linkage import MANY_COLUMNS, probabilistic_linkage
-from tablecloak.microdata.risk.rank_intervals import rank_intervals
 
 __all__ = ["Intervals", "Linkage", "MixedLinkages", "RankedIntervals", "usable_numbers"]
 

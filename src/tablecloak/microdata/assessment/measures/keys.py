@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment.case import Case
-from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
 from tablecloak.microdata.risk.households import risk_by_household
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk

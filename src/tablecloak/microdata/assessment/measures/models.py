@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment.case import Case
-from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Case, Figure, Measure
 from tablecloak.microdata.assessment.measures.distance import usable_numbers
 from tablecloak.microdata.columns import some_rows
 from tablecloak.microdata.utility.analyses import regression_compared

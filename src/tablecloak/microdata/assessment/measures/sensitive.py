@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment.case import Case
-from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.diversity import diversity_of, grouped_values, is_ordered
 from tablecloak.microdata.risk.likeness import GroupLikeness

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.assessment.case import Case
-from tablecloak.microdata.assessment.measure import MEASURES, Figure, Measure
+from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
 from tablecloak.microdata.assessment.measures.distance import usable_numbers
 from tablecloak.microdata.columns import numbers_of
 from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss

@@ -1,0 +1,163 @@
+"""Measurement of claims: every instance, method and limit in a separate process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar
+
+from bench.claims import Claim, Figures, Setting, chosen, claims_in
+from bench.isolated import isolated
+from bench.records import Record, Source
+from tablecloak import budget
+from tablecloak.budget import Stopwatch
+from tablecloak.errors import InputError, suggestion
+from tablecloak.executors.threads import ThreadExecutor
+
+__all__ = ["Choice", "Run", "asked", "measure", "smoke", "timed"]
+
+T = TypeVar("T")
+
+CLOCKS = ("processor", "wall")
+
+SMOKE_SECONDS = 0.01
+"""Time limit in seconds of each run on the smallest instance."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run to be made.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the specifications.
+    claim, instance, method : str
+    setting : Setting
+    clock : str
+    """
+
+    folder: Path
+    claim: str
+    instance: str
+    method: str
+    setting: Setting
+    clock: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The part of a claim that is measured; an empty choice stands for everything.
+
+    Parameters
+    ----------
+    only, methods : sequence of str
+        Names of instances and of methods.
+    limits : sequence of float
+    clock : str, optional
+    """
+
+    only: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    limits: Sequence[float] = ()
+    clock: str | None = None
+
+
+def timed(function: Callable[[], T]) -> tuple[T, Figures]:
+    """Call a function; return its result, and its wall-clock and CPU time in seconds.
+
+    Examples
+    --------
+    >>> pattern, spent = timed(lambda: tc.suppress(problem))  # doctest: +SKIP
+    >>> sorted(spent)  # doctest: +SKIP
+    ['cpu', 'seconds']
+    """
+    watch, started = Stopwatch(), time.process_time()
+    result = function()
+    return result, {"seconds": watch.seconds, "cpu": time.process_time() - started}
+
+
+def asked(claim: Claim, folder: Path, setting: Setting, choice: Choice = Choice()) -> list[Run]:
+    """Return the runs of a claim.
+
+    Raises
+    ------
+    InputError
+        If an instance, method or clock is unknown.
+    """
+    if setting.folder is not None:
+        # Each run is made in a current folder of its own.
+        setting = replace(setting, folder=setting.folder.resolve())
+    instances = {each.name: each for each in claim.instances(setting.folder)}
+    methods = {each.name: each for each in claim.methods}
+    clock = choice.clock or claim.clock
+    if clock not in CLOCKS:
+        raise InputError(f"There is no clock {clock!r}.{suggestion(clock, CLOCKS)}")
+    return [
+        Run(folder.resolve(), claim.name, instance.name, method.name, limited, clock)
+        for method in chosen("method", choice.methods, methods)
+        for instance in chosen("instance", choice.only, instances)
+        for limited in (
+            replace(setting, limit=limit)
+            for limit in choice.limits or method.limits or instance.limits or claim.limits
+        )
+    ]
+
+
+def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[Record]:
+    """Make runs, and yield the record of each when it has finished.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    source : Source
+    workers : int, default=1
+        Number of processes at the same time.
+
+    Notes
+    -----
+    A run that fails is a record whose only figure is the ``failure``.
+    """
+    for number, outcome in ThreadExecutor(workers).run(_isolated, runs):
+        run = runs[number]
+        figures = outcome.result if outcome.result is not None else {"failure": outcome.error}
+        yield Record(
+            claim=run.claim,
+            instance=run.instance,
+            method=run.method,
+            limit=run.setting.limit,
+            seed=run.setting.seed,
+            clock=run.clock,
+            figures=figures,
+            cpu_seconds=outcome.cpu_seconds,
+            peak_mib=outcome.memory,
+            source=source,
+        )
+
+
+def smoke(claim: Claim) -> dict[str, Figures]:
+    """Run every method once on the smallest instance, in this process; return their figures."""
+    found = {}
+    for method in claim.methods:
+        found[method.name] = method.run(claim.smallest.build(), Setting(SMOKE_SECONDS))
+    return found
+
+
+def _isolated(run: Run) -> Any:
+    return isolated(figures_of, run)
+
+
+def figures_of(run: Run) -> Figures:
+    """Make a run in this process; its clock is replaced, so use the process for nothing else."""
+    claim = claims_in(run.folder)[run.claim]
+    instance = next(i for i in claim.instances(run.setting.folder) if i.name == run.instance)
+    method = next(each for each in claim.methods if each.name == run.method)
+    # Imports and compilation at first use must not count in a measurement.
+    method.run(claim.smallest.build(), Setting(SMOKE_SECONDS))
+    built = instance.build()
+    if run.clock == "processor":
+        vars(budget)["time"] = SimpleNamespace(monotonic=time.process_time)
+    return method.run(built, run.setting)

@@ -1,0 +1,130 @@
+"""The page of results says what the stored results say, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.claims import Claim, Column, Instance, Method
+from bench.page import results_page, stored
+from bench.records import Record, Source, latest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def project():
+    return stored(ROOT / "benchmarks")
+
+
+def test_the_page_of_results_is_what_the_stored_results_give(project):
+    written = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
+    assert results_page(*project) == written, "run: python -m benchmarks --write-results"
+
+
+def test_the_page_of_other_tools_is_what_the_stored_results_give(project, tmp_path):
+    claims, records = project
+    (tmp_path / "docs").mkdir()
+    last = [group[0] for group in latest(records["peers"]).values()]
+    claims["peers"].draw(last, tmp_path / "benchmarks")
+    written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
+    assert written == (ROOT / "docs" / "peers.md").read_text("utf-8")
+
+
+def test_a_run_of_another_tool_that_failed_is_a_message_in_its_table(project, tmp_path):
+    claims, records = project
+    (tmp_path / "docs").mkdir()
+    last = [group[0] for group in latest(records["peers"]).values()]
+    failed = replace(last[0], figures={"failure": "RuntimeError: no licence"})
+    claims["peers"].draw([failed, *last[1:]], tmp_path / "benchmarks")
+    written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
+    assert (
+        "| tablecloak | 1 | - | - | - | - | - | - | - | - | - | RuntimeError: no licence |"
+        in written
+    )
+
+
+def test_every_file_of_results_belongs_to_a_claim_and_every_record_to_its_file(project):
+    claims, records = project
+    assert {path.stem for path in (ROOT / "benchmarks" / "results").iterdir()} <= set(claims)
+    assert all(record.claim == name for name in records for record in records[name])
+    assert sum(map(len, records.values())) > 300
+
+
+def claim(**changes):
+    given = {
+        "name": "toy", "title": "Toy", "text": "Toys are quick.", "said_in": ("README.md",),
+        "methods": (Method("quick", None, "without care"), Method("slow", None)),
+        "instances": lambda folder: [], "smallest": Instance("one", None),
+        "columns": (Column("loss", "loss", ",.0f"), Column("safe", "safe")),
+    }  # fmt: skip
+    return Claim(**given | changes)
+
+
+def record(instance, method, figures, commit="aaa", limit=1.0):
+    return Record(
+        claim="toy", instance=instance, method=method, limit=limit, seed=0, clock="wall",
+        figures=figures, cpu_seconds=2.4, peak_mib=None, source=Source(commit=commit),
+    )  # fmt: skip
+
+
+def section(records, **changes):
+    return results_page({"toy": claim(**changes)}, {"toy": records}).partition("## Toy\n")[2]
+
+
+def test_figures_are_written_in_their_form_and_gaps_as_dashes():
+    found = section(
+        [
+            record("a", "quick", {"loss": 1234.5, "safe": True}),
+            record("b", "quick", {"loss": math.nan}),
+        ]
+    )
+    assert "| instance | loss | safe | CPU s |" in found
+    assert "| a | 1,234 | yes | 2 |" in found and "| b | - | - | 2 |" in found
+
+
+def test_the_figure_of_the_commit_before_stands_beside_the_last_one():
+    old, new = record("a", "quick", {"loss": 9}), record("a", "quick", {"loss": 7}, "bbb")
+    found = section([old, new, record("b", "quick", {"loss": 5}, "bbb")], before="loss")
+    assert "| a | 7 | 9 | -22.2% | 2 |" in found and "| b | 5 | - | - | 2 |" in found
+    assert "commit: bbb" in found and "commit: aaa" not in found
+    assert "before" not in section([old, new])
+
+
+def test_what_got_worse_stands_in_bold():
+    found = section(
+        [record("a", "quick", {"loss": 8}), record("a", "quick", {"loss": 10}, "bbb")],
+        before="loss",
+    )
+    assert "| a | 10 | 8 | **+25.0%** | 2 |" in found
+
+
+def test_runs_of_several_commits_are_told_apart():
+    found = section([record("a", "quick", {"loss": 1}), record("b", "quick", {"loss": 2}, "bbb")])
+    assert "| a | 1 | 2 | a |" in found and "| b | 2 | 2 | b |" in found
+    assert "- Run a: " in found and "- Run b: " in found
+
+
+def test_tables_are_split_by_method_and_limit_in_the_order_of_the_claim():
+    records = [record("a", name, {"loss": 1}, limit=limit) for name, limit in
+               (("else", None), ("slow", 1.0), ("quick", 9.0), ("quick", 1.0))]  # fmt: skip
+    found = section(records, split=True)
+    headings = [line for line in found.splitlines() if line.startswith("**")]
+    assert headings == [
+        "**quick**, limit 1 s: without care", "**quick**, limit 9 s: without care",
+        "**slow**, limit 1 s", "**else**",
+    ]  # fmt: skip
+
+
+def test_a_claim_that_was_never_measured_says_so():
+    assert "Not measured yet." in section([])
+    assert "(../docs/x.md)" in section([], page="docs/x.md")
+
+
+def test_a_remark_is_computed_from_the_last_records():
+    records = [record("a", "quick", {"loss": 9}), record("a", "quick", {"loss": 7}, "bbb")]
+    found = section(records, remark=lambda last: f"Sum {sum(r.figures['loss'] for r in last)}.")
+    assert "Sum 7." in found

@@ -38,9 +38,10 @@ from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
 from tablecloak.jobs.load import read_job
-from tablecloak.jobs.schema import AdjustmentSpec, Job
+from tablecloak.jobs.schema import Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.parameters import percent
+from tablecloak.protection import PROTECTIONS
 from tablecloak.publish.leaks import find_leaks
 from tablecloak.solve.conformance import conforms
 from tablecloak.solve.program import Program
@@ -420,7 +421,7 @@ def test_a_distance_registered_at_run_time_is_an_option_and_runs(tmp_path):
     words = ["adjust", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv")]
     with DISTANCES.including(CityBlock):
         assert "The sum of weighted changes, under another name." in DISTANCES.table()
-        assert AdjustmentSpec(distance="city-block").distance == "city-block"
+        assert PROTECTIONS["adjustment"](distance="city-block").distance == "city-block"
         shown = run(app, ["adjust", "--help"], env={"COLUMNS": "200"}).output
         assert "city-block" in " ".join(shown.split())
         adjusted = tc.adjust(problem, distance="city-block")
@@ -432,7 +433,7 @@ def test_a_distance_registered_at_run_time_is_an_option_and_runs(tmp_path):
         with pytest.raises(tc.InputError, match="distances L1 and city-block only"):
             tc.adjust(problem, distance="L2", integer=True)
     with pytest.raises(ValidationError):
-        AdjustmentSpec(distance="city-block")
+        PROTECTIONS["adjustment"](distance="city-block")
     assert run(app, [*words, "--distance", "city-block"]).exit_code == 2
 
 
@@ -443,7 +444,7 @@ def test_a_statistic_registered_at_run_time_is_an_option_and_runs(tmp_path):
     words = ["adjust", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv")]
     with STATISTICS.including(Halves):
         assert "The total of the first half of the cells stays." in STATISTICS.table()
-        assert AdjustmentSpec(preserve=["halves:all"]).preserve == ["halves:all"]
+        assert PROTECTIONS["adjustment"](preserve=["halves:all"]).preserve == ["halves:all"]
         shown = run(app, ["adjust", "--help"], env={"COLUMNS": "200"}).output
         assert "halves" in " ".join(shown.split())
         adjusted = tc.adjust(problem, preserve=["halves"])

@@ -32,7 +32,10 @@ def asked(monkeypatch):
         found.update(options, problem=problem)
         raise End("enough")
 
-    for name in ("suppression.suppress.suppress", "suppression.intervals.intervals.publish_intervals"):
+    for name in (
+        "suppression.suppress.suppress",
+        "suppression.intervals.intervals.publish_intervals",
+    ):
         monkeypatch.setattr(f"tablecloak.{name}", called)
     monkeypatch.setattr("tablecloak.cta.rounding.controlled.controlled_rounding", called)
     monkeypatch.setattr("tablecloak.cta.rounding.small_counts.small_count_rounding", called)

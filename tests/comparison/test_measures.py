@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tablecloak.comparison.kind import KINDS, kind_of
+from tablecloak.comparison.kinds.adjustment import AdjustedTable
 
 import tablecloak as tc
 from tablecloak.comparison.figures import notes, risk, utility
-from tablecloak.comparison.kind import KINDS, kind_of
-from tablecloak.comparison.kinds.adjustment import AdjustedTable
 from tablecloak.comparison.measure import RISKS, UTILITIES, RiskMeasure, UtilityMeasure
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tablecloak.comparison.kind import kind_of
 
 import tablecloak as tc
-from tablecloak.comparison.kind import kind_of
 from tablecloak.jobs.load import contributed_records, read_job
 
 FIRMS = pd.DataFrame(

@@ -229,6 +229,9 @@ class Protection(Section, BaseModel, ABC):
     function: ClassVar[str] = ""
     """Public function of the package that does the same, for programs that the app writes."""
 
+    command: ClassVar[str] = ""
+    """Its command, if that is written by hand; others are made of its parameters."""
+
     target: ClassVar[str] = "release"
     """Variable of such a program."""
 
@@ -331,10 +334,24 @@ class Protection(Section, BaseModel, ABC):
         del material
         return []
 
-    def near(self, release: Any) -> dict[str, Any]:
-        """Return arguments of a search that starts from an earlier release, for a bench."""
-        del release
-        return {}
+    @classmethod
+    def on_bench(
+        cls, problem: ProtectionProblem, before: Any, time_limit: float, progress: Progress
+    ) -> Any:
+        """Protect with all defaults, beside other ways that a person looks at.
+
+        Parameters
+        ----------
+        problem : ProtectionProblem
+            With the costs that count.
+        before : release or None
+            What the way made of the table before some decisions of the person.
+        time_limit : float
+        progress : callable
+        """
+        del before
+        limited: Any = {"time_limit": time_limit} if "time_limit" in cls.model_fields else {}
+        return cls(**limited).run(Material.of(problem), progress)
 
     @abstractmethod
     def audited(self, release: Any, material: Material, attackers: Attackers) -> Judgement:

@@ -29,6 +29,7 @@ from tablecloak.cli import (
     serve,
     suppress,
     transmit,
+    ways,
 )
 from tablecloak.cli import app as local_app
 from tablecloak.cli.entry import Commands
@@ -80,6 +81,7 @@ local_app.register(app)
 serve.register(app)
 convert.register(app)
 example.register(app)
+ways.register()
 microdata.register()
 securesum.register(app)
 cellkey.register(app)

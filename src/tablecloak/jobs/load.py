@@ -195,7 +195,8 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
         zeros_published=job.protection.zeros_published,
     )
     if job.data.flags is None:
-        return protected(*job.rules)
+        # Some ways to protect find the cells that they protect themselves.
+        return protected(*(job.rules or [Manual([])]))
     flagged = flagged_cells(table, _sources(job, dimensions), job.data.flags)
     if job.rules:
         # A rule says more of a cell than a flag: how far it must be protected.

@@ -57,6 +57,7 @@ class ControlledAdjustment(TableProtection):
     made_by: ClassVar[str] = "adjustments of `adjust`"
     place: ClassVar[int] = 2
     function: ClassVar[str] = "adjust"
+    command: ClassVar[str] = "adjust"
     target: ClassVar[str] = "adjusted"
     is_on_bench: ClassVar[bool] = True
 
@@ -125,6 +126,14 @@ class ControlledAdjustment(TableProtection):
             threads=material.threads,
         )
         return partial(self._in_decimals, search)
+
+    @classmethod
+    def on_bench(
+        cls, problem: ProtectionProblem, before: Any, time_limit: float, progress: Progress
+    ) -> Adjustment:
+        """Adjust by the costs of the table."""
+        del before
+        return adjust(problem, time_limit=time_limit, progress=progress)
 
     def _in_decimals(
         self, search: Callable[..., Adjustment], *, progress: Progress | None
@@ -195,7 +204,8 @@ class ControlledAdjustment(TableProtection):
     def answer(cls, product: Product, problem: ProtectionProblem) -> pd.DataFrame:
         """Return every cell with its true and its adjusted value. Secret."""
         frame: pd.DataFrame = product.release.to_frame()
-        return frame[~product.release.problem.table.rests]
+        shown: pd.DataFrame = frame[~product.release.problem.table.rests]
+        return shown
 
     @classmethod
     def methods(cls, time_limit: float) -> Mapping[str, Callable[[ProtectionProblem], Adjustment]]:

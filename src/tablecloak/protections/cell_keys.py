@@ -112,6 +112,7 @@ class CellKeys(Protection):
     made_by: ClassVar[str] = "tables of `perturb_problem`"
     place: ClassVar[int] = 6
     noun: ClassVar[str] = "cell keys"
+    command: ClassVar[str] = "cellkey"
     is_alone: ClassVar[bool] = True
     is_proved: ClassVar[bool] = False
     needs_rules: ClassVar[bool] = False

@@ -19,6 +19,7 @@ from tablecloak.protections.of_table import (
     WeightName,
     are_wide_enough,
 )
+from tablecloak.publish.publication import require_two_values
 from tablecloak.render.heat_map import SUPPRESSION, add_heat_map, suppression_squares
 from tablecloak.render.page import Page
 from tablecloak.suppression.intervals.intervals import IntervalPattern, publish_intervals
@@ -37,6 +38,7 @@ class PartialSuppression(TableProtection):
     made_by: ClassVar[str] = "intervals of `publish_intervals`"
     place: ClassVar[int] = 3
     function: ClassVar[str] = "publish_intervals"
+    command: ClassVar[str] = "intervals"
     target: ClassVar[str] = "intervals"
 
     require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
@@ -50,6 +52,10 @@ class PartialSuppression(TableProtection):
         Field(ge=0, description="Largest random share of the width by which a side is widened."),
     ] = 1.0
     time_limit: Seconds = 60.0
+
+    def check(self, job: Any) -> None:
+        """Refuse files and layouts that have room for one value of each cell only."""
+        require_two_values(job.output.formats, job.output.laid_out)
 
     def prepare(self, material: Material) -> Search:
         """Return the search; its blur has a seed that nobody knows unless one was chosen."""

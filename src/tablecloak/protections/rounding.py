@@ -96,6 +96,7 @@ class ControlledRounding(RoundingProtection):
     made_by: ClassVar[str] = "tables of `controlled_rounding`"
     place: ClassVar[int] = 4
     function: ClassVar[str] = "controlled_rounding"
+    command: ClassVar[str] = "round"
     target: ClassVar[str] = "rounded"
     is_on_bench: ClassVar[bool] = True
     method_name: ClassVar[str] = "controlled rounding"

@@ -53,6 +53,7 @@ class Suppression(TableProtection):
     made_by: ClassVar[str] = "patterns of `suppress`"
     place: ClassVar[int] = 1
     function: ClassVar[str] = "suppress"
+    command: ClassVar[str] = "suppress"
     target: ClassVar[str] = "pattern"
     sections: ClassVar[tuple[str, ...]] = ("published", "transmission")
     is_suggested: ClassVar[bool] = True
@@ -164,9 +165,17 @@ class Suppression(TableProtection):
         )
         return partial(_with_counted_groups, search, material)
 
-    def near(self, release: SuppressionPattern) -> dict[str, Any]:
-        """Return the pattern that is shown: cells that are hidden already cost less."""
-        return {"previous": release.suppressed}
+    @classmethod
+    def on_bench(
+        cls,
+        problem: ProtectionProblem,
+        before: SuppressionPattern | None,
+        time_limit: float,
+        progress: Progress,
+    ) -> SuppressionPattern:
+        """Search from the pattern that is shown: cells that are hidden already cost less."""
+        previous = None if before is None else before.suppressed
+        return suppress(problem, previous=previous, time_limit=time_limit, progress=progress)
 
     def _groups(self, material: Material) -> Groups | None:
         """Return which sums of hidden cells are protected.

@@ -23,7 +23,7 @@ from tablecloak.tables.formats import FrameFormat, ReleaseFormat, formats_holdin
 from tablecloak.tables.formats.layouts import LONG, Layout
 from tablecloak.tables.leaving import Leaving
 
-__all__ = ["ABOUT", "write_leaving", "write_release"]
+__all__ = ["ABOUT", "require_two_values", "write_leaving", "write_release"]
 
 ABOUT = "about.json"
 """What readers are told of a release; shows that a folder holds one."""
@@ -111,7 +111,8 @@ def _write_tables(
     layout: Layout,
 ) -> list[Path]:
     """Write the table in all formats; those that know no wide layout keep their own."""
-    _require_one_value(leaving, formats, layout)
+    if len(leaving.value_columns) > 1:
+        require_two_values([kind.name for kind in formats], layout)
     released = _ordered(leaving, layout)
     wide = None
     if layout.is_wide:
@@ -131,24 +132,22 @@ def _write_tables(
     return files
 
 
-def _require_one_value(leaving: Leaving, formats: Sequence[ReleaseFormat], layout: Layout) -> None:
-    """Refuse formats and layouts with one value for each cell, if there are two.
+def require_two_values(formats: Sequence[str], layout: Layout) -> None:
+    """Refuse formats and layouts that have one value for each cell, where intervals have two.
 
     Raises
     ------
     InputError
         Names the first format, and which have room.
     """
-    if len(leaving.value_columns) == 1:
-        return
     if layout.is_wide:
         raise InputError(
             "A wide layout has one value for each cell, and intervals two. Leave out the layout."
         )
-    for each in formats:
-        if not (each.has_wide or isinstance(each, FrameFormat)):
+    for kind in map(_release_format, formats):
+        if not (kind.has_wide or isinstance(kind, FrameFormat)):
             raise InputError(
-                f"The format {each.name!r} has one value for each cell, and intervals two. Take "
+                f"The format {kind.name!r} has one value for each cell, and intervals two. Take "
                 f"csv or excel."
             )
 

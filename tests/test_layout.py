@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tablecloak
+from tablecloak.protection import PROTECTIONS
 
 ROOT = Path(tablecloak.__file__).parent
 
@@ -125,3 +126,29 @@ def test_graphs_are_searched_in_one_place(trees):
         if isinstance(node, ast.Import | ast.ImportFrom) and "csgraph" in ast.unparse(node)
     }
     assert searchers == {"tables/graphs.py"}
+
+
+def test_no_release_is_told_by_its_class_outside_of_the_folder_that_makes_it(trees):
+    homes = {
+        kind.__name__: kind.__module__.split(".")[1] for way in PROTECTIONS for kind in way.made
+    }
+    assert len(homes) > 6
+    strangers = [
+        (name, asked)
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        for asked in classes_asked_for(node) & set(homes)
+        if Path(name).parts[0] != homes[asked]
+    ]
+    assert strangers == []
+
+
+def classes_asked_for(node: ast.AST) -> set[str]:
+    """Names of classes in a call of isinstance, or in a case of a match."""
+    is_call = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
+    asked = node.args[1] if is_call else node.cls if isinstance(node, ast.MatchClass) else None
+    return (
+        set()
+        if asked is None
+        else {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(asked)}
+    )

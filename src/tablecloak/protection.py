@@ -37,7 +37,7 @@ from tablecloak.budget import Progress
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError
 from tablecloak.history import History
-from tablecloak.registered import Section
+from tablecloak.registered import Section, named_in
 from tablecloak.registry import Registry
 from tablecloak.tables.earlier import Published
 from tablecloak.tables.leaving import Leaving
@@ -54,6 +54,7 @@ __all__ = [
     "Protection",
     "Search",
     "required_way",
+    "sections_table",
     "way_of",
 ]
 
@@ -588,6 +589,40 @@ PROTECTIONS: Registry[Protection] = Registry(
     "way to protect", "tablecloak.protections", order=lambda way: way.place
 )
 """All ways, by name."""
+
+
+def sections_table() -> str:
+    """Return the sections of all ways in a job file as a Markdown table, for the docs."""
+    lines = ["| section | key | meaning (default) |", "|---|---|---|"]
+    for way in PROTECTIONS:
+        lines.append(f"| `[{way.name}]` | | {PROTECTIONS.summary(way.name)} |")
+        if way.kinds is not None:
+            key, registry = way.kinds
+            lines.append(f"| | `{key}` | {_either(registry.names)}, and its parameters |")
+            continue
+        for parameter in PROTECTIONS.parameters(way.name):
+            text = parameter.help.removesuffix(".")
+            named = named_in(parameter.field)
+            one_of = f": {_either(named.names)}" if named is not None else ""
+            default = "" if parameter.default in (None, []) else f" ({_written(parameter.default)})"
+            lines.append(f"| | `{parameter.name}` | {text}{one_of}{default} |")
+    return "\n".join(lines)
+
+
+def _either(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _written(value: object) -> str:
+    """Return a default as it stands in a job file."""
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def way_of(release: object) -> type[Protection] | None:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -21,12 +21,22 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from tablecloak.registry import Registry
 
-__all__ = ["NameIn", "Section", "SectionsOf", "SiblingIn", "innermost", "missing", "telling"]
+__all__ = [
+    "NameIn",
+    "Section",
+    "SectionsOf",
+    "SiblingIn",
+    "innermost",
+    "missing",
+    "named_in",
+    "telling",
+]
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,13 @@ class NameIn:
                 {"expected": expected, "known": names},
             )
         return given
+
+
+def named_in(field: FieldInfo) -> NameIn | None:
+    """Return what a field of a model must name, itself or in a list; None if nothing registered."""
+    inner = get_args(field.annotation) if get_origin(field.annotation) is list else ()
+    marks = [*field.metadata, *(mark for part in inner for mark in get_args(part)[1:])]
+    return next((mark for mark in marks if isinstance(mark, NameIn)), None)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import tablecloak as tc
 from private import is_private
 from tablecloak.certificates.verifier import main as verify
 from tablecloak.jobs.load import read_job
-from tablecloak.protection import PROTECTIONS
+from tablecloak.protection import PROTECTIONS, sections_table
 
 SALES = """
 title = "Sales"
@@ -145,3 +145,9 @@ def test_faults_of_a_section_name_the_line_and_the_remedy(folder, old, new, mess
     path.write_text(JOBS["rounding"].replace(old, new))
     with pytest.raises(tc.InputError, match=message):
         read_job(path)
+
+
+def test_the_docs_list_all_sections_with_their_keys():
+    page = Path(__file__).parents[2] / "docs" / "job-file.md"
+    assert sections_table() in page.read_text("utf-8")
+    assert all(f"`[{name}]`" in sections_table() for name in PROTECTIONS.names)

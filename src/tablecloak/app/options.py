@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 import tablecloak
 from tablecloak.app.fields import FormField
 from tablecloak.protection import PROTECTIONS
-from tablecloak.registered import NameIn
+from tablecloak.registered import NameIn, named_in
 
 __all__ = ["Option", "fields_of", "options_of"]
 
@@ -63,12 +63,10 @@ def options_of(section: str) -> list[Option]:
     """Return the options of a way to protect that name something registered, in its order."""
     options = []
     for key, field in PROTECTIONS[section].model_fields.items():
-        inner = get_args(field.annotation) if get_origin(field.annotation) is list else ()
-        marks = [*field.metadata, *(mark for part in inner for mark in get_args(part)[1:])]
-        named = next((mark for mark in marks if isinstance(mark, NameIn)), None)
+        named, is_list = named_in(field), get_origin(field.annotation) is list
         if named is not None:
             default, text = field.get_default(), field.description or ""
-            options.append(Option(section, key, named, bool(inner), default, text))
+            options.append(Option(section, key, named, is_list, default, text))
     return options
 
 

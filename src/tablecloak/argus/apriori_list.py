@@ -156,9 +156,10 @@ def write_apriori(
     >>> bool((back.upper_protection == problem.upper_protection).all())
     True
     """
-    suppressed = given.suppressed if isinstance(given, SuppressionPattern) else None
-    problem = given.problem if isinstance(given, SuppressionPattern) else given
-    found = AprioriList.of(problem, suppressed, separator=separator, comment=comment, costs=costs)
+    suppressed: Flags | None = None
+    if not isinstance(given, ProtectionProblem):
+        given, suppressed = given.problem, given.suppressed
+    found = AprioriList.of(given, suppressed, separator=separator, comment=comment, costs=costs)
     found.write(path)
 
 

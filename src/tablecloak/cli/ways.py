@@ -12,6 +12,7 @@ from typer.models import CommandInfo
 
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.entry import MADE
+from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Certificate, Output, ProblemFile, Seed, Threads
 from tablecloak.cli.originals import read_original_as_asked
 from tablecloak.cli.results import require_writable_result, write_result
@@ -73,7 +74,7 @@ def _command(name: str) -> Any:
         f"{NOT_SAFE}.\n\nExample: tablecloak {command} table.jj -o protected.csv"
     )
     return get_command_from_info(
-        CommandInfo(name=command, callback=run, help=text),
+        CommandInfo(name=command, cls=LiveCommand, callback=run, help=text),
         pretty_exceptions_short=True,
         rich_markup_mode="markdown",
     )

@@ -75,7 +75,7 @@ class ControlledAdjustment(TableProtection):
     )
     sensitive_limit: Annotated[
         float | None,
-        Field(ge=1, description="How far sensitive cells may move, as a multiple of the level."),
+        Field(ge=1, description="Largest change of sensitive cells, as a multiple of the level."),
     ] = None
     capacity: Annotated[float | None, Field(ge=0, description="How far other cells may move.")] = (
         None
@@ -87,11 +87,16 @@ class ControlledAdjustment(TableProtection):
         str | None, Field(description="Column of the data whose sums limit the changes of cells.")
     ] = None
     repair: Annotated[
-        bool, Field(description="Lower levels where no table reaches all of them.")
+        bool,
+        Field(description="Where no table exists, lower the fewest levels and raise capacities."),
     ] = False
     recovery: Annotated[
         float | None,
-        Field(gt=0, lt=1, description="Share of the sensitive cells that may be guessed."),
+        Field(
+            gt=0,
+            lt=1,
+            description="Leave distances to chance, so that at most this share can be guessed.",
+        ),
     ] = None
     integer: Annotated[
         bool | None, Field(description="Whole numbers; by default where the table has no others.")

@@ -156,10 +156,11 @@ def write_apriori(
     >>> bool((back.upper_protection == problem.upper_protection).all())
     True
     """
-    suppressed: Flags | None = None
-    if not isinstance(given, ProtectionProblem):
-        given, suppressed = given.problem, given.suppressed
-    found = AprioriList.of(given, suppressed, separator=separator, comment=comment, costs=costs)
+    if isinstance(given, ProtectionProblem):
+        problem, suppressed = given, None
+    else:
+        problem, suppressed = given.problem, given.suppressed
+    found = AprioriList.of(problem, suppressed, separator=separator, comment=comment, costs=costs)
     found.write(path)
 
 

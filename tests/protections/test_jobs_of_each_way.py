@@ -120,6 +120,15 @@ def test_several_ways_of_one_job_are_alternatives_on_one_map(folder):
     assert "Risk and utility" in text
 
 
+def test_rounded_small_counts_are_not_called_safe_where_a_rule_asks_for_more(folder):
+    rule = '[[rules]]\nrule = "minimum-frequency"\nminimum = 9\nrange = 100\n'
+    (folder / "ruled.toml").write_text(JOBS["small_counts"] + rule)
+    result = tc.run_job(folder / "ruled.toml", folder / "ruled")
+    assert result.problem.n_sensitive > result.release("small_counts").problem.n_sensitive
+    assert not result.is_safe
+    assert not result.audit("small_counts").is_safe
+
+
 def test_intervals_are_refused_where_a_file_has_room_for_one_value(folder):
     text = JOBS["intervals"] + '[output]\nformats = ["json-stat"]\n'
     (folder / "wrong.toml").write_text(text)

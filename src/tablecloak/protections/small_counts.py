@@ -58,10 +58,16 @@ class SmallCounts(RoundingProtection):
     def audited(
         self, release: SmallCountTable, material: Material, attackers: Attackers
     ) -> Judgement:
-        """Attack the small counts, whichever cells the rules of a job find sensitive."""
-        return self.attacked(
+        """Attack the small counts, and then the cells that rules find sensitive, if there are any.
+
+        The search takes no rule into account, so that nothing else tells whether it protects them.
+        """
+        own = self.attacked(
             release, material, attackers, attackers.intruders, problem=release.problem
         )
+        if not own.is_safe or not material.problem.n_sensitive:
+            return own
+        return super().audited(release, material, attackers)
 
     @classmethod
     def searched(cls, release: SmallCountTable) -> ProtectionProblem:

@@ -683,8 +683,8 @@ class Blanking(Protection):
     """Publish large values only, whatever that costs."""
 
     name: ClassVar[str] = "blanking"
-    made: ClassVar[tuple[type, ...]] = (Blanked,)
-    made_by: ClassVar[str] = "tables of `Blanking`"
+    releases: ClassVar[tuple[type, ...]] = (Blanked,)
+    makers: ClassVar[str] = "tables of `Blanking`"
     target: ClassVar[str] = "blanked"
     is_on_bench: ClassVar[bool] = True
 

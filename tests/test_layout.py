@@ -130,7 +130,7 @@ def test_graphs_are_searched_in_one_place(trees):
 
 def test_no_release_is_told_by_its_class_outside_of_the_folder_that_makes_it(trees):
     homes = {
-        kind.__name__: kind.__module__.split(".")[1] for way in PROTECTIONS for kind in way.made
+        kind.__name__: kind.__module__.split(".")[1] for way in PROTECTIONS for kind in way.releases
     }
     assert len(homes) > 6
     strangers = [

@@ -10,7 +10,7 @@ certified, so that nothing outside knows a way by name, or a release by its clas
         "Round all cells to multiples of a base."
 
         name: ClassVar[str] = "rounding"
-        made: ClassVar[tuple[type, ...]] = (RoundedTable,)
+        releases: ClassVar[tuple[type, ...]] = (RoundedTable,)
         base: Annotated[int, Field(ge=2, description="Values become multiples of it.")] = 5
 
         def prepare(self, material): ...
@@ -215,10 +215,10 @@ class Protection(Section, BaseModel, ABC):
     name: ClassVar[str]
     """Of its section in a job file, its folder of a release, and of it in messages."""
 
-    made: ClassVar[tuple[type, ...]]
+    releases: ClassVar[tuple[type, ...]]
     """Classes of its releases; each has its `problem`, or is made of records."""
 
-    made_by: ClassVar[str]
+    makers: ClassVar[str]
     """Functions that make such releases, for messages: "patterns of `suppress`"."""
 
     place: ClassVar[int] = 100
@@ -278,7 +278,7 @@ class Protection(Section, BaseModel, ABC):
         """Return the JSON schema of the section."""
         return cls.model_json_schema()
 
-    def told_section(self) -> dict[str, Any]:
+    def as_section(self) -> dict[str, Any]:
         """Return what `of_section` reads."""
         return self.model_dump(mode="json")
 
@@ -627,7 +627,7 @@ def _written(value: object) -> str:
 
 def way_of(release: object) -> type[Protection] | None:
     """Return the way that makes such releases, or None."""
-    return next((way for way in PROTECTIONS if isinstance(release, way.made)), None)
+    return next((way for way in PROTECTIONS if isinstance(release, way.releases)), None)
 
 
 def required_way(release: object, what: str = "is used here") -> type[Protection]:
@@ -640,7 +640,7 @@ def required_way(release: object, what: str = "is used here") -> type[Protection
     """
     way = way_of(release)
     if way is None:
-        *first, last = [each.made_by for each in PROTECTIONS]
+        *first, last = [sibling.makers for sibling in PROTECTIONS]
         raise InputError(
             f"A {type(release).__name__} cannot be {what}; give {', '.join(first)}, or {last}."
         )

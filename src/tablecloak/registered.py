@@ -164,7 +164,7 @@ class SectionsOf:
     """Marks a field with sections of a job file, each of them that of something registered.
 
     The value of the field is a mapping of names to the things themselves, in the order of the
-    registry. They have `of_section`, `section_schema` and `told_section`.
+    registry. They have `of_section`, `section_schema` and `as_section`.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class SectionsOf:
         return built
 
     def _described(self, siblings: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: sibling.told_section() for name, sibling in siblings.items()}
+        return {name: sibling.as_section() for name, sibling in siblings.items()}
 
 
 class Section(BaseModel):

@@ -40,8 +40,8 @@ class Doubled(PROTECTIONS["adjustment"]):
 
     name: ClassVar[str] = "doubled"
     place: ClassVar[int] = 0
-    made: ClassVar[tuple[type, ...]] = (tc.ProtectionProblem,)
-    made_by: ClassVar[str] = "problems"
+    releases: ClassVar[tuple[type, ...]] = (tc.ProtectionProblem,)
+    makers: ClassVar[str] = "problems"
 
     @classmethod
     def methods(cls, time_limit):

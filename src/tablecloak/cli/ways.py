@@ -66,7 +66,7 @@ def _command(name: str) -> Any:
     ]
     declared = [*shared[:2], *(option.declared for option in options), *shared[2:]]
     run.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in declared}
+    run.__annotations__ = {option.name: option.annotation for option in declared}
     command = name.replace("_", "-")
     text = (
         f"{PROTECTIONS.summary(name)}\n\nPrints what was found, and what an audit says. What may "

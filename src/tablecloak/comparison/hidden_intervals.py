@@ -30,8 +30,8 @@ def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
     system = System.of(problem, needs, pattern.suppressed & ~problem.frozen)
     attack = Attack(system)
     attack.hide(np.ones(system.n_unknown, dtype=bool))
-    for at, cell in enumerate(system.cells.tolist()):
+    for place, cell in enumerate(system.cells.tolist()):
         # The end is a proved bound: an error of the solver never makes the interval too narrow.
-        upper[cell] += attack.extreme(at, 1).limit
-        lower[cell] -= attack.extreme(at, -1).limit
+        upper[cell] += attack.extreme(place, 1).limit
+        lower[cell] -= attack.extreme(place, -1).limit
     return np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)

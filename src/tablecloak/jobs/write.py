@@ -87,8 +87,8 @@ def _waivers(job: Job, result: JobResult) -> pd.DataFrame | None:
 def _report(job: Job, result: JobResult, waivers: pd.DataFrame | None) -> Page:
     """Return the internal report. Secret: it shows true values and sensitive cells."""
     products = list(result.products.values())
-    own = pd.DataFrame({"setting": ["tablecloak"], "value": [version("tablecloak")]})
-    page: Page | None = products[0].way.report(products[0], job.title, own, job.source)
+    settings = pd.DataFrame({"setting": ["tablecloak"], "value": [version("tablecloak")]})
+    page: Page | None = products[0].way.report(products[0], job.title, settings, job.source)
     if page is not None:
         return page
     return internal_report(

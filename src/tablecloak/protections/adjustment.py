@@ -53,8 +53,8 @@ class ControlledAdjustment(TableProtection):
     """Move sensitive cells to safe values and the others as little as possible."""
 
     name: ClassVar[str] = "adjustment"
-    made: ClassVar[tuple[type, ...]] = (Adjustment,)
-    made_by: ClassVar[str] = "adjustments of `adjust`"
+    releases: ClassVar[tuple[type, ...]] = (Adjustment,)
+    makers: ClassVar[str] = "adjustments of `adjust`"
     place: ClassVar[int] = 2
     function: ClassVar[str] = "adjust"
     command: ClassVar[str] = "adjust"

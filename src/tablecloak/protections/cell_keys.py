@@ -108,8 +108,8 @@ class CellKeys(Protection):
     """Perturb each cell by a number that its records fix, whichever table it stands in."""
 
     name: ClassVar[str] = "perturbation"
-    made: ClassVar[tuple[type, ...]] = (PerturbedProblem, PerturbedRelease)
-    made_by: ClassVar[str] = "tables of `perturb_problem`"
+    releases: ClassVar[tuple[type, ...]] = (PerturbedProblem, PerturbedRelease)
+    makers: ClassVar[str] = "tables of `perturb_problem`"
     place: ClassVar[int] = 6
     noun: ClassVar[str] = "cell keys"
     command: ClassVar[str] = "cellkey"
@@ -130,10 +130,10 @@ class CellKeys(Protection):
         """Return the schema of all kinds of perturbation."""
         return SECTION.json_schema()
 
-    def told_section(self) -> dict[str, Any]:
+    def as_section(self) -> dict[str, Any]:
         """Return what `of_section` reads."""
-        told: dict[str, Any] = SECTION.dump_python(self.design, mode="json")
-        return told
+        section: dict[str, Any] = SECTION.dump_python(self.design, mode="json")
+        return section
 
     @property
     def paths(self) -> list[Path]:
@@ -222,13 +222,13 @@ class CellKeys(Protection):
     @classmethod
     def lines(cls, product: Product) -> Iterator[str]:
         """Yield what was done, what is lost, and what an intruder infers."""
-        made = product.release.tables.utility()
+        utility = product.release.tables.utility()
         yield product.release.summary()
-        mean = made.distances.loc["mean"]
+        mean = utility.distances.loc["mean"]
         yield (
             f"mean distances: d1 {mean['d1']:.3g}, d2 {100 * mean['d2']:.3g} %, d3 "
-            f"{mean['d3']:.3g}; {made.false_zeros:,} false zeros, {made.false_nonzeros:,} false "
-            f"counts above 0"
+            f"{mean['d3']:.3g}; {utility.false_zeros:,} false zeros, "
+            f"{utility.false_nonzeros:,} false counts above 0"
         )
         yield product.audit.summary()
 

@@ -34,8 +34,8 @@ class PartialSuppression(TableProtection):
     """Publish the narrowest intervals instead of gaps, so that no sensitive value is inferred."""
 
     name: ClassVar[str] = "intervals"
-    made: ClassVar[tuple[type, ...]] = (IntervalPattern, CoveringIntervals)
-    made_by: ClassVar[str] = "intervals of `publish_intervals`"
+    releases: ClassVar[tuple[type, ...]] = (IntervalPattern, CoveringIntervals)
+    makers: ClassVar[str] = "intervals of `publish_intervals`"
     place: ClassVar[int] = 3
     function: ClassVar[str] = "publish_intervals"
     command: ClassVar[str] = "intervals"

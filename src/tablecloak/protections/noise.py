@@ -56,10 +56,11 @@ class MeasuredNoise:
 
     def summary(self) -> str:
         """Say in one line what can be inferred."""
-        told = self.figures
+        figures = self.figures
         return (
-            f"an outsider guesses {100 * told['guessed']:.3g} % of the sensitive cells to within "
-            f"their level, a second largest contributor {100 * told['insider_guessed']:.3g} %"
+            f"an outsider guesses {100 * figures['guessed']:.3g} % of the sensitive cells to "
+            f"within their level, a second largest contributor "
+            f"{100 * figures['insider_guessed']:.3g} %"
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -72,8 +73,8 @@ class RecordNoise(Protection):
     """Multiply the values of each contributor by a number near 1 before they are added up."""
 
     name: ClassVar[str] = "noise"
-    made: ClassVar[tuple[type, ...]] = (NoisyTable,)
-    made_by: ClassVar[str] = "tables of `noisy_table`"
+    releases: ClassVar[tuple[type, ...]] = (NoisyTable,)
+    makers: ClassVar[str] = "tables of `noisy_table`"
     place: ClassVar[int] = 7
     noun: ClassVar[str] = "noise of records"
     is_alone: ClassVar[bool] = True
@@ -178,16 +179,16 @@ class RecordNoise(Protection):
     @classmethod
     def lines(cls, product: Product) -> Iterator[str]:
         """Yield what was done, what is lost, and what can be inferred."""
-        told = product.audit.figures
+        figures = product.audit.figures
         yield product.release.summary()
         yield product.audit.summary()
         yield (
-            f"windows as wide as the levels ask for: {100 * told['window']:.3g} % for an outsider, "
-            f"{100 * told['insider_window']:.3g} % for a second largest contributor"
+            f"windows as wide as the levels ask for: {100 * figures['window']:.3g} % for an "
+            f"outsider, {100 * figures['insider_window']:.3g} % for a second largest contributor"
         )
         yield (
-            f"mean change {100 * told['mean_change']:.3g} %, slope of published on true values "
-            f"{told['slope']:.4g}"
+            f"mean change {100 * figures['mean_change']:.3g} %, slope of published on true values "
+            f"{figures['slope']:.4g}"
         )
 
     @classmethod
@@ -280,8 +281,8 @@ def _outsider(problem: ProtectionProblem, release: NoisyTable) -> Flags:
 
 def _insider(problem: ProtectionProblem, release: NoisyTable) -> Flags:
     """Which cells with a second largest contributor have a window that is wide enough for it."""
-    known = insiders(release)
-    return are_wide(problem, known.cells, known.lower, known.upper)
+    insider = insiders(release)
+    return are_wide(problem, insider.cells, insider.lower, insider.upper)
 
 
 def _right(problem: ProtectionProblem, cells: Integers, guesses: Floats) -> Flags:
@@ -289,5 +290,5 @@ def _right(problem: ProtectionProblem, cells: Integers, guesses: Floats) -> Flag
     all_of = problem.table.values[problem.sensitive].copy()
     place = np.searchsorted(np.flatnonzero(problem.sensitive), cells)
     all_of[place] = guesses
-    found: Flags = Guesses(problem, all_of).recovered[place]
-    return found
+    right: Flags = Guesses(problem, all_of).recovered[place]
+    return right

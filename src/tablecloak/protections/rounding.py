@@ -92,8 +92,8 @@ class ControlledRounding(RoundingProtection):
     """Round all cells to multiples of a base so that the table stays additive."""
 
     name: ClassVar[str] = "rounding"
-    made: ClassVar[tuple[type, ...]] = (RoundedTable,)
-    made_by: ClassVar[str] = "tables of `controlled_rounding`"
+    releases: ClassVar[tuple[type, ...]] = (RoundedTable,)
+    makers: ClassVar[str] = "tables of `controlled_rounding`"
     place: ClassVar[int] = 4
     function: ClassVar[str] = "controlled_rounding"
     command: ClassVar[str] = "round"

@@ -21,8 +21,8 @@ class SmallCounts(RoundingProtection):
     """Round counts below a base to 0 or to the base, and move others as little as possible."""
 
     name: ClassVar[str] = "small_counts"
-    made: ClassVar[tuple[type, ...]] = (SmallCountTable,)
-    made_by: ClassVar[str] = "tables of `small_count_rounding`"
+    releases: ClassVar[tuple[type, ...]] = (SmallCountTable,)
+    makers: ClassVar[str] = "tables of `small_count_rounding`"
     place: ClassVar[int] = 5
     noun: ClassVar[str] = "small counts"
     function: ClassVar[str] = "small_count_rounding"
@@ -62,11 +62,11 @@ class SmallCounts(RoundingProtection):
 
         The search takes no rule into account, so that nothing else tells whether it protects them.
         """
-        own = self.attacked(
+        verdict = self.attacked(
             release, material, attackers, attackers.intruders, problem=release.problem
         )
-        if not own.is_safe or not material.problem.n_sensitive:
-            return own
+        if not verdict.is_safe or not material.problem.n_sensitive:
+            return verdict
         return super().audited(release, material, attackers)
 
     @classmethod

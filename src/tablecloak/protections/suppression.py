@@ -49,8 +49,8 @@ class Suppression(TableProtection):
     """Hide the cells whose loss is least, so that no sensitive value can be inferred."""
 
     name: ClassVar[str] = "suppression"
-    made: ClassVar[tuple[type, ...]] = (SuppressionPattern,)
-    made_by: ClassVar[str] = "patterns of `suppress`"
+    releases: ClassVar[tuple[type, ...]] = (SuppressionPattern,)
+    makers: ClassVar[str] = "patterns of `suppress`"
     place: ClassVar[int] = 1
     function: ClassVar[str] = "suppress"
     command: ClassVar[str] = "suppress"
@@ -216,12 +216,12 @@ class Suppression(TableProtection):
             return usual
         # Without such a column each record is one contributor, as for the rules.
         names = usual_intruders(["contributor"])
-        lacking = [
+        reasons = [
             why for name in names if (why := INTRUDERS.build(name).lacking(material.problem))
         ]
-        if lacking and Hold.parse(self.hold).is_strict:
-            raise InputError(lacking[0])
-        return [] if lacking else names
+        if reasons and Hold.parse(self.hold).is_strict:
+            raise InputError(reasons[0])
+        return [] if reasons else names
 
     def audited(
         self, release: SuppressionPattern, material: Material, attackers: Attackers

@@ -46,16 +46,16 @@ def add_pattern(
     add_hidden_cells(page, pattern, audit)
 
 
-def _describe_insiders(page: Page, told: AgainstInsiders) -> None:
+def _describe_insiders(page: Page, insiders: AgainstInsiders) -> None:
     """Show what protection against insiders costs, and whom it leaves out."""
     page.text(
         "What protection against insiders costs, compared with the pattern against outsiders alone:"
     )
-    page.table(told.costs())
-    for statement in told.statements():
+    page.table(insiders.costs())
+    for statement in insiders.statements():
         page.text(statement)
-    if told.open:
-        page.table(told.to_frame().head(MOST_OPEN), index=False)
+    if insiders.open:
+        page.table(insiders.to_frame().head(MOST_OPEN), index=False)
 
 
 def _interval_caption(audit: Audit) -> str:

@@ -346,6 +346,7 @@ SUPPRESS = ("suppress", "p.jj", *OUT, "--time-limit", "5")
 INTERVALS = ("intervals", "p.jj", *OUT, "--time-limit", "5")
 ADJUST = ("adjust", "p.jj", *OUT, "--time-limit", "5")
 ROUND = ("round", "p.jj", *OUT, "--base", "10", "--time-limit", "5")
+SMALL = ("small-counts", "p.jj", *OUT, "--base", "8", "--time-limit", "5")
 AUDIT = ("audit", "p.jj", "pattern.csv")
 EXPLAIN = ("explain", "p.jj", "pattern.csv", "0", "--time-limit", "2")
 TRANSMIT = ("transmit", "p.csv", "pattern.csv", *OUT, "--template", "asked.csv", "--constant",
@@ -384,7 +385,7 @@ ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", 
 SOUND = [
     SWAP, HOMES, PRAM, NOISE, ALONE, KEEPING, FAR, ROMM, NEAR, MEANS, TOPCODE, RANKS, SHUFFLE,
     LOCAL, RECODE, SINGLE,
-    SUPPRESS, INTERVALS, ADJUST, ROUND, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
+    SUPPRESS, INTERVALS, ADJUST, ROUND, SMALL, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
     ARGUS, EXPLAIN, VERIFY, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
     KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
@@ -451,6 +452,7 @@ def bad_files() -> Iterator[BadInput]:
     """Every file that a command reads, replaced by something that is none."""
     for words, name in (
         (SUPPRESS, "p.jj"), (INTERVALS, "p.jj"), (ADJUST, "p.jj"), (ROUND, "p.jj"),
+        (SMALL, "p.jj"),
         (AUDIT, "p.jj"), (AUDIT, "pattern.csv"), (COMPARE, "p.jj"), (CONVERT, "p.jj"),
         (TRANSMIT, "p.csv"), (TRANSMIT, "pattern.csv"), (TRANSMIT, "asked.csv"),
         (PUBLISH, "p.csv"), (PUBLISH, "pattern.csv"),
@@ -572,7 +574,7 @@ def bad_problems() -> Iterator[BadInput]:
 def bad_options() -> Iterator[BadInput]:
     """Words that a command does not know, or numbers out of range."""
     more: list[tuple[str, ...]] = []
-    for words in (SUPPRESS, INTERVALS, ADJUST, ROUND):
+    for words in (SUPPRESS, INTERVALS, ADJUST, ROUND, SMALL):
         more += [(*words, "--time-limit", word) for word in ("0", "-1", "nan", "inf", "soon", "")]
         more += [(*words, "--weights", "heavy"), (*words, "--what"), words[:2]]
         more += [replaced(words, "out.csv", word) for word in ("out.txt", "jobs", "p.jj/x.csv")]
@@ -597,6 +599,7 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*ADJUST, "--recovery", "0.1", "--repair")]
     more += [(*ADJUST, "--sensitive-limit", word) for word in ("0", "-1", "nan", "inf", "0.5")]
     more += [(*ROUND, "--base", word) for word in ("0", "1", "-5", "1e30", "2.5", "x")]
+    more += [(*SMALL, "--base", word) for word in ("0", "1", "-5", "1e30", "2.5", "x")]
     more += [(*ROUND, "--max-steps", word) for word in ("0", "-1", "x")]
     more += [(*AUDIT, "--require", "both"), (*AUDIT, "--show", "-1"), (*AUDIT, "--threads", "0")]
     more += [(*AUDIT, "--intruder", who) for who in ("everybody", "contributors", "holdings")]

@@ -205,9 +205,9 @@ MUTATIONS = (
     ),
     Mutation(
         "Values of secondary cells may stand in a release",
-        "publish/publication.py",
-        "    released = released_rows(problem.table, suppressed)\n",
-        "    released = released_rows(problem.table, problem.sensitive)\n",
+        "tables/leaving.py",
+        "cls.of_table(released_rows(problem.table, suppressed), problem,",
+        "cls.of_table(released_rows(problem.table, problem.sensitive), problem,",
         ("tests/publish/test_publication.py",),
     ),
     Mutation(

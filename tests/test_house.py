@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from bench.solvers import contestants
 from tablecloak.app import create_app
+from tablecloak.app.workbench import Workbench
 from tablecloak.argus.lines import Rule as BatchRule
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.budget import Budget
@@ -38,10 +39,14 @@ from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
 from tablecloak.jobs.load import read_job
-from tablecloak.jobs.schema import AdjustmentSpec, Job
+from tablecloak.jobs.schema import Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.parameters import percent
+from tablecloak.protection import PROTECTIONS, Attackers, Material, Protection
 from tablecloak.publish.leaks import find_leaks
+from tablecloak.service.call import CALLS
+from tablecloak.service.openapi import description
+from tablecloak.service.request import asked
 from tablecloak.solve.conformance import conforms
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SOLVERS, Claim, Request, Solver, SolveStatus
@@ -54,6 +59,8 @@ from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.formats import FORMATS, FrameFormat
 from tablecloak.tables.formats.format import formats_table
+from tablecloak.tables.leaving import Leaving
+from tablecloak.tables.published import released_rows
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.tabulation.engines import ENGINES, Engine
 from tablecloak.tables.weights.rule import WEIGHT_RULES, WeightRule
@@ -184,6 +191,8 @@ ODD_VALUE = """
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from tablecloak.tables.leaving import Leaving
+from tablecloak.tables.published import released_rows
 from tablecloak.tables.rules.rule import RULES, Rule
 
 
@@ -420,7 +429,7 @@ def test_a_distance_registered_at_run_time_is_an_option_and_runs(tmp_path):
     words = ["adjust", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv")]
     with DISTANCES.including(CityBlock):
         assert "The sum of weighted changes, under another name." in DISTANCES.table()
-        assert AdjustmentSpec(distance="city-block").distance == "city-block"
+        assert PROTECTIONS["adjustment"](distance="city-block").distance == "city-block"
         shown = run(app, ["adjust", "--help"], env={"COLUMNS": "200"}).output
         assert "city-block" in " ".join(shown.split())
         adjusted = tc.adjust(problem, distance="city-block")
@@ -432,7 +441,7 @@ def test_a_distance_registered_at_run_time_is_an_option_and_runs(tmp_path):
         with pytest.raises(tc.InputError, match="distances L1 and city-block only"):
             tc.adjust(problem, distance="L2", integer=True)
     with pytest.raises(ValidationError):
-        AdjustmentSpec(distance="city-block")
+        PROTECTIONS["adjustment"](distance="city-block")
     assert run(app, [*words, "--distance", "city-block"]).exit_code == 2
 
 
@@ -443,7 +452,7 @@ def test_a_statistic_registered_at_run_time_is_an_option_and_runs(tmp_path):
     words = ["adjust", str(tmp_path / "cox.jj"), "-o", str(tmp_path / "out.csv")]
     with STATISTICS.including(Halves):
         assert "The total of the first half of the cells stays." in STATISTICS.table()
-        assert AdjustmentSpec(preserve=["halves:all"]).preserve == ["halves:all"]
+        assert PROTECTIONS["adjustment"](preserve=["halves:all"]).preserve == ["halves:all"]
         shown = run(app, ["adjust", "--help"], env={"COLUMNS": "200"}).output
         assert "halves" in " ".join(shown.split())
         adjusted = tc.adjust(problem, preserve=["halves"])
@@ -642,3 +651,166 @@ def test_a_microdata_method_registered_at_run_time_is_a_command_and_runs(tmp_pat
         assert pd.read_csv(tmp_path / "out.csv").wage.tolist() == [40, 20, 20]
         assert run(app, [*words, "0.5"]).exit_code == 2
     assert run(app, [*words, "20"]).exit_code == 2
+
+
+# -- ways to protect ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Blanked:
+    """A table of which only large values are published."""
+
+    problem: tc.ProtectionProblem
+    blank: np.ndarray
+    bound: float = 0.0
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    gap = float("nan")
+    is_optimal = False
+
+    @property
+    def loss(self) -> float:
+        return float(self.problem.table.values[self.blank].sum())
+
+    def summary(self) -> str:
+        return f"blanked: {self.blank.sum()} cells"
+
+    def release(self) -> pd.DataFrame:
+        return released_rows(self.problem.table, self.blank)
+
+
+class Blanking(Protection):
+    """Publish large values only, whatever that costs."""
+
+    name: ClassVar[str] = "blanking"
+    releases: ClassVar[tuple[type, ...]] = (Blanked,)
+    makers: ClassVar[str] = "tables of `Blanking`"
+    target: ClassVar[str] = "blanked"
+    is_on_bench: ClassVar[bool] = True
+
+    largest: Annotated[
+        float, Field(gt=0, description="Share of the total up to which values go.")
+    ] = 0.9
+    time_limit: float = 60.0
+
+    def prepare(self, material: Material) -> Any:
+        def search(*, progress: Any = None) -> Blanked:
+            problem, values = material.problem, material.problem.table.values
+            is_small = values < self.largest * values.max()
+            return Blanked(problem, is_small & ~problem.frozen)
+
+        return search
+
+    def audited(self, release: Blanked, material: Material, attackers: Attackers) -> Any:
+        return tc.audit(release.problem, release)
+
+    @classmethod
+    def hidden(cls, release: Blanked) -> Any:
+        return release.blank
+
+    @classmethod
+    def leaving(cls, release: Blanked) -> Leaving:
+        return Leaving.of_pattern(release.problem, release.blank)
+
+    @classmethod
+    def describe(cls, page: Any, problem: Any, product: Any) -> None:
+        page.text("Whatever was small is blank.")
+
+    @classmethod
+    def methods(cls, time_limit: float) -> Any:
+        return {"blanking": lambda problem: cls().run(Material.of(problem))}
+
+    @classmethod
+    def ends(cls, release: Blanked) -> Any:
+        values, highest = release.problem.table.values, release.problem.upper_bound
+        return np.where(release.blank, 0, values), np.where(release.blank, highest, values)
+
+    @classmethod
+    def protects(cls, problem: Any, release: Any, lower: Any, upper: Any) -> bool:
+        return tc.audit(problem, release).is_safe
+
+
+@pytest.fixture
+def blanking(sales):
+    text = JOB.replace('"small-value"\nlimit = 20', '"minimum-frequency"\nminimum = 2\nrange = 20')
+    text = text.replace("[suppression]\ntime_limit = 5", "[blanking]\nlargest = 0.95")
+    (sales / "job.toml").write_text(text.replace("report = false", ""))
+    with PROTECTIONS.including(Blanking):
+        yield sales
+    with pytest.raises(tc.InputError, match="unknown key 'blanking'"):
+        read_job(sales / "job.toml")
+
+
+def test_a_way_to_protect_registered_at_run_time_runs_from_a_job_to_an_audited_release(blanking):
+    assert "Share of the total up to which" in json.dumps(Job.model_json_schema())
+    result = tc.run_job(blanking / "job.toml", blanking / "out")
+    assert result.is_safe
+    product = result.products["blanking"]
+    assert product.audit.is_safe and product.way is Blanking
+    out = blanking / "out"
+    assert pd.read_csv(out / "release/blanking/table.csv")["sales"].notna().sum() == 1
+    text = (out / "internal" / "report.html").read_text("utf-8")
+    assert "<h2>Blanking</h2>" in text
+    assert "Whatever was small is blank." in text
+    shown = ran("protect", str(blanking / "job.toml"), "--out", str(out))
+    assert "blanked: 11 cells" in shown
+    assert "All releases are proved safe against an external intruder." in shown
+    with pytest.raises(tc.InputError, match="Did you mean 'largest'"):
+        path = blanking / "wrong.toml"
+        path.write_text((blanking / "job.toml").read_text().replace("largest", "largst"))
+        read_job(path)
+
+
+def test_a_way_to_protect_registered_at_run_time_is_a_command_and_compared(blanking):
+    problem = tc.examples.cox_rounded()
+    tc.write_jj(problem, blanking / "cox.jj")
+    words = ["blanking", str(blanking / "cox.jj"), "-o", str(blanking / "out.csv")]
+    assert "blanking Publish large values only" in shown("--help")
+    assert "Share of the total up to which values go." in shown("blanking", "--help")
+    assert " cells" in ran(*words)
+    assert pd.read_csv(blanking / "out.csv").shape[0] == 50
+    compared = tc.compare(problem, time_limit=5)
+    assert compared.table.loc["blanking", "kind"] == "blanking"
+    assert compared.table.loc["blanking", "safe"]
+    release = compared.releases["blanking"]
+    assert tc.audit(problem, release).is_safe
+    assert tc.explain(problem, release, 0, alternative=False).summary()
+
+
+def test_a_way_to_protect_registered_at_run_time_is_on_the_form_and_on_the_bench(blanking):
+    client = create_app(blanking / "app", "secret").test_client()
+    client.get("/?token=secret")
+    form = {"value": "sales", "dimension:town": "1", "dimension:kind": "1", "time_limit": "5"}
+    form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "2", "blanking": "1"}
+    client.post("/open", data={"path": str(blanking / "sales.csv")})
+    text = client.get("/choose").text
+    assert 'name="blanking:largest"' in text
+    assert "Publish large values only, whatever that costs." in text
+    assert client.post("/table", data=form | {"blanking:largest": "0.8"}).status_code == 302
+    job = tomllib.loads(client.get("/job.toml").text)
+    assert job["blanking"] == {"time_limit": 5, "largest": 0.8}
+    bench = Workbench(tc.examples.cox_rounded())
+    bench.start("blanking", 5)
+    bench.wait()
+    assert bench.solved["blanking"].audit.is_safe
+
+
+def test_a_way_to_protect_registered_at_run_time_is_a_section_of_the_service(blanking):
+    told = description("http://here")["components"]["schemas"]
+    assert "largest" in told["protect.request"]["properties"]["blanking"]["properties"]
+    assert "blanking" in told["protect.answer"]["properties"]
+    given = {"blanking": {}, **tomllib.loads((blanking / "job.toml").read_text())}
+    given.pop("output")
+    given["files"] = {"sales.csv": (blanking / "sales.csv").read_text()}
+    folder = blanking / "asked"
+    folder.mkdir()
+    call, question = asked(CALLS["protect"], given, folder)
+    answer = call.answer(question)
+    assert answer["is_safe"]
+    assert answer["blanking"]["summary"] == "blanked: 11 cells"
+
+
+def test_the_docs_list_the_ways_to_protect_with_their_parameters(blanking):
+    assert "| `blanking` | `largest` = 0.9, `time_limit` = 60.0 | Publish large" in (
+        PROTECTIONS.table()
+    )

@@ -13,6 +13,7 @@ import pytest
 
 import tablecloak
 from imported_names import used
+from tablecloak.protection import PROTECTIONS
 
 ROOT = Path(tablecloak.__file__).parent
 
@@ -226,3 +227,29 @@ def test_the_core_imports_no_wing(trees):
         and any(modules[name].split("/")[0] in WINGS for name in imports(tree, set(modules)))
     }
     assert reaching == REACHING
+
+
+def test_no_release_is_told_by_its_class_outside_of_the_folder_that_makes_it(trees):
+    homes = {
+        kind.__name__: kind.__module__.split(".")[1] for way in PROTECTIONS for kind in way.releases
+    }
+    assert len(homes) > 6
+    strangers = [
+        (name, asked)
+        for name, tree in trees.items()
+        for node in ast.walk(tree)
+        for asked in classes_asked_for(node) & set(homes)
+        if Path(name).parts[0] != homes[asked]
+    ]
+    assert strangers == []
+
+
+def classes_asked_for(node: ast.AST) -> set[str]:
+    """Names of classes in a call of isinstance, or in a case of a match."""
+    is_call = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance"
+    asked = node.args[1] if is_call else node.cls if isinstance(node, ast.MatchClass) else None
+    return (
+        set()
+        if asked is None
+        else {getattr(part, "id", getattr(part, "attr", "")) for part in ast.walk(asked)}
+    )

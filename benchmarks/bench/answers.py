@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tablecloak.arrays import Floats
-from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.protection import required_way
 from tablecloak.publish.adjusted_audit import AdjustedAudit
 from tablecloak.publish.audit import audit
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
-from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["Answer", "Judgement", "answer_of", "judge_methods", "judge_programs"]
@@ -155,15 +155,13 @@ def _verdict(answer: Answer, value: float, why: str, best: float, any_point: boo
     return Judgement("solved" if solved else "limit", answer.message, value)
 
 
-def answer_of(found: SuppressionPattern | Adjustment) -> Answer:
+def answer_of(found: Any) -> Answer:
     """Return the answer of one of our own methods."""
-    x = (
-        found.suppressed.astype(np.float64)
-        if isinstance(found, SuppressionPattern)
-        else found.values
-    )
+    way = required_way(found, "measured")
+    hidden = way.hidden(found)
+    x: Any = way.values(found) if hidden is None else hidden.astype(np.float64)
     bound = found.bound
-    if isinstance(found, SuppressionPattern) and found.bound_certificate is None:
+    if hidden is not None and found.bound_certificate is None:
         bound = np.nan
     status = "optimal" if found.is_optimal else "feasible"
     return Answer(status, x, found.loss, bound)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from weakref import WeakKeyDictionary
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 __all__ = ["ASKED", "REQUIRED", "Parameter", "parameters_of", "percent"]
@@ -133,6 +133,11 @@ _KNOWN: WeakKeyDictionary[type[Any], tuple[Parameter, ...]] = WeakKeyDictionary(
 
 
 def _declared(sibling: type[Any]) -> tuple[Parameter, ...]:
+    if issubclass(sibling, BaseModel):
+        return tuple(
+            Parameter(name, _annotated(field), REQUIRED if field.is_required() else field.default)
+            for name, field in sibling.model_fields.items()
+        )
     # Annotations of inherited fields are resolved in the module of the parent.
     annotated = sibling if is_dataclass(sibling) else sibling.__init__
     hints = get_type_hints(annotated, include_extras=True)
@@ -147,6 +152,12 @@ def _declared(sibling: type[Any]) -> tuple[Parameter, ...]:
                 Parameter(each.name, annotation, REQUIRED if is_asked else each.default)
             )
     return tuple(parameters)
+
+
+def _annotated(field: FieldInfo) -> Any:
+    """Return the type of a field of a model with its constraints and help."""
+    told = Field(description=field.description, examples=field.examples)
+    return Annotated[(field.annotation, *field.metadata, told)]
 
 
 def _bare(field: FieldInfo) -> Any:

@@ -149,6 +149,9 @@ class Registry(Generic[T]):
         key : str, optional
             Also ask for the name itself under this key, such as ``rule = "p-percent"``.
         """
+        sibling: type[Any] = self[name]
+        if key is None and issubclass(sibling, BaseModel):
+            return sibling
         fields: dict[str, Any] = {
             each.name: (each.annotation, ... if each.is_required else each.default)
             for each in self.parameters(name)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tablecloak.app.choices import METHODS
+from tablecloak.app.choices import ways
 from tablecloak.app.options import options_of
-from tablecloak.jobs.schema import SECTIONS
+from tablecloak.protection import PROTECTIONS
 
 
 def option(section: str, key: str):
     return next(each for each in options_of(section) if each.key == key)
 
 
-@pytest.mark.parametrize("section", METHODS)
+@pytest.mark.parametrize("section", [way.name for way in ways()])
 def test_every_key_that_names_something_registered_is_on_the_form(section):
     keys = [each.key for each in options_of(section)]
     assert keys
-    assert set(keys) <= set(SECTIONS[section].model_fields)
+    assert set(keys) <= set(PROTECTIONS[section].model_fields)
     for each in options_of(section):
         assert each.named.names
         assert each.help

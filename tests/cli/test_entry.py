@@ -99,9 +99,9 @@ def test_a_warning_of_ours_is_one_line_beside_the_results():
 
 
 def test_commands_out_of_registries_are_made_when_they_are_asked_for():
-    assert len(MADE) == 1
+    assert len(MADE) == 2
     listed = RUN.invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    for name in ("protect", "suppress", "example", "swap", "pram", "securesum"):
+    for name in ("protect", "suppress", "example", "swap", "pram", "securesum", "small-counts"):
         assert f" {name} " in listed
     assert RUN.invoke(app, ["swap", "--help"]).exit_code == 0
 

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from tablecloak.cli.main import app
 from tablecloak.jobs.campaign import Outcome
+from tablecloak.jobs.result import JobResult
+from tablecloak.protection import PROTECTIONS, Material, Product
 
 RUN = CliRunner()
 
@@ -22,6 +24,7 @@ class Part:
     text: str
     insiders: object = None
     intruders: dict[str, int] = field(default_factory=dict)
+    is_safe: bool = True
 
     def summary(self) -> str:
         return self.text
@@ -33,26 +36,39 @@ class Problem:
     reasons = np.array(["", "p-percent", "p-percent", "request"])
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a job gives, as far as the command looks at it."""
+@dataclass(frozen=True, eq=False)
+class Made(Product):
+    """A release of a way to protect that is known by its name."""
 
-    problem: Problem = field(default_factory=Problem)
-    pattern: Part | None = field(default_factory=lambda: Part("10 cells suppressed"))
-    pattern_audit: Part | None = field(default_factory=lambda: Part("all protected"))
-    adjustment: Part | None = None
-    adjustment_audit: Part | None = None
-    files: tuple[Path, ...] = (Path("out/release/table.csv"),)
-    failures: dict[str, str] = field(default_factory=dict)
-    withheld: dict[str, str] = field(default_factory=dict)
-    is_safe: bool = True
+    name: str = "suppression"
+
+    @property
+    def way(self):
+        return PROTECTIONS[self.name]
+
+
+PATTERN, SAFE = Part("10 cells suppressed"), Part("all protected")
+
+
+def result(
+    pattern: Part = PATTERN,
+    pattern_audit: Part = SAFE,
+    adjustment: Part | None = None,
+    **others,
+) -> JobResult:
+    """What a job gives, as far as the command looks at it."""
+    products = {"suppression": Made(pattern, pattern_audit)}
+    if adjustment is not None:
+        products["adjustment"] = Made(adjustment, name="adjustment")
+    files = [Path("out/release/table.csv")]
+    return JobResult(Material.of(Problem()), products, files=files, **others)
 
 
 @pytest.fixture
 def protect(monkeypatch, tmp_path):
     """Run the command on a job that gives a result."""
 
-    def run(result: Result, *words: str):
+    def run(result: JobResult, *words: str):
         asked = {}
 
         def run_job(job, out, **options):
@@ -69,7 +85,7 @@ def protect(monkeypatch, tmp_path):
 
 
 def test_a_safe_job_is_told_with_its_reasons_and_files(protect):
-    done, asked = protect(Result(), "--out", "there")
+    done, asked = protect(result(), "--out", "there")
     assert done.exit_code == 0
     assert "sensitive cells: 2 by p-percent, 1 by request" in done.stdout
     assert "10 cells suppressed" in done.stdout
@@ -81,26 +97,26 @@ def test_a_safe_job_is_told_with_its_reasons_and_files(protect):
 
 
 def test_of_two_releases_one_may_be_published(protect):
-    done, _ = protect(Result(adjustment=Part("3 cells changed")))
+    done, _ = protect(result(adjustment=Part("3 cells changed")))
     assert "Publish one of the two releases, never both" in done.stdout
 
 
 def test_a_job_that_is_not_safe_has_exit_code_1(protect):
-    done, _ = protect(Result(is_safe=False))
+    done, _ = protect(result(pattern_audit=Part("1 open", is_safe=False)))
     assert done.exit_code == 1
     assert "NOT SAFE: see the audit in the internal folder." in done.stderr
     assert "proved safe" not in done.stdout
 
 
 def test_a_release_that_was_withheld_is_named_and_not_called_unsafe_twice(protect):
-    done, _ = protect(Result(is_safe=False, withheld={"suppression": "a hidden value"}))
+    done, _ = protect(result(withheld={"suppression": "a hidden value"}))
     assert done.exit_code == 1
     assert "The release of the suppression was WITHHELD: a hidden value" in done.stderr
     assert "NOT SAFE" not in done.stderr
 
 
 def test_a_method_without_an_answer_has_exit_code_2_although_the_other_is_released(protect):
-    done, _ = protect(Result(failures={"adjustment": "no table satisfies it"}))
+    done, _ = protect(result(failures={"adjustment": "no table satisfies it"}))
     assert done.exit_code == 2
     assert "No adjustment: no table satisfies it" in done.stderr
     assert "All releases are proved safe" in done.stdout
@@ -108,7 +124,7 @@ def test_a_method_without_an_answer_has_exit_code_2_although_the_other_is_releas
 
 def test_insiders_that_an_audit_tried_are_named(protect):
     tried = Part("all protected", intruders={"contributors": 7})
-    done, _ = protect(Result(pattern_audit=tried))
+    done, _ = protect(result(pattern_audit=tried))
     assert "The suppression is also proved safe against: contributors." in done.stdout
 
 
@@ -123,7 +139,7 @@ class Told:
 
 
 def test_what_cannot_be_hidden_from_insiders_is_counted_and_said(protect):
-    done, _ = protect(Result(pattern=Part("10 cells suppressed", insiders=Told())))
+    done, _ = protect(result(pattern=Part("10 cells suppressed", insiders=Told())))
     assert "It is proved safe against 27 of 30 insiders (contributors, holdings)." in done.stdout
     assert "Two contributors can tell one cell." in done.stdout
 
@@ -166,6 +182,6 @@ def test_a_campaign_with_one_unsafe_job_has_exit_code_1(campaign):
 
 
 def test_an_engine_that_does_not_exist_is_refused_before_anything_is_read(protect):
-    done, asked = protect(Result(), "--engine", "sparc")
+    done, asked = protect(result(), "--engine", "sparc")
     assert done.exit_code == 2
     assert not asked

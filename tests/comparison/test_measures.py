@@ -1,4 +1,4 @@
-"""Measures and kinds of releases are registered: one class, found by `compare` and its page."""
+"""Measures and ways to protect are registered: one class, found by `compare` and its page."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.comparison.figures import notes, risk, utility
-from tablecloak.comparison.kind import KINDS, kind_of
-from tablecloak.comparison.kinds.adjustment import AdjustedTable
+from tablecloak.comparison.figures import compared, notes, risk, utility
 from tablecloak.comparison.measure import RISKS, UTILITIES, RiskMeasure, UtilityMeasure
+from tablecloak.protection import PROTECTIONS
 
 
 class Biggest(UtilityMeasure):
@@ -36,15 +35,16 @@ class Attempts(RiskMeasure):
         return {"attempts": float(len(guesses.guesses))}
 
 
-class Doubled(AdjustedTable):
+class Doubled(PROTECTIONS["adjustment"]):
     """A table of twice the values, as if somebody made one."""
 
     name: ClassVar[str] = "doubled"
     place: ClassVar[int] = 0
-    made: ClassVar[type] = tc.ProtectionProblem
-    made_by: ClassVar[str] = "problems"
+    releases: ClassVar[tuple[type, ...]] = (tc.ProtectionProblem,)
+    makers: ClassVar[str] = "problems"
 
-    def methods(self, time_limit):
+    @classmethod
+    def methods(cls, time_limit):
         return {"doubling": lambda problem: problem}
 
 
@@ -65,19 +65,17 @@ def test_measures_stand_in_the_order_of_their_places():
     release = tc.adjust(tc.examples.cox_rounded(), time_limit=5)
     assert list(utility(release))[:4] == ["exact", "value_lost", "mean_change", "median_change"]
     problem = release.problem
-    guesses = kind_of(release).guesses(release, release.values, knows="levels", time_limit=5)
+    guesses = compared(release).guesses(release, release.values, knows="levels", time_limit=5)
     assert list(risk(guesses)) == ["guessed", "worst_error", "mean_error"]
     assert len(guesses.guesses) == problem.sensitive.sum()
 
 
-def test_a_kind_of_release_added_at_run_time_is_compared_by_default():
-    names = [name for kind in KINDS for name in kind().methods(1.0)]
+def test_a_way_to_protect_added_at_run_time_is_compared_by_default():
+    names = [name for way in PROTECTIONS for name in way.methods(1.0)]
     made = ["adjustment", "adjustment with statistics", "adjustment by chance"]
     assert names == ["suppression", *made]
-    with pytest.raises(
-        tc.InputError, match="`suppress`, adjustments of `adjust`, tables of `contr"
-    ):
-        kind_of(tc.examples.cox_rounded())
-    with KINDS.including(Doubled):
-        assert kind_of(tc.examples.cox_rounded()).name == "doubled"
-        assert list(next(iter(KINDS))().methods(1.0)) == ["doubling"]
+    with pytest.raises(tc.InputError, match="`suppress`, adjustments of `adjust`, intervals of"):
+        compared(tc.examples.cox_rounded())
+    with PROTECTIONS.including(Doubled):
+        assert compared(tc.examples.cox_rounded()).name == "doubled"
+        assert list(next(iter(PROTECTIONS)).methods(1.0)) == ["doubling"]

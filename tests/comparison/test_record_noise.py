@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.comparison.kind import kind_of
+from tablecloak.comparison.figures import compared
 from tablecloak.jobs.load import contributed_records, read_job
 
 FIRMS = pd.DataFrame(
@@ -35,8 +35,8 @@ def problem(p: float = 10) -> tc.ProtectionProblem:
 
 
 def is_safe(made: tc.NoisyTable, asked: tc.ProtectionProblem) -> bool:
-    kind = kind_of(made)
-    return kind.is_safe(asked, made, *kind.ends(made))
+    way = compared(made)
+    return way.protects(asked, made, *way.ends(made))
 
 
 def test_with_records_noise_stands_beside_the_other_methods_and_has_their_measures():
@@ -73,7 +73,7 @@ def test_levels_that_are_asked_for_count_and_not_those_of_the_release():
         lower_protection=20 * problem().lower_protection,
         upper_protection=20 * problem().upper_protection,
     )
-    own, more = (kind_of(made).own_figures(each, made) for each in (problem(), double))
+    own, more = (compared(made).figures(each, made) for each in (problem(), double))
     assert more["window"] <= own["window"]
     assert more["insider_guessed"] >= own["insider_guessed"]
 
@@ -82,14 +82,14 @@ def test_true_totals_narrow_the_windows_of_their_parts():
     """Each region but S is kept true, and so is the total: S follows."""
     exact = replace(problem(), table=replace(problem().table, decimals=None, integer=False))
     made = tc.noisy_table(exact, given(), seed=1)
-    assert kind_of(made).own_figures(exact, made)["window"] >= 0
+    assert compared(made).figures(exact, made)["window"] >= 0
     south = np.flatnonzero(exact.sensitive)[0]
     true = np.ones(5, dtype=bool)
     true[south] = False
     values = np.where(true, exact.table.values, made.values)
     told = replace(made, values=values, kept_cells=true)
     only = exact.with_changes(status=np.where(true, "s", "u"))
-    assert kind_of(told).own_figures(only, told)["window"] == 0
+    assert compared(told).figures(only, told)["window"] == 0
 
 
 def test_a_job_with_contributors_gives_the_records_and_others_give_none(tmp_path: Path):

@@ -140,7 +140,7 @@ def test_schema_and_docs_name_what_is_registered():
     from tablecloak.jobs.schema import Job
     from tablecloak.suppression.attack.hold import HOLDS
 
-    suppression = Job.model_json_schema()["$defs"]["Suppression"]["properties"]
+    suppression = Job.model_json_schema()["properties"]["suppression"]["properties"]
     assert suppression["hold"]["enum"] == HOLDS.names
     assert tomllib.loads('hold = "possible"')["hold"] == suppression["hold"]["default"]
     help_text = CliRunner().invoke(app, ["suppress", "--help"]).output

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import tablecloak as tc
 from tablecloak.errors import InputError
 from tablecloak.jobs.load import load_data, load_problem, read_job
 
@@ -82,12 +83,31 @@ def test_protection_says_what_everybody_knows(written):
     assert problem.upper_bound.max() == 500
 
 
+def asked(job, way: str, function: str):
+    """Return the problem and the options with which a way to protect calls a function."""
+    calls = []
+
+    def called(problem, **options):
+        calls.append((problem, options))
+        raise tc.ModelError("enough")
+
+    module = f"tablecloak.protections.{way}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(f"{module}.{function}", called)
+        with pytest.raises(tc.ModelError, match="enough"):
+            job.ways[way].run(load_data(job))
+    return calls[0]
+
+
 def test_costs_of_hiding_and_of_changing_are_sums_of_a_column(written):
     sections = '[suppression]\ncost = "staff"\n[adjustment]\ncost = "staff"\n'
-    loaded = load_data(read_job(written(sections=sections)))
-    cell = loaded.problem.table.cell(town="b", kind="x")
-    assert loaded.to_suppress.weights[cell] == loaded.cost[cell] == 10
-    assert loaded.problem.weights[cell] != 10
+    job = read_job(written(sections=sections))
+    problem = load_data(job).problem
+    cell = problem.table.cell(town="b", kind="x")
+    given, _ = asked(job, "suppression", "suppress")
+    _, options = asked(job, "adjustment", "adjust")
+    assert given.weights[cell] == options["weights"][cell] == 10
+    assert problem.weights[cell] != 10
 
 
 @pytest.mark.parametrize(
@@ -101,33 +121,39 @@ def test_costs_of_hiding_and_of_changing_are_sums_of_a_column(written):
     ],
 )
 def test_the_smallest_of_several_capacities_counts(written, keys, limit):
-    loaded = load_data(read_job(written(sections=f"[adjustment]\n{keys}\n")))
-    cell = loaded.problem.table.cell(town="b", kind="x")
-    assert loaded.to_adjust.capacity_up[cell] == pytest.approx(limit)
-    assert loaded.to_adjust.capacity_down[cell] == pytest.approx(limit)
+    job = read_job(written(sections=f"[adjustment]\n{keys}\n"))
+    problem = load_data(job).problem
+    cell = problem.table.cell(town="b", kind="x")
+    given, _ = asked(job, "adjustment", "adjust")
+    assert given.capacity_up[cell] == pytest.approx(limit)
+    assert given.capacity_down[cell] == pytest.approx(limit)
     # What protects sensitive cells is no change of the problem itself.
-    assert np.isinf(loaded.problem.capacity_up).all()
+    assert np.isinf(problem.capacity_up).all()
 
 
 def test_what_is_not_asked_for_is_not_read(written):
-    loaded = load_data(read_job(written()))
-    assert loaded.previous is None
-    assert loaded.cost is None
-    assert loaded.to_suppress is loaded.to_adjust is loaded.problem
+    job = read_job(written(sections="[suppression]\n[adjustment]\n"))
+    given, options = asked(job, "suppression", "suppress")
+    assert options["previous"] is None
+    assert np.isinf(given.capacity_up).all()
+    given, options = asked(job, "adjustment", "adjust")
+    assert options["weights"] == "relative"
+    assert np.isinf(given.capacity_up).all()
 
 
 def test_the_pattern_of_last_period_is_found_by_its_codes(written, tmp_path):
     lines = ["town,kind,status", "a,x,suppressed", "b,y,published", "z,z,suppressed"]
     (tmp_path / "last.csv").write_text("\n".join(lines) + "\n")
-    loaded = load_data(read_job(written(sections='[suppression]\nprevious = "last.csv"\n')))
-    hidden = np.flatnonzero(loaded.previous)
-    assert hidden.tolist() == [loaded.problem.table.cell(town="a", kind="x")]
+    job = read_job(written(sections='[suppression]\nprevious = "last.csv"\n'))
+    given, options = asked(job, "suppression", "suppress")
+    hidden = np.flatnonzero(options["previous"])
+    assert hidden.tolist() == [given.table.cell(town="a", kind="x")]
 
 
 def test_an_error_of_the_data_names_their_file(written, tmp_path):
-    path = written(sections='[suppression]\ncost = "price"\n')
+    job = read_job(written(sections='[suppression]\ncost = "price"\n'))
     with pytest.raises(InputError, match=r"sales\.csv: .*no column 'price'"):
-        load_data(read_job(path))
+        job.ways["suppression"].prepare(load_data(job))
 
 
 @pytest.fixture

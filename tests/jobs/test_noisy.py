@@ -15,8 +15,9 @@ import tablecloak as tc
 from private import is_private
 from tablecloak.cli.main import app
 from tablecloak.jobs.load import read_job
-from tablecloak.jobs.noisy import NoisyResult
+from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
+from tablecloak.protection import PROTECTIONS, Attackers, Product
 
 JOB = """
 title = "Turnover"
@@ -47,10 +48,8 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def made(folder) -> NoisyResult:
-    result = run_job(folder / "job.toml", folder / "out")
-    assert isinstance(result, NoisyResult)
-    return result
+def made(folder) -> JobResult:
+    return run_job(folder / "job.toml", folder / "out")
 
 
 def test_what_leaves_adds_up_and_is_not_what_was_tabulated(folder, made):
@@ -91,16 +90,20 @@ def test_what_is_measured_stays_inside(folder, made):
 def test_the_same_seed_gives_the_same_table_and_without_a_contributor_each_record_is_one(folder):
     text = JOB.replace('contributor = "firm"\n', "")
     (folder / "seeded.toml").write_text("seed = 5\n" + text, encoding="utf-8")
-    first, second = (run_job(folder / "seeded.toml").noisy for _ in range(2))
+    first, second = (run_job(folder / "seeded.toml").release("noise") for _ in range(2))
     assert np.array_equal(first.values, second.values)
     assert len(first.multipliers.sizes) == 120
 
 
 def test_a_sensitive_value_that_comes_out_as_it_was_is_not_safe(made):
-    problem = made.noisy.problem
-    told = replace(made, noisy=replace(made.noisy, values=problem.table.values))
+    noisy = made.release("noise")
+    problem = noisy.problem
+    same = replace(noisy, values=problem.table.values)
+    audit = PROTECTIONS["noise"]().audited(same, made.material, Attackers())
+    told = JobResult(made.material, {"noise": Product(same, audit)})
     assert not told.is_safe
-    assert told.verdict.startswith(f"NOT SAFE: {problem.n_sensitive} sensitive cells are published")
+    (refusal,) = told.refusals()
+    assert refusal.startswith(f"NOT SAFE: {problem.n_sensitive} sensitive cells are published")
 
 
 def test_the_command_says_what_is_proved_and_guessed_and_draws_anew(folder, made, tmp_path):
@@ -109,7 +112,7 @@ def test_the_command_says_what_is_proved_and_guessed_and_draws_anew(folder, made
     assert "cells of one contributor keep their distance" in found.output
     assert "an outsider guesses" in found.output
     drawn = pd.read_csv(tmp_path / "o" / "internal" / "noise_cells.csv").published
-    assert not np.array_equal(drawn, made.noisy.values)
+    assert not np.array_equal(drawn, made.release("noise").values)
 
 
 @pytest.mark.parametrize(

@@ -131,11 +131,12 @@ def test_true_values_changes_and_intervals_stay_inside(folder, counted):
 
 
 def test_a_cell_of_two_tables_is_published_once_and_attacked_with_both(counted):
-    released = counted.perturbed.release()
+    released = counted.release("perturbation").release()
     assert not released.duplicated(["region", "sex", "age"]).any()
-    assert counted.attack is not None
+    attack = counted.audit("perturbation").attack
+    assert attack is not None
     # 4 regions by 3 + 3 codes, with their common totals once.
-    assert len(counted.attack.codes) == 4 * 5
+    assert len(attack.codes) == 4 * 5
 
 
 def test_a_release_whose_counts_are_determined_is_not_safe(folder, tmp_path):
@@ -145,7 +146,7 @@ def test_a_release_whose_counts_are_determined_is_not_safe(folder, tmp_path):
     text = COUNTS.replace("ptable.csv", "none.csv").replace("people.csv", "whole.csv")
     (folder / "open.toml").write_text(text)
     result = run_job(folder / "open.toml", tmp_path / "out")
-    assert result.attack.determined_share == 1 and not result.is_safe
+    assert result.audit("perturbation").attack.determined_share == 1 and not result.is_safe
 
 
 def test_sums_are_perturbed_and_published_with_the_digits_of_the_data(folder, tmp_path):
@@ -154,7 +155,11 @@ def test_sums_are_perturbed_and_published_with_the_digits_of_the_data(folder, tm
     assert table["savings"].dtype == np.int64
     inside = pd.read_csv(tmp_path / "out" / "internal" / "perturbation_cells.csv")
     assert np.allclose(inside["savings"] + inside["change"], inside["perturbed"])
-    assert result.is_safe and result.attack is None and "Not attacked" in result.summary()
+    assert (
+        result.is_safe
+        and result.audit("perturbation").attack is None
+        and "Not attacked" in result.summary()
+    )
 
 
 @pytest.mark.parametrize(

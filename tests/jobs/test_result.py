@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tablecloak.jobs.result import JobResult
+from tablecloak.protection import PROTECTIONS, Material, Product
 
 
 @dataclass
@@ -18,13 +19,19 @@ class Judged:
         return self.text
 
 
+@pytest.fixture(autouse=True)
+def ways(monkeypatch):
+    """Releases of nobody in particular are summed up by themselves."""
+    monkeypatch.setattr(Product, "way", PROTECTIONS["adjustment"])
+
+
 def result(first: bool | None, second: bool | None, **options) -> JobResult:
-    audits = [None if safe is None else Judged(safe) for safe in (first, second)]
-    parts = [
-        None if audit is None else Judged(True, text)
-        for audit, text in zip(audits, "ab", strict=True)
-    ]
-    return JobResult(None, (), parts[0], audits[0], parts[1], audits[1], [], {}, {}, **options)
+    products = {
+        name: Product(Judged(True, text), Judged(safe))
+        for name, text, safe in (("suppression", "a", first), ("adjustment", "b", second))
+        if safe is not None
+    }
+    return JobResult(Material.of(None), products, **options)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.jobs import run
 from tablecloak.jobs.load import read_job
+from tablecloak.protections import suppression
 
 JOB = """\
 {head}
@@ -54,7 +54,7 @@ def test_threads_of_a_job_reach_its_searches_and_audits_and_are_no_part_of_its_f
 
 def test_a_fault_of_any_column_shows_before_a_search_begins(job_file, monkeypatch):
     begun = []
-    monkeypatch.setattr(run, "suppress", lambda *_, **__: begun.append("suppress"))
+    monkeypatch.setattr(suppression, "suppress", lambda *_, **__: begun.append("suppress"))
     path = job_file("")
     text = path.read_text().replace("[adjustment]", '[adjustment]\ncost = "price"')
     path.write_text(text)

@@ -8,7 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from tablecloak.cta.search.distance import DISTANCES
-from tablecloak.jobs.schema import SECTIONS, AdjustmentSpec, Data, DimensionSpec, Job, Suppression
+from tablecloak.jobs.schema import Data, DimensionSpec, Job, sections
+from tablecloak.protection import PROTECTIONS
 from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.rules.rule import RULES
 
@@ -18,6 +19,8 @@ SMALLEST = {
     "rules": [{"rule": "minimum-frequency", "minimum": 3}],
     "suppression": {},
 }
+
+Suppression, Adjustment = PROTECTIONS["suppression"], PROTECTIONS["adjustment"]
 
 
 def job(**changes) -> Job:
@@ -35,9 +38,8 @@ def test_a_job_needs_data_dimensions_rules_and_a_method():
         rest = {name: part for name, part in SMALLEST.items() if name != key}
         with pytest.raises(ValidationError, match="Field required"):
             Job.model_validate(rest)
-    assert "add a section [suppression], [adjustment] or [perturbation]" in refused(
-        suppression=None
-    )
+    headers = [f"[{name}]" for name in PROTECTIONS.names]
+    assert f"add a section {', '.join(headers[:-1])} or {headers[-1]}" in refused(suppression=None)
     assert "at least 1 item" in refused(rules=[])
 
 
@@ -108,11 +110,11 @@ def test_a_ready_table_has_neither_linked_tables_nor_levels():
         (Suppression, {"discount": 1.5}),
         (Suppression, {"time_limit": 0}),
         (Suppression, {"time_limit": math.inf}),
-        (AdjustmentSpec, {"sensitive_limit": 0.5}),
-        (AdjustmentSpec, {"capacity": -1}),
-        (AdjustmentSpec, {"capacity_percent": -1}),
-        (AdjustmentSpec, {"distance": "L3"}),
-        (AdjustmentSpec, {"preserve": ["median"]}),
+        (Adjustment, {"sensitive_limit": 0.5}),
+        (Adjustment, {"capacity": -1}),
+        (Adjustment, {"capacity_percent": -1}),
+        (Adjustment, {"distance": "L3"}),
+        (Adjustment, {"preserve": ["median"]}),
     ],
 )
 def test_numbers_and_names_outside_their_range_are_refused(section, given):
@@ -121,7 +123,7 @@ def test_numbers_and_names_outside_their_range_are_refused(section, given):
 
 
 def test_statistics_may_name_a_subset_after_a_colon():
-    assert AdjustmentSpec(preserve=["mean:all", "regression"]).preserve == [
+    assert Adjustment(preserve=["mean:all", "regression"]).preserve == [
         "mean:all",
         "regression",
     ]
@@ -159,7 +161,7 @@ def test_rules_that_apply_to_sums_are_those_for_groups():
 
 def test_the_schema_lists_what_is_registered():
     schema = Job.model_json_schema()
-    found = schema["$defs"]["AdjustmentSpec"]["properties"]["distance"]
+    found = schema["properties"]["adjustment"]["properties"]["distance"]
     assert found["enum"] == DISTANCES.names
     formats = schema["$defs"]["Output"]["properties"]["formats"]["items"]["enum"]
     assert formats == [each.name for each in FORMATS if issubclass(each, ReleaseFormat)]
@@ -167,7 +169,7 @@ def test_the_schema_lists_what_is_registered():
 
 
 def test_each_section_is_a_field_of_a_job():
-    assert SECTIONS.keys() <= Job.model_fields.keys()
+    assert sections().keys() <= Job.model_json_schema()["properties"].keys()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.publish.public_page import public_report
+from tablecloak.tables.leaving import Leaving
 
 TREE = {"town": tc.Hierarchy.flat(["a", "b"], "Total")}
 ABOUT = {"measure": "sales", "unit": "EUR", "reading": "x is confidential", "method": "suppression"}
@@ -18,7 +19,8 @@ def page(values, status=None, **about) -> str:
     frame = pd.DataFrame({"town": ["Total", "a", "b"], "sales": values})
     if status is not None:
         frame["status"] = status
-    return public_report("Sales <2020>", frame, TREE, {**ABOUT, **about}).html()
+    leaving = Leaving(frame, TREE, "sales", "EUR", 0, len(frame), {}, [])
+    return public_report("Sales <2020>", leaving, {**ABOUT, **about}).html()
 
 
 def squares(text: str) -> list[str]:

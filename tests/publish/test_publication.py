@@ -8,6 +8,7 @@ import itertools
 import json
 import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,11 +20,11 @@ import tablecloak as tc
 from private import is_private
 from random_tables import random_problem
 from tablecloak.cli.main import app
-from tablecloak.publish import publication
 from tablecloak.publish.leaks import find_leaks
 from tablecloak.publish.publication import write_release
 from tablecloak.publish.released_cells import read_release
 from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.tables.leaving import Leaving
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
 
@@ -109,6 +110,17 @@ def test_a_seeded_leak_is_found_in_archives_metadata_and_bytes(tmp_path):
     assert "eight bytes" in {leak.spelling for leak in find_leaks([tmp_path / "g.parquet"], [odd])}
 
 
+def tell_readers(patch: pytest.MonkeyPatch, reading: str) -> None:
+    """Let every pattern tell its readers something else than how to read it."""
+    made = Leaving.of_pattern
+
+    def of_pattern(*given):
+        leaving = made(*given)
+        return replace(leaving, method={**leaving.method, "reading": reading})
+
+    patch.setattr(Leaving, "of_pattern", of_pattern)
+
+
 @pytest.mark.parametrize("which", ["sensitive", "secondary"])
 def test_a_hidden_value_among_the_codes_is_no_leak_but_in_a_name_it_is(
     tmp_path, monkeypatch, which
@@ -118,12 +130,7 @@ def test_a_hidden_value_among_the_codes_is_no_leak_but_in_a_name_it_is(
     pattern = tc.suppress(problem, time_limit=5)
     hidden = {"sensitive": problem.sensitive, "secondary": pattern.secondary}[which]
     value = problem.table.values[hidden][0]
-    from tablecloak.publish import publication
-
-    original = publication._method
-    monkeypatch.setattr(
-        publication, "_method", lambda f: {**original(f), "reading": f"{value:.0f}"}
-    )
+    tell_readers(monkeypatch, f"{value:.0f}")
     with pytest.raises(tc.VerificationError, match="hidden value was found") as error:
         write_release(pattern, tmp_path, formats=FORMATS)
     assert f"{value:.0f}" not in str(error.value)
@@ -369,9 +376,8 @@ def test_a_withheld_release_does_not_lose_the_job(tmp_path):
     (tmp_path / "job.toml").write_text(JOB.format(unit="euros"))
     tc.run_job(tmp_path / "job.toml", tmp_path / "out2")
     assert (tmp_path / "out2/release/suppression/table.csv").exists()
-    original = publication._method
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publication, "_method", lambda f: original(f) | {"reading": "was 1,234"})
+        tell_readers(patch, "was 1,234")
         result = tc.run_job(tmp_path / "job.toml", tmp_path / "out2")
         done = CliRunner().invoke(
             app, ["protect", str(tmp_path / "job.toml"), "--out", str(tmp_path / "out3")]

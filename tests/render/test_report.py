@@ -10,7 +10,8 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.history import History
-from tablecloak.render.report import Finding, internal_report
+from tablecloak.protection import Product
+from tablecloak.render.report import internal_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), "")
@@ -26,8 +27,8 @@ def report(tmp_path_factory):
         "Cox <4 x 9>",
         problem,
         [
-            Finding(pattern, tc.audit(problem, pattern, detail="intervals"), histories[0]),
-            Finding(adjusted, tc.audit(problem, adjusted), histories[1]),
+            Product(pattern, tc.audit(problem, pattern, detail="intervals"), histories[0]),
+            Product(adjusted, tc.audit(problem, adjusted), histories[1]),
         ],
         settings={"seed": 7},
         source='title = "Cox & others"',
@@ -60,7 +61,7 @@ def test_every_cell_is_drawn_with_its_status_and_says_more_when_pointed_at(repor
 def test_the_same_report_twice_is_the_same_but_for_seconds(report):
     _, pattern, _ = report
     pages = [
-        internal_report("t", pattern.problem, [Finding(pattern, None, None)]).html()
+        internal_report("t", pattern.problem, [Product(pattern, None, None)]).html()
         for _ in range(2)
     ]
     assert pages[0] == pages[1]
@@ -71,7 +72,7 @@ def test_large_tables_show_the_codes_nearest_to_the_total():
     table = tc.tabulate(frame, {"code": None, "region": ["part", "region"]}, "turnover")
     problem = table.protect(tc.MinimumFrequency(2))
     pattern = tc.suppress(problem, time_limit=5)
-    text = internal_report("t", problem, [Finding(pattern)]).html()
+    text = internal_report("t", problem, [Product(pattern)]).html()
     assert "401 codes of code, of which 120 are shown" in text
     assert text.count('<tr><th style="padding-left') == 120
 

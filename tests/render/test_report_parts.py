@@ -7,7 +7,8 @@ import pytest
 import tablecloak as tc
 from tablecloak import showing
 from tablecloak.history import History
-from tablecloak.render.report import Finding, _search_figure, internal_report
+from tablecloak.protection import Product
+from tablecloak.render.report import _search_figure, internal_report
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +25,14 @@ def test_a_report_without_releases_says_what_was_to_be_protected():
 
 
 def test_one_release_is_not_compared(pattern):
-    text = internal_report("t", pattern.problem, [Finding(pattern)]).html()
+    text = internal_report("t", pattern.problem, [Product(pattern)]).html()
     assert "<h2>Suppression</h2>" in text
     assert "Risk and utility" not in text
 
 
 def test_a_comparison_can_be_left_out(pattern):
     adjusted = tc.adjust(pattern.problem)
-    findings = [Finding(pattern), Finding(adjusted)]
+    findings = [Product(pattern), Product(adjusted)]
     text = internal_report("t", pattern.problem, findings, compared=False).html()
     assert "<h2>Adjustment</h2>" in text
     assert "Risk and utility" not in text
@@ -39,7 +40,7 @@ def test_a_comparison_can_be_left_out(pattern):
 
 def test_an_audit_is_told_and_drawn(pattern):
     audit = tc.audit(pattern.problem, pattern, detail="intervals")
-    text = internal_report("t", pattern.problem, [Finding(pattern, audit)]).html()
+    text = internal_report("t", pattern.problem, [Product(pattern, audit)]).html()
     assert "is left with (exact), of the 7 sensitive cells" in text
     assert "<figure>" in text
 

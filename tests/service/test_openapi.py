@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from serving import CELLS, TABLE
+from tablecloak.protection import PROTECTIONS
 from tablecloak.service.call import CALLS, Call
 from tablecloak.service.openapi import description
 from tablecloak.service.request import asked, keys_of
@@ -83,7 +84,7 @@ def test_an_answer_has_the_keys_that_are_described(tmp_path):
     for name, body in {
         "round": TABLE,
         "adjust": TABLE,
-        "protect": {**TABLE, "suppression": {}, "adjustment": {}},
+        "protect": TABLE | {way.name: {} for way in PROTECTIONS if not way.is_alone},
         "audit": {**TABLE, "release": {key: CELLS[key] for key in ("region", "size", "value")}},
         "write_hrc2": {"corr_table": {"a": ["x", "y"]}},
     }.items():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.app.options import options_of
-from tablecloak.jobs.schema import SECTIONS
+from tablecloak.protection import PROTECTIONS
 from tablecloak.tables.rules.rule import RULES
 
 
@@ -381,7 +381,7 @@ def test_of_two_persons_the_one_who_calls_a_cell_safe_counts():
 
 def test_every_name_that_a_job_can_give_is_in_the_docs():
     page = (Path(__file__).parents[2] / "docs" / "job-file.md").read_text("utf-8")
-    names = [name for section in SECTIONS for option in options_of(section)
+    names = [name for section in PROTECTIONS.names for option in options_of(section)
              for name in option.named.names]  # fmt: skip
     assert len(names) > 20
     assert [name for name in names if name not in page] == []

@@ -8,19 +8,15 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tablecloak.app.grid import Look, Sum
 from tablecloak.app.marks import DECISIONS, Mark, cells_of, described
 from tablecloak.app.session import Session
-from tablecloak.app.workbench import METHODS, Solved, Workbench
+from tablecloak.app.workbench import Solved, Workbench, methods
 from tablecloak.certificates.file import write_certificate
-from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.protection import required_way
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
-from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.formats import write_problem
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 
@@ -90,7 +86,8 @@ class BenchPages:
             session=self.session,
             bench=bench,
             methods={
-                name: (each.label, each.fits(bench.problem)) for name, each in METHODS.items()
+                name: (way.noun.capitalize(), way.unfit(bench.problem))
+                for name, way in methods().items()
             },
             decisions=DECISIONS,
         )
@@ -140,10 +137,9 @@ class BenchPages:
 
         solved = self._current(request.args.get("method", ""))
         self._require_cell(cell)
-        result: Any = solved.result
-        if isinstance(result, SuppressionPattern):
-            # A pattern found near another one counts costs otherwise.
-            result = result.suppressed
+        hidden = required_way(solved.result).hidden(solved.result)
+        # A pattern found near another one counts costs otherwise.
+        result = solved.result if hidden is None else hidden
         found = explain(self.bench.problem, result, cell, time_limit=WHY_SECONDS)
         return {"text": found.text(self.bench.labels)}
 
@@ -180,12 +176,7 @@ class BenchPages:
         """Send the files that may be published."""
         solved = self._current(method)
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
-            if isinstance(solved.result, RoundedTable):
-                solved.result.release().to_csv(Path(folder) / "table.csv", index=False)
-            else:
-                write_release(
-                    solved.result, folder, title=self.bench.title, formats=("csv", "excel")
-                )
+            write_release(solved.result, folder, title=self.bench.title, formats=("csv", "excel"))
             return _zipped(Path(folder), f"{method}.zip")
 
     def problem(self) -> Any:
@@ -226,11 +217,12 @@ class _Squares:
         self.solved = solved
         self.is_old = solved is not None and solved.version != bench.version
         n = bench.given.table.n_cells
-        result = None if solved is None else solved.result
-        self.hidden = result.suppressed[:n] if isinstance(result, SuppressionPattern) else None
-        self.values = None
-        if isinstance(result, Adjustment | RoundedTable):
-            self.values = np.asarray(result.values, dtype=np.float64)
+        self.hidden = self.values = None
+        if solved is not None:
+            way = required_way(solved.result)
+            hidden, values = way.hidden(solved.result), way.values(solved.result)
+            self.hidden = None if hidden is None else hidden[:n]
+            self.values = None if values is None else values[:n]
         self.row_of = {} if solved is None or solved.audit is None else _rows(solved.audit)
 
     def of(self, cell: int) -> dict[str, Any]:

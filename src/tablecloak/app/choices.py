@@ -9,18 +9,13 @@ from typing import Any
 
 import tablecloak
 from tablecloak.app.fields import choices_of, number, whole
-from tablecloak.app.options import options_of
+from tablecloak.app.options import fields_of, options_of
 from tablecloak.errors import InputError
 from tablecloak.extras import required
-from tablecloak.jobs.schema import SECTIONS
-from tablecloak.suppression.attack.hold import HOLDS
-from tablecloak.suppression.attack.intruder import usual_intruders
+from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["KEPT", "METHODS", "ROLES", "Choices"]
-
-METHODS = {"suppression": "suppress", "adjustment": "adjust"}
-"""Sections of a job that protect a table, and the function of each."""
+__all__ = ["KEPT", "ROLES", "Choices", "ways"]
 
 ROLES = {
     "value": "value",
@@ -36,6 +31,11 @@ ROLES = {
 
 KEPT = ["mean:all", "regression"]
 """Statistics that an adjustment preserves if "preserve" is ticked and none is named."""
+
+
+def ways() -> list[type[Protection]]:
+    """Return the ways to protect that the form offers: those of tables."""
+    return [way for way in PROTECTIONS if not way.is_alone]
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Choices:
     rules : list of dict
         Rules as in a job file.
     methods : dict of str to dict
-        For each section of a job in `METHODS` that was chosen, its keys that differ from their
+        For the section of each way to protect that was chosen, its keys that differ from their
         defaults.
     time_limit : float
         Seconds for each method.
@@ -102,7 +102,7 @@ class Choices:
         ]
         if not rules:
             raise InputError("Choose at least one rule that tells which cells are sensitive.")
-        methods = {name: _options(name, form) for name in METHODS if form.get(name)}
+        methods = {way.name: _options(way.name, form) for way in ways() if form.get(way.name)}
         if not methods:
             raise InputError("Choose at least one method.")
         return cls(
@@ -148,12 +148,10 @@ class Choices:
         lines += [f"    {name}={given!r}," for name, given in self.columns.items()]
         lines += [f"    decimals={int(self.decimals)},"] if self.decimals else []
         lines += [")", f"problem = table.protect({', '.join(rules)})"]
-        results = {"suppression": "pattern", "adjustment": "adjusted"}
         for method, options in self.methods.items():
-            said = _against(options, self.columns) if method == "suppression" else options
-            given = _arguments(said | {"time_limit": self.time_limit})
-            lines.append(f"{results[method]} = tc.{METHODS[method]}(problem, {given})")
-            lines.append(f"{results[method]}.verify()")
+            way = PROTECTIONS[method]
+            given = way.program(options, list(self.columns)) | {"time_limit": self.time_limit}
+            lines += _call(way, given)
         return "\n".join(lines) + "\n"
 
 
@@ -169,16 +167,26 @@ def _options(method: str, form: Mapping[str, str]) -> dict[str, Any]:
         is_told = option.key == "hold" and "protect_against" in found
         if given != option.default or is_told:
             found[option.key] = given
+    for each in fields_of(method):
+        given = each.read(form)
+        if given is not None and given != each.parameter.default:
+            found[each.parameter.name] = given
     return found
 
 
-def _against(options: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return options of a suppression with the insiders that a job holds against by itself."""
-    hold = options.get("hold", SECTIONS["suppression"].model_fields["hold"].default)
-    names = options.get("protect_against") or usual_intruders(columns)
-    against = {"protect_against": names, "hold": hold}
-    others = {key: given for key, given in options.items() if key not in against}
-    return others | against if names and HOLDS[hold].is_asked else others
+def _call(way: type[Protection], given: Mapping[str, Any]) -> list[str]:
+    """Return the lines that protect in one way, by its function or, without one, by itself."""
+    if way.function:
+        return [
+            f"{way.target} = tc.{way.function}(problem, {_arguments(given)})",
+            f"{way.target}.verify()",
+        ]
+    given = {key: value for key, value in given.items() if key in way.model_fields}
+    return [
+        f"from {way.__module__} import {way.__name__}",
+        "from tablecloak.protection import Material",
+        f"{way.target} = {way.__name__}({_arguments(given)}).run(Material.of(problem))",
+    ]
 
 
 def _in_python(rule: dict[str, Any]) -> tuple[str, str]:

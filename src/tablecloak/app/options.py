@@ -1,17 +1,18 @@
-"""Options of the two methods in the form: all keys of a job whose values are registered names."""
+"""Inputs of the form for the ways to protect: registered names, numbers and truth values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args, get_origin
+from inspect import signature
+from typing import Any, get_origin
 
-from pydantic import BaseModel
+import tablecloak
+from tablecloak.app.fields import FormField
+from tablecloak.protection import PROTECTIONS
+from tablecloak.registered import NameIn, named_in
 
-from tablecloak.jobs.registered import NameIn
-from tablecloak.jobs.schema import SECTIONS
-
-__all__ = ["Option", "options_of"]
+__all__ = ["Option", "fields_of", "options_of"]
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,29 @@ class Option:
 
 
 def options_of(section: str) -> list[Option]:
-    """Return the options of a section of a job file, in its order."""
-    model: type[BaseModel] = SECTIONS[section]
+    """Return the options of a way to protect that name something registered, in its order."""
     options = []
-    for key, field in model.model_fields.items():
-        inner = get_args(field.annotation) if get_origin(field.annotation) is list else ()
-        marks = [*field.metadata, *(mark for part in inner for mark in get_args(part)[1:])]
-        named = next((mark for mark in marks if isinstance(mark, NameIn)), None)
+    for key, field in PROTECTIONS[section].model_fields.items():
+        named, is_list = named_in(field), get_origin(field.annotation) is list
         if named is not None:
             default, text = field.get_default(), field.description or ""
-            options.append(Option(section, key, named, bool(inner), default, text))
+            options.append(Option(section, key, named, is_list, default, text))
     return options
+
+
+SHARED = ("time_limit", "groups")
+"""Parameters with an input that all ways share, and those that need the rules of a job."""
+
+
+def fields_of(section: str) -> list[FormField]:
+    """Return the numbers and truth values of a way to protect that its function takes as well."""
+    way = PROTECTIONS[section]
+    taken = signature(getattr(tablecloak, way.function)).parameters if way.function else None
+    return [
+        FormField(f"{section}:{parameter.name}", parameter)
+        for parameter in PROTECTIONS.parameters(section)
+        if parameter.type in (int, float, bool)
+        and parameter.name not in SHARED
+        and not (parameter.type is bool and parameter.default is None)
+        and (taken is None or parameter.name in taken)
+    ]

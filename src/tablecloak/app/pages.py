@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tablecloak.app.choices import KEPT, METHODS, ROLES, Choices
+from tablecloak.app.choices import KEPT, ROLES, Choices, ways
 from tablecloak.app.fields import choices_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import given_file
 from tablecloak.app.kinds import KINDS, bench_of, kind_of
-from tablecloak.app.options import options_of
+from tablecloak.app.options import fields_of, options_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.errors import InputError
+from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
 from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of
@@ -152,7 +153,10 @@ class Pages:
             numeric=numeric,
             head=table,
             rules=choices_of(RULES),
-            options={method: options_of(method) for method in METHODS},
+            ways=[
+                (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))
+                for way in ways()
+            ],
             kept=KEPT,
             roles=ROLES,
         )
@@ -226,7 +230,7 @@ class Pages:
         """Send the files of one method that may be published."""
         from flask import abort, send_file
 
-        if method not in METHODS:
+        if method not in PROTECTIONS:
             abort(404)
         files = sorted(self._written(self.session.results / "release" / method).iterdir())
         buffer = io.BytesIO()

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 from tablecloak.app.choices import Choices
 from tablecloak.app.workbench import Workbench
@@ -129,9 +128,7 @@ class Session:
 
     def _run(self, job: Job) -> None:
         try:
-            found = run_job(job, self.results, progress=self.button)
-            # The forms of the app ask for no perturbation.
-            self.result = cast(JobResult, found)
+            self.result = run_job(job, self.results, progress=self.button)
         except TablecloakError as error:
             self.error = str(error)
         except Exception as error:

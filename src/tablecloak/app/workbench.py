@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,19 +13,13 @@ from tablecloak.app.grid import Grid
 from tablecloak.app.marks import Mark, marked
 from tablecloak.arrays import Floats
 from tablecloak.budget import StopButton, Stopwatch
-from tablecloak.cta.adjust import adjust
-from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import BackgroundCall
-from tablecloak.results import Result
+from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
-from tablecloak.suppression.result.pattern import SuppressionPattern
-from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["METHODS", "Solved", "Workbench"]
+__all__ = ["Solved", "Workbench", "methods"]
 
 AUDIT_SHARE = 0.5
 """Seconds for the exact intervals of sensitive cells, as a share of those of the search."""
@@ -37,8 +31,8 @@ class Solved:
 
     Parameters
     ----------
-    result : SuppressionPattern, Adjustment or RoundedTable
-        Verified.
+    result : release
+        Verified, of any way to protect.
     version : int
         The decisions that it was found for; see `Workbench.version`.
     audit : Audit, optional
@@ -48,15 +42,15 @@ class Solved:
         counts cells that were hidden before for less.
     """
 
-    result: SuppressionPattern | Adjustment | RoundedTable
+    result: Any
     version: int
     audit: Audit | None = None
     weights: Floats | None = None
 
     def summary(self) -> str:
         """Return what was found in one line."""
-        if not isinstance(self.result, SuppressionPattern) or self.weights is None:
-            return self.result.summary()
+        if self.weights is None:
+            return str(self.result.summary())
         hidden = self.result.suppressed[: len(self.weights)]
         return (
             f"suppression near the pattern before: {hidden.sum()} cells suppressed "
@@ -65,64 +59,9 @@ class Solved:
         )
 
 
-Solve = Callable[[ProtectionProblem, "Solved | None", float, StopButton], Result]
-
-
-@dataclass(frozen=True)
-class Method:
-    """A way to protect, as the page offers it.
-
-    Parameters
-    ----------
-    label : str
-    solve : callable
-        Takes problem, what it found before, seconds and the stop button.
-    fits : callable
-        Takes the problem; returns why the method does not fit, or nothing.
-    """
-
-    label: str
-    solve: Callable[..., Any]
-    fits: Callable[[ProtectionProblem], str]
-
-
-def _suppressed(
-    problem: ProtectionProblem, before: Solved | None, limit: float, button: StopButton
-) -> SuppressionPattern:
-    """Search from the pattern that is shown: cells that are hidden already cost less."""
-    previous = before.result.suppressed if before is not None else None  # type: ignore[union-attr]
-    return suppress(problem, previous=previous, time_limit=limit, progress=button)
-
-
-def _adjusted(
-    problem: ProtectionProblem, before: Solved | None, limit: float, button: StopButton
-) -> Adjustment:
-    del before
-    return adjust(problem, time_limit=limit, progress=button)
-
-
-def _rounded(
-    problem: ProtectionProblem, before: Solved | None, limit: float, button: StopButton
-) -> RoundedTable:
-    del before
-    return controlled_rounding(problem, time_limit=limit, progress=button)
-
-
-def _no_objection(problem: ProtectionProblem) -> str:
-    del problem
-    return ""
-
-
-def _whole(problem: ProtectionProblem) -> str:
-    return "" if problem.table.integer else "Only tables of whole numbers can be rounded."
-
-
-METHODS = {
-    "suppression": Method("Suppression", _suppressed, _no_objection),
-    "adjustment": Method("Adjustment", _adjusted, _no_objection),
-    "rounding": Method("Rounding", _rounded, _whole),
-}
-"""Methods beside each other, by their names in addresses."""
+def methods() -> dict[str, type[Protection]]:
+    """Return the ways to protect that stand beside each other, by their names in addresses."""
+    return {way.name: way for way in PROTECTIONS if way.is_on_bench}
 
 
 @dataclass
@@ -189,11 +128,11 @@ class Workbench:
         """
         with self.lock:
             self._require_rest()
-            if method not in METHODS:
+            if method not in methods():
                 raise InputError(
-                    f"There is no method {method!r}. Choose one of {', '.join(METHODS)}."
+                    f"There is no method {method!r}. Choose one of {', '.join(methods())}."
                 )
-            objection = METHODS[method].fits(self.problem)
+            objection = methods()[method].unfit(self.problem)
             if objection:
                 raise InputError(objection)
             self.error, self.stage, self.running = "", "preparing", method
@@ -231,16 +170,20 @@ class Workbench:
     def _run(self, method: str, limit: float) -> None:
         problem, version = self.problem, self.version
         try:
-            result = METHODS[method].solve(problem, self.solved.get(method), limit, self.button)
-            audit = None
-            if isinstance(result, SuppressionPattern):
+            way, before = methods()[method], self.solved.get(method)
+            result = way.on_bench(
+                problem, None if before is None else before.result, limit, self.button
+            )
+            audit, hidden = None, way.hidden(result)
+            if hidden is not None:
                 self.stage = "computing intervals"
                 audit = audit_pattern(
-                    result.problem, result.suppressed, detail="intervals",
+                    result.problem, hidden, detail="intervals",
                     time_limit=max(AUDIT_SHARE * limit, 1.0),
                 )  # fmt: skip
-            near = isinstance(result, SuppressionPattern) and method in self.solved
-            self.solved[method] = Solved(result, version, audit, problem.weights if near else None)
+            is_near = hidden is not None and before is not None
+            weights = problem.weights if is_near else None
+            self.solved[method] = Solved(result, version, audit, weights)
         except TablecloakError as error:
             self.error = str(error)
         except Exception as error:

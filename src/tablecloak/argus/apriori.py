@@ -405,8 +405,10 @@ def write_apriori(
     >>> bool((back.upper_protection == problem.upper_protection).all())
     True
     """
-    suppressed = given.suppressed if isinstance(given, SuppressionPattern) else None
-    problem = given.problem if isinstance(given, SuppressionPattern) else given
+    if isinstance(given, ProtectionProblem):
+        problem, suppressed = given, None
+    else:
+        problem, suppressed = given.problem, given.suppressed
     found = AprioriList.of(problem, suppressed, separator=separator, comment=comment, costs=costs)
     found.write(path)
 

@@ -31,6 +31,7 @@ with ended_at_once():
         serve,
         suppress,
         transmit,
+        ways,
     )
     from tablecloak.cli import app as local_app
     from tablecloak.cli.entry import Commands, Program
@@ -82,6 +83,7 @@ local_app.register(app)
 serve.register(app)
 convert.register(app)
 example.register(app)
+ways.register()
 microdata.register()
 securesum.register(app)
 cellkey.register(app)

@@ -45,9 +45,11 @@ def read_original_as_asked(
     problem, job = _read(path, tolerance)
     if job is None:
         return problem, [], []
-    from tablecloak.jobs.run import insiders_of
+    from tablecloak.jobs.load import material_of
 
-    return problem, job.rules, insiders_of(job, problem)
+    material = material_of(job, problem)
+    insiders = [name for way in job.ways.values() for name in way.protects_against(material)]
+    return problem, job.rules, list(dict.fromkeys(insiders))
 
 
 def _read(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job | None]:

@@ -12,10 +12,7 @@ from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Engine, Executor
 
 if TYPE_CHECKING:
-    from tablecloak.jobs.noisy import NoisyResult
-    from tablecloak.jobs.perturbed import PerturbedResult
     from tablecloak.jobs.result import JobResult
-    from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 
 __all__ = ["register"]
 
@@ -79,30 +76,31 @@ def protect(
     _told(result)
 
 
-def _told(result: JobResult | PerturbedResult | NoisyResult) -> None:
+def _told(result: JobResult) -> None:
     """Print what a job gave; exit as its results ask for."""
-    from tablecloak.jobs.noisy import NoisyResult
-    from tablecloak.jobs.perturbed import PerturbedResult
-
-    if isinstance(result, PerturbedResult | NoisyResult):
-        _tell_of_noise(result)
-        return
-    _tell(result)
+    ways = [product.way for product in result.products.values()]
+    if not any(way.is_alone for way in ways):
+        _tell_of_table(result)
+    for line in result.lines():
+        typer.echo(line)
+    _tell_files(result)
+    if len(ways) > 1:
+        typer.echo(f"{ONE_OF_TWO if len(ways) == 2 else ONE_OF_MANY}: {TOGETHER}")
     if not result.is_safe:
-        parts = [part for part in (result.pattern, result.adjustment) if part]
-        if len(result.withheld) < len(parts):
-            typer.echo("NOT SAFE: see the audit in the internal folder.", err=True)
+        for refusal in result.refusals():
+            typer.echo(refusal, err=True)
         raise typer.Exit(NOT_SAFE)
     for name, why in result.failures.items():
         typer.echo(f"No {name}: {why}", err=True)
-    typer.echo("All releases are proved safe against an external intruder.")
-    if result.pattern_audit is not None and result.pattern_audit.intruders:
-        insiders = ", ".join(result.pattern_audit.intruders)
-        typer.echo(f"The suppression is also proved safe against: {insiders}.")
-    if result.pattern is not None and result.pattern.insiders is not None:
-        _tell_of_insiders(result.pattern.insiders)
+    for statement in result.statements():
+        typer.echo(statement)
     if result.failures:
         raise typer.Exit(BAD_INPUT)
+
+
+ONE_OF_TWO = "Publish one of the two releases, never both"
+ONE_OF_MANY = "Publish one of the releases, never more than one"
+TOGETHER = "together they reveal hidden values."
 
 
 def _steps(job: Path, out: Path) -> None:
@@ -142,43 +140,14 @@ def _publication(job: Path, out: Path, engine: str) -> None:
             raise typer.Exit(code)
 
 
-def _tell_of_insiders(told: AgainstInsiders) -> None:
-    """Print against how many insiders the suppression protects, and against whom it does not."""
-    names = ", ".join(told.intruders)
-    unsafe = told.successful + told.unsettled
-    tried = sum(told.intruders.values())
-    typer.echo(f"It is proved safe against {tried - unsafe} of {tried} insiders ({names}).")
-    for statement in told.statements():
-        typer.echo(statement)
-
-
-def _tell_of_noise(result: PerturbedResult | NoisyResult) -> None:
-    """Print what perturbation by cell keys, or noise of records, gave."""
-    for line in result.lines():
-        typer.echo(line)
-    _tell_files(result)
-    if result.verdict:
-        typer.echo(result.verdict, err=not result.is_safe)
-    if not result.is_safe:
-        raise typer.Exit(NOT_SAFE)
-
-
-def _tell(result: JobResult) -> None:
-    """Print what was found, and what was written."""
+def _tell_of_table(result: JobResult) -> None:
+    """Print what was tabulated."""
     problem = result.problem
     typer.echo(f"table:  {problem.table.summary()}")
     typer.echo(f"        {_reasons(problem.reasons)}")
-    for part in (result.pattern, result.pattern_audit, result.adjustment, result.adjustment_audit):
-        if part is not None:
-            typer.echo(part.summary())
-    _tell_files(result)
-    if result.pattern is not None and result.adjustment is not None:
-        typer.echo(
-            "Publish one of the two releases, never both: together they reveal hidden values."
-        )
 
 
-def _tell_files(result: JobResult | PerturbedResult | NoisyResult) -> None:
+def _tell_files(result: JobResult) -> None:
     """Print what was written, and what was withheld."""
     typer.echo("\nWritten:")
     for file in sorted(result.files):

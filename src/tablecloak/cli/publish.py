@@ -63,10 +63,11 @@ def publish(
     Example: tablecloak publish job.toml pattern.csv -o release --columns year --marker :
     """
     from tablecloak.publish.audit import audit
-    from tablecloak.publish.publication import ABOUT, leaving_of_pattern, write_leaving
+    from tablecloak.publish.publication import ABOUT, write_leaving
     from tablecloak.publish.released_cells import read_release
     from tablecloak.storage import require_own_folder
     from tablecloak.tables.formats.layouts import Layout
+    from tablecloak.tables.leaving import Leaving
 
     layout = Layout("wide" if columns else "long", columns or (), marker, totals)  # type: ignore[arg-type]
     problem = _original(original, tolerance)
@@ -82,7 +83,7 @@ def publish(
         typer.echo(audited.summary())
         typer.echo("NOT SAFE: nothing is written. See `tablecloak audit`.", err=True)
         raise typer.Exit(NOT_SAFE)
-    leaving = leaving_of_pattern(problem, suppressed)
+    leaving = Leaving.of_pattern(problem, suppressed)
     files = write_leaving(
         leaving, out, title=title, formats=formats, report=report, withheld=None, layout=layout
     )

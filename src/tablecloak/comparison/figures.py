@@ -9,11 +9,11 @@ from typing import Any
 
 from tablecloak.arrays import Floats
 from tablecloak.comparison.inferred import COUNTED
-from tablecloak.comparison.kind import KINDS, kind_of
 from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
 from tablecloak.cta.risk.risk import Guesses
+from tablecloak.protection import PROTECTIONS, Protection, required_way
 
-__all__ = ["guesses", "notes", "risk", "seen", "utility"]
+__all__ = ["compared", "guesses", "notes", "risk", "seen", "utility"]
 
 SAFE = (
     "safe: whether every sensitive cell is protected by the levels that are required, whatever "
@@ -23,13 +23,24 @@ SAFE = (
 
 def notes() -> list[str]:
     """Say what the figures mean, one line for each measure."""
-    own = (each.note for each in KINDS if each.note)
+    own = (way.note for way in PROTECTIONS if way.note)
     return [SAFE, *(each.note for each in RISKS), COUNTED, *(each.note for each in UTILITIES), *own]
+
+
+def compared(release: object) -> type[Protection]:
+    """Return the way to protect that made a release.
+
+    Raises
+    ------
+    InputError
+        If it cannot be compared.
+    """
+    return required_way(release, "compared")
 
 
 def seen(release: Any) -> Floats:
     """Return the values that an analyst uses, shape (n_cells,): midpoints of suppressed cells."""
-    lower, upper = kind_of(release).ends(release)
+    lower, upper = compared(release).ends(release)
     return (lower + upper) / 2
 
 
@@ -54,7 +65,7 @@ def guesses(
         What the analyst sees, if computed before.
     """
     shown = seen(release) if values is None else values
-    return kind_of(release).guesses(release, shown, knows=knows, time_limit=time_limit)
+    return compared(release).guesses(release, shown, knows=knows, time_limit=time_limit)
 
 
 def risk(guessed: Guesses) -> dict[str, float]:
@@ -98,7 +109,7 @@ def utility(
     """
     problem = release.problem
     shown = seen(release) if values is None else values
-    exact, lost = kind_of(release).published(release, shown)
+    exact, lost = compared(release).lost(release, shown)
     counted = slice(n_cells)
     view = Seen(
         problem.table.values[counted],

@@ -8,7 +8,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.guesses import Guesses
 from tablecloak.cellkey.inference import possible_counts
-from tablecloak.comparison.kind import UNCHANGED
+from tablecloak.protection import UNCHANGED
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["COUNTED", "are_wide", "counts_within", "inferred", "protects"]

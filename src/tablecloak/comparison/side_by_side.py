@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.comparison.figures import guesses, risk, utility
+from tablecloak.comparison.figures import compared, guesses, risk, utility
 from tablecloak.comparison.inferred import inferred
-from tablecloak.comparison.kind import KINDS, ReleaseKind, kind_of
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
+from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
@@ -189,14 +189,14 @@ def _measured(
         release = entry(_scaled(problem, factor)) if callable(entry) else entry
     except TablecloakError as error:
         return None, {}, str(error)
-    kind = kind_of(release)
+    way = compared(release)
     n = problem.table.n_cells
     if not np.array_equal(release.problem.table.values[:n], problem.table.values):
         raise InputError(
             f"{name!r} is a release of another table: its true values differ. Compare releases "
             "of one problem."
         )
-    lower, upper = kind.ends(release)
+    lower, upper = way.ends(release)
     values = (lower + upper) / 2
     guessed = guesses(release, knows=knows, time_limit=time_limit, values=values)
     # Sums of hidden cells and cells of earlier releases, the last ones of a release, do not count.
@@ -205,13 +205,13 @@ def _measured(
         # Cells that earlier releases disclose are guessed as well.
         found = values[:n][problem.sensitive]
     row: dict[str, object] = {
-        "kind": kind.name,
+        "kind": way.noun,
         "level_factor": factor,
-        "safe": kind.is_safe(problem, release, lower[:n], upper[:n]),
+        "safe": way.protects(problem, release, lower[:n], upper[:n]),
         **risk(Guesses(problem, found)),
         **utility(release, values, n_cells=n),
-        **_determined(problem, kind, release, (lower, upper), time_limit),
-        **kind.own_figures(problem, release),
+        **_determined(problem, way, release, (lower, upper), time_limit),
+        **way.figures(problem, release),
         "loss": release.loss,
         "bound": release.bound,
         "seconds": release.seconds,
@@ -221,7 +221,7 @@ def _measured(
 
 def _determined(
     problem: ProtectionProblem,
-    kind: ReleaseKind[Any],
+    way: type[Protection],
     release: Any,
     ends: tuple[Any, Any],
     time_limit: float,
@@ -229,7 +229,7 @@ def _determined(
     """Return how many sensitive counts follow exactly; nothing for tables of other values."""
     if not problem.table.is_count:
         return {}
-    found = kind.possible(release, *ends, time_limit)
+    found = way.possible(release, *ends, time_limit)
     n = problem.table.n_cells
     return {} if found is None else inferred(problem, *(each[:n] for each in found))
 
@@ -268,12 +268,12 @@ def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
 def _default_methods(
     problem: ProtectionProblem, records: Contributed | None, time_limit: float
 ) -> dict[str, Method]:
-    """Return the methods of all kinds of releases that fit the table."""
+    """Return the methods of all ways to protect that fit the table."""
     found: dict[str, Method] = {}
-    for kind in KINDS:
-        found |= kind().methods(time_limit)
+    for way in PROTECTIONS:
+        found |= way.methods(time_limit)
         if problem.table.is_count:
-            found |= kind().methods_for_counts(time_limit)
+            found |= way.methods_for_counts(time_limit)
         if records is not None:
-            found |= kind().methods_for_records(records)
+            found |= way.methods_for_records(records)
     return found

@@ -9,26 +9,28 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from tablecloak.cellkey.perturbation import PERTURBATIONS
 from tablecloak.errors import suggestion
-from tablecloak.jobs.registered import innermost, telling
-from tablecloak.jobs.schema import SECTIONS, Job
+from tablecloak.jobs.schema import Job, sections
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.parameters import Parameter
+from tablecloak.protection import PROTECTIONS
+from tablecloak.registered import innermost, telling
 from tablecloak.registry import Registry
 from tablecloak.tables.rules.rule import RULES
 
 __all__ = ["in_words"]
 
-SIBLINGS: dict[str, tuple[str, Registry[Any]]] = {
-    "rules": ("rule", RULES),
-    "perturbation": ("kind", PERTURBATIONS),
-    "steps": ("method", METHODS),
-}
-"""Sections that describe something registered: the key of its name, and the registry."""
+WAYS = "ways"
+"""Field of a job that gathers the sections of ways to protect; no part of any place in a file."""
 
 NEAR = " Did"
 """Beginning of a suggestion of one name; otherwise it lists all names, as the message does."""
+
+
+def _siblings() -> dict[str, tuple[str, Registry[Any]]]:
+    """Return sections of something registered: the key of its name, and the registry."""
+    ways = {way.name: way.kinds for way in PROTECTIONS if way.kinds is not None}
+    return {"rules": ("rule", RULES), "steps": ("method", METHODS), **ways}
 
 
 def in_words(
@@ -36,7 +38,7 @@ def in_words(
     text: str,
     error: ValidationError,
     job: type[BaseModel] = Job,
-    sections: Mapping[str, type[BaseModel]] = SECTIONS,
+    known: Mapping[str, type[BaseModel]] | None = None,
 ) -> str:
     """Turn the first of pydantic's errors into a sentence with line and remedy.
 
@@ -48,11 +50,13 @@ def in_words(
     error : ValidationError
     job : type
         The model of the whole file.
-    sections : mapping of str to type
-        The models of its sections, for names of keys.
+    known : mapping of str to type, optional
+        The models of its sections, for names of keys; by default those of a job on tables.
     """
     fault = innermost(telling(error))
     location = list(fault["loc"])
+    if location[:1] == [WAYS]:
+        del location[0]
     names = [part for part in location if not isinstance(part, int)]
     names = [str(part) for part in names if not _is_sibling(location, part)]
     parameter = _parameter(location)
@@ -64,9 +68,9 @@ def in_words(
     place = f"{path}, line {line}" if line else str(path)
     if fault["type"] == "extra_forbidden":
         key = str(location[-1])
-        known = _known_keys(location[:-1], job, sections)
+        keys = _known_keys(location[:-1], job, sections() if known is None else known)
         section = f" in {'.'.join(names[:-1])}" if names[:-1] else ""
-        return f"{place}: unknown key {key!r}{section}.{suggestion(key, known)}"
+        return f"{place}: unknown key {key!r}{section}.{suggestion(key, keys)}"
     return f"{place}: {_what(fault, where, location, parameter)}"
 
 
@@ -99,14 +103,15 @@ def _parameter(location: Sequence[Any]) -> Parameter | None:
     at = next((at for at, part in enumerate(location) if _is_sibling(location, part)), None)
     if at is None or len(location) < at + 2:
         return None
-    known = SIBLINGS[str(location[0])][1].parameters(location[at])
+    known = _siblings()[str(location[0])][1].parameters(location[at])
     return next((each for each in known if each.name == location[at + 1]), None)
 
 
 def _is_sibling(location: Sequence[Any], part: Any) -> bool:
     """Whether a part of a location is the name of something registered."""
     section = str(location[0]) if location else ""
-    return section in SIBLINGS and part != section and part in SIBLINGS[section][1]
+    siblings = _siblings()
+    return section in siblings and part != section and part in siblings[section][1]
 
 
 def _line_of(text: str, location: Sequence[Any], fault: Any) -> int | None:
@@ -144,12 +149,14 @@ def _nth_table(lines: list[str], name: str, number: int) -> int | None:
 
 
 def _known_keys(
-    location: Sequence[Any], job: type[BaseModel], sections: Mapping[str, type[BaseModel]]
+    location: Sequence[Any], job: type[BaseModel], models: Mapping[str, type[BaseModel]]
 ) -> list[str]:
     """Keys that are allowed where an unknown one was found."""
     name = next((part for part in location if _is_sibling(location, part)), None)
     if name is not None:
-        key, registry = SIBLINGS[str(location[0])]
+        key, registry = _siblings()[str(location[0])]
         return list(registry.model(name, key).model_fields)
-    model = sections.get(str(location[0]), job) if location else job
-    return list(model.model_fields)
+    if location:
+        return list(models.get(str(location[0]), job).model_fields)
+    ways = PROTECTIONS.names if WAYS in job.model_fields else []
+    return [*(name for name in job.model_fields if name != WAYS), *ways]

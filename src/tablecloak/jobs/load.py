@@ -1,10 +1,10 @@
-"""From a job file to the problems that it describes, one for each method."""
+"""From a job file to the problem that it describes, and to what else its data tell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
-from tablecloak.arrays import Flags, Floats
+from tablecloak.arrays import Floats
 from tablecloak.cellkey.perturbation import Records
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.flagged import flagged_cells
-from tablecloak.jobs.schema import AdjustmentSpec, Data, DimensionSpec, Job, TableSpec
+from tablecloak.jobs.schema import Data, DimensionSpec, Job, TableSpec
+from tablecloak.protection import Material
 from tablecloak.publish.earlier import read_published
-from tablecloak.publish.previous import read_previous
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
@@ -37,49 +37,18 @@ from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
 
 __all__ = [
-    "Loaded",
     "contributed_records",
     "job_of",
     "keyed_records",
     "load_data",
     "load_problem",
+    "material_of",
     "read_job",
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class Loaded:
-    """Everything read from the data of a job, before any method starts.
-
-    Parameters
-    ----------
-    problem : ProtectionProblem
-    parts : tuple of ProtectionProblem
-        The problem of each variable, whose cells are those of `problem` in this order; `problem`
-        alone if the job has no variables.
-    to_suppress : ProtectionProblem
-        With the weights of suppressed cells.
-    previous : numpy.ndarray of bool, shape (n_cells,), or None
-        What was suppressed last period.
-    to_adjust : ProtectionProblem
-        With the capacities of cells.
-    cost : numpy.ndarray of float, shape (n_cells,), or None
-        Of changing each cell, if it is a column of the data.
-    published : Published or None
-        Earlier releases.
-    """
-
-    problem: ProtectionProblem
-    parts: tuple[ProtectionProblem, ...]
-    to_suppress: ProtectionProblem
-    previous: Flags | None
-    to_adjust: ProtectionProblem
-    cost: Floats | None
-    published: Published | None = None
-
-
-def load_data(job: Job, engine: str = "duckdb") -> Loaded:
-    """Read all data of a job.
+def load_data(job: Job, engine: str = "duckdb") -> Material:
+    """Return what the ways to protect of a job work on; data are read as they are asked for.
 
     Parameters
     ----------
@@ -87,21 +56,36 @@ def load_data(job: Job, engine: str = "duckdb") -> Loaded:
     engine : str, default="duckdb"
         What reads microdata from a file; see `tablecloak.tabulate`.
     """
-    parts = _parts(job, engine)
-    to_suppress = to_adjust = problem = _joined(job, parts)
-    previous = cost = None
-    if job.suppression is not None:
-        if job.suppression.cost is not None:
-            weights = _sums(job, problem, job.suppression.cost)
-            to_suppress = problem.with_changes(weights=weights)
-        if job.suppression.previous is not None:
-            previous = read_previous(problem, job.suppression.previous)
-    if job.adjustment is not None:
-        to_adjust = _with_capacities(job, problem, job.adjustment)
-        if job.adjustment.cost is not None:
-            cost = _sums(job, problem, job.adjustment.cost)
-    published = _published(job, problem)
-    return Loaded(problem, parts, to_suppress, previous, to_adjust, cost, published)
+    parts = cache(partial(_parts, job, engine))
+    joined = cache(lambda: _joined(job, parts()))
+    return Material(
+        tabulated=joined,
+        parts=parts,
+        earlier=partial(_published, job),
+        sums=lambda column: _sums(job, joined(), column),
+        records=partial(keyed_records, job, engine),
+        contributions=partial(contributed_records, job, engine, needs_contributor=False),
+        **_settings(job),
+    )
+
+
+def material_of(job: Job, problem: ProtectionProblem) -> Material:
+    """Return the same of a job whose problem has been loaded, without its data."""
+    return Material.of(problem, **_settings(job))
+
+
+def _settings(job: Job) -> dict[str, Any]:
+    return {
+        "roles": job.data.roles,
+        "group_rules": job.group_rules,
+        "floor": job.protection.floor,
+        "lower_factor": job.protection.lower_factor,
+        "file": job.data.file,
+        "unit": job.data.unit,
+        "seed": job.seed,
+        "is_seeded": "seed" in job.model_fields_set,
+        "threads": job.threads,
+    }
 
 
 def _published(job: Job, problem: ProtectionProblem) -> Published | None:
@@ -211,7 +195,8 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
         zeros_published=job.protection.zeros_published,
     )
     if job.data.flags is None:
-        return protected(*job.rules)
+        # Some ways to protect find the cells that they protect themselves.
+        return protected(*(job.rules or [Manual([])]))
     flagged = flagged_cells(table, _sources(job, dimensions), job.data.flags)
     if job.rules:
         # A rule says more of a cell than a flag: how far it must be protected.
@@ -302,12 +287,9 @@ def _chosen(job: Job, path: Path) -> pd.DataFrame:
 def _make_paths_absolute(job: Job, folder: Path) -> None:
     if job.data.file is not None:
         job.data.file = folder / job.data.file
-    if job.suppression is not None and job.suppression.previous is not None:
-        job.suppression.previous = folder / job.suppression.previous
+    job.ways = {name: way.below(folder) for name, way in job.ways.items()}
     if job.transmission is not None and job.transmission.template is not None:
         job.transmission.template = folder / job.transmission.template
-    if job.perturbation is not None:
-        job.perturbation = job.perturbation.below(folder)
     for each in job.published:
         each.file = folder / each.file
         each.problem = folder / each.problem if each.problem is not None else None
@@ -448,18 +430,6 @@ def _without_namesakes(
             f"another name."
         )
     return frame.drop(columns=like)
-
-
-def _with_capacities(
-    job: Job, problem: ProtectionProblem, chosen: AdjustmentSpec
-) -> ProtectionProblem:
-    """Return the problem with the tightest of the limits on changes of other cells."""
-    if chosen.capacity is None and chosen.capacity_percent is None and not chosen.measurement_error:
-        return problem
-    limit = np.full(problem.table.n_cells, np.inf if chosen.capacity is None else chosen.capacity)
-    if chosen.measurement_error:
-        limit = np.minimum(limit, _sums(job, problem, chosen.measurement_error))
-    return problem.with_capacity(limit, percent=chosen.capacity_percent)
 
 
 def _sums(job: Job, problem: ProtectionProblem, column: str) -> Floats:

@@ -12,9 +12,6 @@ from pydantic import BaseModel, ValidationError, model_validator
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.jobs.load import job_of
-from tablecloak.jobs.noisy import NoisyResult
-from tablecloak.jobs.perturbed import PerturbedResult
-from tablecloak.jobs.registered import Section
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
@@ -22,6 +19,7 @@ from tablecloak.planning.jobs import JobWriter
 from tablecloak.planning.page import write_plan
 from tablecloak.planning.plan import Plan
 from tablecloak.planning.planner import plan
+from tablecloak.registered import Section
 from tablecloak.toml_file import read_toml
 
 __all__ = [
@@ -91,14 +89,14 @@ class PublicationResult:
     Parameters
     ----------
     plan : Plan
-    results : dict of str to JobResult, PerturbedResult or NoisyResult
+    results : dict of str to JobResult
         For each cluster, by the name of its folder.
     files : list of Path
         The files of the plan; those of clusters are in their results.
     """
 
     plan: Plan
-    results: dict[str, JobResult | PerturbedResult | NoisyResult]
+    results: dict[str, JobResult]
     files: list[Path] = field(default_factory=list)
 
     @property
@@ -208,7 +206,7 @@ def run_publication(
         What the job of a cluster raises; names the cluster. Those before it are done.
     """
     publication = given if isinstance(given, Publication) else read_publication(given)
-    results: dict[str, JobResult | PerturbedResult | NoisyResult] = {}
+    results: dict[str, JobResult] = {}
     for name, job in publication.jobs.items():
         folder = None if out is None else Path(out) / name
         try:

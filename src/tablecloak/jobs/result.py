@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.history import History
-from tablecloak.publish.adjusted_audit import AdjustedAudit
-from tablecloak.suppression.attack.audit import Audit
-from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.protection import Material, Product
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = ["JobResult"]
@@ -21,45 +20,102 @@ class JobResult:
 
     Parameters
     ----------
-    problem : ProtectionProblem
-    parts : tuple of ProtectionProblem
-        The problem of each variable, whose cells are those of `problem` in this order; `problem`
-        alone if the job has no variables.
-    pattern : SuppressionPattern or None
-    pattern_audit : Audit or None
-    adjustment : Adjustment or None
-    adjustment_audit : AdjustedAudit or None
+    material : Material
+        What the job protected.
+    products : dict of str to Product
+        The releases, each with its audit, by the names of the ways to protect.
     files : list of Path
         All files that were written.
-    histories : dict of str to History
-        How the searches went: ``suppression``, ``adjustment``.
     failures : dict of str to str
-        Methods that gave no release although another did, and why.
+        Ways that gave no release although another did, and why.
     withheld : dict of str to str
-        Methods whose release was found but not written to ``release/``, and why. Its files, if
+        Ways whose release was found but not written to ``release/``, and why. Its files, if
         there are any, lie in ``internal/withheld/``.
     """
 
-    problem: ProtectionProblem
-    parts: tuple[ProtectionProblem, ...]
-    pattern: SuppressionPattern | None
-    pattern_audit: Audit | None
-    adjustment: Adjustment | None
-    adjustment_audit: AdjustedAudit | None
-    files: list[Path]
-    histories: dict[str, History]
-    failures: dict[str, str]
+    material: Material
+    products: dict[str, Product]
+    files: list[Path] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
     withheld: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """The table that was protected."""
+        return self.material.problem
+
+    @property
+    def parts(self) -> tuple[ProtectionProblem, ...]:
+        """The problem of each variable, whose cells are those of `problem` in this order."""
+        return self.material.variables
+
+    def release(self, way: str) -> Any:
+        """Return the release of a way to protect; None if there is none."""
+        return self.products[way].release if way in self.products else None
+
+    def audit(self, way: str) -> Any:
+        """Return the audit of the release of a way to protect; None if there is none."""
+        return self.products[way].audit if way in self.products else None
+
+    @property
+    def pattern(self) -> Any:
+        """The suppression pattern, or None."""
+        return self.release("suppression")
+
+    @property
+    def pattern_audit(self) -> Any:
+        """Its audit, or None."""
+        return self.audit("suppression")
+
+    @property
+    def adjustment(self) -> Any:
+        """The adjusted table, or None."""
+        return self.release("adjustment")
+
+    @property
+    def adjustment_audit(self) -> Any:
+        """Its audit, or None."""
+        return self.audit("adjustment")
+
+    @property
+    def histories(self) -> dict[str, History]:
+        """How the searches went."""
+        return {
+            name: product.history
+            for name, product in self.products.items()
+            if product.history is not None
+        }
 
     @property
     def is_safe(self) -> bool:
         """Whether every release passed its audit, and none was withheld."""
-        audits = [self.pattern_audit, self.adjustment_audit]
-        return not self.withheld and all(found.is_safe for found in audits if found is not None)
+        audits = [product.audit for product in self.products.values()]
+        return not self.withheld and all(audit.is_safe for audit in audits if audit is not None)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what was done, and how the audits went. Secret."""
+        for product in self.products.values():
+            yield from product.way.lines(product)
+
+    def statements(self) -> Iterator[str]:
+        """Yield what is promised of safe releases."""
+        if all(product.way.is_proved for product in self.products.values()):
+            yield "All releases are proved safe against an external intruder."
+        for product in self.products.values():
+            yield from product.way.statements(product)
+
+    def refusals(self) -> Iterator[str]:
+        """Yield what is said of releases that are not safe, each sentence once."""
+        unsafe = [
+            product
+            for name, product in self.products.items()
+            if name not in self.withheld and product.audit and not product.audit.is_safe
+        ]
+        yield from dict.fromkeys(product.way.refusal(product) for product in unsafe)
 
     def summary(self) -> str:
         """Say in one line what was found. Secret: losses are sums of hidden values."""
-        parts = [part.summary() for part in (self.pattern, self.adjustment) if part is not None]
+        parts = [product.way.summary(product) for product in self.products.values()]
         failed = [f"no {name}: {why}" for name, why in self.failures.items()]
         kept = [f"release of the {name} withheld: {why}" for name, why in self.withheld.items()]
         return "; ".join([*parts, *failed, *kept])

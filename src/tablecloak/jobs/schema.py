@@ -8,35 +8,38 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    field_validator,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from tablecloak.budget import MOST_THREADS
-from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
-from tablecloak.cta.search.distance import DISTANCES
-from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.errors import suggestion
-from tablecloak.jobs.noise_section import NoiseSpec
-from tablecloak.jobs.registered import NameIn, Section, SiblingIn, missing
 from tablecloak.jobs.sending import TransmissionSpec
 from tablecloak.jobs.tables import TableSpec, check_files, refuse_twice, with_own_file
+from tablecloak.protection import PROTECTIONS, Attackers, Protection
+from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
-from tablecloak.suppression.attack.hold import HOLDS
 from tablecloak.suppression.attack.intruder import INTRUDERS
-from tablecloak.suppression.search.method import SEARCH_METHODS
-from tablecloak.suppression.system.requirement import REQUIREMENTS
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.sums import rules_for_sums
-from tablecloak.tables.weights.rule import WEIGHT_RULES
 from tablecloak.tables.zeros import Zeros
 
-__all__ = ["SECTIONS", "AdjustmentSpec", "Data", "DimensionSpec", "Job", "TableSpec"]
+__all__ = ["Data", "DimensionSpec", "Job", "ProtectionLevels", "TableSpec", "sections"]
 
 
 class _Part(Section, BaseModel):
@@ -107,7 +110,7 @@ class DimensionSpec(_Part):
         return given
 
 
-class Protection(_Part):
+class ProtectionLevels(_Part):
     """``[protection]``: protection levels and what an intruder knows beforehand."""
 
     floor: Annotated[float, Field(ge=0)] = 1.0
@@ -118,7 +121,7 @@ class Protection(_Part):
     zeros_published: bool = True
 
     @model_validator(mode="after")
-    def _both_bounds(self) -> Protection:
+    def _both_bounds(self) -> ProtectionLevels:
         if (self.lower_bound is None) != (self.upper_bound is None):
             raise ValueError("give both lower_bound and upper_bound, or neither")
         return self
@@ -141,7 +144,7 @@ class VariableSpec(_Part):
     dimensions: list[str] = []
     tables: list[TableSpec] | None = Field(None, min_length=1)
     rules: list[RuleName] = []
-    protection: Protection | None = None
+    protection: ProtectionLevels | None = None
 
 
 class EquationSpec(_Part):
@@ -164,74 +167,9 @@ class EquationSpec(_Part):
         return self
 
 
-WeightName = Annotated[str, NameIn(WEIGHT_RULES, only=lambda rule: rule.is_of_table)]
-MethodName = Annotated[str, NameIn(SEARCH_METHODS)]
-RequirementName = Annotated[str, NameIn(REQUIREMENTS)]
 IntruderName = Annotated[str, NameIn(INTRUDERS)]
-InsiderName = Annotated[str, NameIn(INTRUDERS, only=lambda intruder: not intruder.is_everybody)]
-HoldName = Annotated[str, NameIn(HOLDS)]
-DistanceName = Annotated[str, NameIn(DISTANCES)]
-StatisticName = Annotated[str, NameIn(STATISTICS, only=lambda kind: kind.is_named, end=":")]
-"""Such as ``mean`` and ``mean:all``."""
 SolverName = Annotated[str, NameIn(SOLVERS)]
 FormatName = Annotated[str, NameIn(FORMATS, only=lambda kind: issubclass(kind, ReleaseFormat))]
-
-
-class Suppression(_Part):
-    """``[suppression]``."""
-
-    method: MethodName = Field("auto", description="How the cells to hide are searched for.")
-    require: RequirementName = Field("two-sided", description="What counts as protected.")
-    weights: WeightName = Field("value", description="What hiding a cell costs.")
-    cost: str | None = None
-    protect_against: list[InsiderName] = Field(
-        [], description="Insiders against whom the pattern must protect as well."
-    )
-    hold: HoldName = Field(
-        "possible",
-        description="Whether protection against insiders is a must; if none is named, these are "
-        "contributors and holdings, where the data tell them.",
-    )
-    groups: bool = Field(
-        False, description="Whether sums of hidden cells must obey the rules as well."
-    )
-    unfreeze: bool = Field(
-        False,
-        description="Suppress the fewest frozen cells where nothing else protects.",
-    )
-    previous: Path | None = None
-    discount: float = Field(0.5, ge=0, le=1)
-    time_limit: float = Field(60.0, gt=0)
-
-    @model_validator(mode="after")
-    def _hold_against_whom(self) -> Suppression:
-        if self.protect_against and self.hold == "off":
-            raise ValueError(
-                'hold = "off" protects against no insider; leave out protect_against or hold'
-            )
-        if self.protect_against and "hold" not in self.model_fields_set:
-            # Insiders named in the job must be protected against, unless it says how firmly.
-            self.hold = "strict"
-        return self
-
-
-class AdjustmentSpec(_Part):
-    """``[adjustment]``."""
-
-    weights: WeightName = Field("relative", description="What changing a cell by one unit costs.")
-    cost: str | None = None
-    distance: DistanceName = Field("L1", description="What is made as small as possible.")
-    preserve: list[StatisticName] = Field(
-        [], description="Statistics that stay as they are, with a subset after a colon."
-    )
-    sensitive_limit: float | None = Field(None, ge=1)
-    capacity: float | None = Field(None, ge=0)
-    capacity_percent: float | None = Field(None, ge=0)
-    measurement_error: str | None = None
-    repair: bool = False
-    recovery: float | None = Field(None, gt=0, lt=1)
-    integer: bool | None = None
-    time_limit: float = Field(60.0, gt=0)
 
 
 class AuditSpec(_Part):
@@ -272,6 +210,9 @@ class PublishedSpec(_Part):
     name: str | None = None
 
 
+WAYS = SectionsOf(PROTECTIONS)
+
+
 class Job(_Part):
     """All that one job file says; see docs/job-file.md."""
 
@@ -286,13 +227,11 @@ class Job(_Part):
     variables: dict[str, VariableSpec] = {}
     equations: list[EquationSpec] = []
     rules: list[RuleName] = Field([], min_length=1)
-    protection: Protection = Protection()
+    protection: ProtectionLevels = ProtectionLevels()
     published: list[PublishedSpec] = []
     between: list[str] = []
-    suppression: Suppression | None = None
-    adjustment: AdjustmentSpec | None = None
-    perturbation: Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")] | None = None
-    noise: NoiseSpec | None = None
+    ways: Annotated[dict[str, Protection], WAYS] = {}
+    """The ways to protect that are asked for, by the names of their sections."""
     audit: AuditSpec = AuditSpec()
     transmission: TransmissionSpec | None = None
     output: Output = Output()
@@ -314,19 +253,22 @@ class Job(_Part):
         return [rule for rule in self.rules if rule.applies_to_sums]
 
     @property
+    def attackers(self) -> Attackers:
+        """Who attacks the releases."""
+        groups = self.group_rules if self.audit.groups else []
+        return Attackers(self.audit.intruders, groups, self.audit.time_limit)
+
+    @property
     def paths(self) -> list[Path]:
         """All files that the job reads."""
         files = [self.data.file] if self.data.file else []
         files += [spec.file for spec in self.variables.values() if spec.file]
         files += [table.file for table in self.every_table if table.file]
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
-        if self.suppression is not None and self.suppression.previous is not None:
-            files.append(self.suppression.previous)
+        files += [path for way in self.ways.values() for path in way.paths]
         files += [path for each in self.published for path in (each.file, each.problem) if path]
         if self.transmission is not None and self.transmission.template is not None:
             files.append(self.transmission.template)
-        if self.perturbation is not None:
-            files.extend(self.perturbation.files.values())
         return files
 
     @property
@@ -378,42 +320,80 @@ class Job(_Part):
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()
 
+    def __getattr__(self, name: str) -> Any:
+        """Return the section of a way to protect by its name; None if the job has none."""
+        if name in PROTECTIONS:
+            return self.ways.get(name)
+        raise AttributeError(name)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Show each way to protect as the section that it is."""
+        shown = handler(schema)
+        told = handler.resolve_ref_schema(shown)
+        told["properties"].pop("ways", None)
+        told["properties"] |= WAYS.schemas()
+        return shown
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, given: Any) -> Any:
+        """Gather the sections of ways to protect."""
+        if not isinstance(given, Mapping):
+            return given
+        ways = {name: given[name] for name in PROTECTIONS.names if given.get(name) is not None}
+        others = {key: value for key, value in given.items() if key not in PROTECTIONS}
+        return {**others, "ways": {**ways, **others.get("ways", {})}}
+
     @model_validator(mode="after")
-    def _some_method(self) -> Job:
-        others = self.suppression is not None or self.adjustment is not None
-        if not others and self.perturbation is None and self.noise is None:
-            raise ValueError(
-                "add a section [suppression], [adjustment] or [perturbation], or [noise]"
-            )
-        if self.noise is not None:
-            self.noise.check(self)
+    def _some_way(self) -> Job:
+        if not self.ways:
+            raise ValueError(f"add a section {_headers(PROTECTIONS, 'or')}")
+        self._one_of_records()
         if self.output.laid_out.is_wide:
             several = ["variable"] if self.variables else []
             self.output.laid_out.check([*several, *self.dimensions])
         if self.between and not self.published:
             raise ValueError("between joins releases; it needs [[published]]")
-        if self.published and self.suppression is None:
-            raise ValueError("[[published]] is for suppression; it needs [suppression]")
-        if self.transmission is not None and self.suppression is None:
-            raise ValueError("[transmission] flags hidden cells; it needs [suppression]")
-        if self.perturbation is not None:
-            self._for_cell_keys(others)
-        elif (
-            not self.rules
-            and not self.data.flags
-            and not (self.variables and all(spec.rules for spec in self.variables.values()))
-        ):
+        self._require_user("published", "[[published]] is for {}")
+        self._require_user("transmission", "[transmission] flags hidden cells")
+        if any(way.needs_rules for way in self.ways.values()) and not self._has_rules:
             raise missing("rules", {})
         if self.variables or self.equations:
             self._for_variables()
-        for section, part in (("suppression", self.suppression), ("audit", self.audit)):
-            if part is not None and part.groups and not self.group_rules:
-                raise ValueError(
-                    f"[{section}] groups: needs contributors of each cell and a rule that applies "
-                    f"to sums of cells: {rules_for_sums()}. Add one under [[rules]], or leave "
-                    f"groups out"
-                )
+        for way in self.ways.values():
+            way.check(self)
+        if self.audit.groups and not self.group_rules:
+            raise ValueError(
+                f"[audit] groups: needs contributors of each cell and a rule that applies to sums "
+                f"of cells: {rules_for_sums()}. Add one under [[rules]], or leave groups out"
+            )
         return self
+
+    @property
+    def _has_rules(self) -> bool:
+        """Whether rules or flags tell which cells are sensitive."""
+        of_all = self.variables and all(spec.rules for spec in self.variables.values())
+        return bool(self.rules or self.data.flags or of_all)
+
+    def _one_of_records(self) -> None:
+        """Refuse a way that changes the records themselves beside others."""
+        alone = [way for way in self.ways.values() if way.is_alone]
+        if alone and len(self.ways) > 1:
+            others = [way for way in self.ways.values() if way is not alone[0]]
+            raise ValueError(
+                f"leave out {_headers(others, 'and')}, or {_headers(alone[:1], 'or')}: two "
+                f"releases of one table together reveal more than each of them"
+            )
+
+    def _require_user(self, section: str, why: str) -> None:
+        """Refuse a section that none of the ways uses."""
+        users = [way for way in PROTECTIONS if section in way.sections]
+        if getattr(self, section) and not any(way.name in self.ways for way in users):
+            names = " or ".join(way.name for way in users)
+            raise ValueError(f"{why.format(names)}; it needs {_headers(users, 'or')}")
 
     @model_validator(mode="after")
     def _tables_once(self) -> Job:
@@ -439,8 +419,6 @@ class Job(_Part):
             section, _, name = key.partition(".")
             if getattr(getattr(self, section), name, None):
                 raise ValueError(f"[{section}] {name}: {why}")
-        if self.perturbation is not None:
-            raise ValueError("[perturbation] is for one variable; leave out [variables]")
         if self.audit.groups and not self.group_rules:
             raise ValueError("[audit] groups: needs rules that all variables share; leave it out")
         for name, spec in self.variables.items():
@@ -461,18 +439,11 @@ class Job(_Part):
                     f"Equation {equation.label}: there is no [variables.{odd[0]}].{near}"
                 )
 
-    def _for_cell_keys(self, others: bool) -> None:
-        """Refuse what perturbation by cell keys does not use."""
-        if others:
-            raise ValueError(
-                "leave out [suppression] and [adjustment], or [perturbation]: two releases of one "
-                "table together reveal more than each of them"
-            )
-        if self.data.kind == "table":
-            raise ValueError("[perturbation] needs microdata with record keys")
-        unused = [role for role in self.data.roles if role != "weight"]
-        if unused:
-            raise ValueError(f"[perturbation] does not use {unused[0]}; leave it out of [data]")
+
+def _headers(ways: Iterable[Protection | type[Protection]], last: str) -> str:
+    """Return the headers of the sections of ways to protect, with a word before the last."""
+    *first, final = [f"[{way.name}]" for way in ways]
+    return f"{', '.join(first)} {last} {final}" if first else final
 
 
 _OF_DATA = ("value", "file", "only", "frequency", "largest", "unit", "decimals", "tolerance")
@@ -480,25 +451,22 @@ _OF_DATA = ("value", "file", "only", "frequency", "largest", "unit", "decimals",
 
 _OF_ONE_VARIABLE = {
     "data.value": "each of [variables] gives its own value; leave it out",
-    "suppression.cost": "a cost is a column of one variable; use weights",
-    "adjustment.cost": "a cost is a column of one variable; use weights",
-    "adjustment.measurement_error": "an error is a column of one variable; leave it out",
 }
 """Keys that a job with several variables cannot have, and why."""
 
-SECTIONS: dict[str, type[BaseModel]] = {
-    "data": Data,
-    "dimensions": DimensionSpec,
-    "audit": AuditSpec,
-    "tables": TableSpec,
-    "variables": VariableSpec,
-    "equations": EquationSpec,
-    "protection": Protection,
-    "published": PublishedSpec,
-    "suppression": Suppression,
-    "adjustment": AdjustmentSpec,
-    "noise": NoiseSpec,
-    "transmission": TransmissionSpec,
-    "output": Output,
-}
-"""The model of each section of a job file."""
+
+def sections() -> dict[str, type[BaseModel]]:
+    """Return the model of each section of a job file."""
+    return {
+        "data": Data,
+        "dimensions": DimensionSpec,
+        "audit": AuditSpec,
+        "tables": TableSpec,
+        "variables": VariableSpec,
+        "equations": EquationSpec,
+        "protection": ProtectionLevels,
+        "published": PublishedSpec,
+        **{way.name: way for way in PROTECTIONS if way.kinds is None},
+        "transmission": TransmissionSpec,
+        "output": Output,
+    }

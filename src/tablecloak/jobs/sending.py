@@ -9,8 +9,8 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from tablecloak.arrays import Flags
-from tablecloak.jobs.registered import Section
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
+from tablecloak.registered import Section
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule

@@ -20,10 +20,10 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.files import RESULT, JobFiles
 from tablecloak.jobs.record_files import RecordFiles
-from tablecloak.jobs.registered import Section, SiblingIn
 from tablecloak.microdata.assessment.assess import Assessment, assess
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
+from tablecloak.registered import Section, SiblingIn
 from tablecloak.render.microdata_report import write_report
 from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import existing, record_endings

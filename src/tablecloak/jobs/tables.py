@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from tablecloak.jobs.registered import Section
+from tablecloak.registered import Section
 
 __all__ = ["TableSpec", "check_files", "refuse_twice", "with_own_file"]
 

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
-from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.result.intervals import CoveringIntervals
-from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.cta.rounding.small_counts import SmallCountTable
 from tablecloak.errors import InputError
+from tablecloak.protection import way_of
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
 from tablecloak.publish.released_cells import ENDS, published_ends, read_release
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.attack.intruder import Intruder
-from tablecloak.suppression.intervals.intervals import IntervalPattern
-from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import Earlier
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.earlier_releases import Published
@@ -34,19 +28,8 @@ from tablecloak.tables.sums import Groups
 
 __all__ = ["Release", "audit", "ends_of", "told_by"]
 
-Release = (
-    SuppressionPattern
-    | IntervalPattern
-    | CoveringIntervals
-    | Adjustment
-    | RoundedTable
-    | SmallCountTable
-    | pd.DataFrame
-    | str
-    | Path
-    | npt.ArrayLike
-)
-"""What can be audited."""
+Release = Any
+"""What can be audited: a release of any way to protect, a frame, a path or an array."""
 
 
 @on_chosen_solver
@@ -170,10 +153,14 @@ def told_by(
 def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
     """Return the ends of published intervals; None if the release is something else."""
     keys = list(map(str, problem.table.keys.columns))
-    if isinstance(release, IntervalPattern | CoveringIntervals):
-        return release.lower, release.upper
-    if isinstance(release, RoundedTable | SmallCountTable):
-        return release.intervals()
+    way = way_of(release)
+    if way is not None and not way.is_proved:
+        raise InputError(
+            f"A {type(release).__name__} promises no levels that an audit could check. "
+            f"`tablecloak.compare` measures its risk."
+        )
+    if way is not None:
+        return way.intervals(release)
     if isinstance(release, pd.DataFrame):
         frame, source = release, "release"
     elif isinstance(release, str | Path) and can_hold(release, FrameFormat):
@@ -195,12 +182,14 @@ def ends_of(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
 
 
 def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:
-    if isinstance(release, SuppressionPattern):
+    way = way_of(release)
+    if way is not None:
+        hidden = way.hidden(release)
         # The problem of a pattern may have sums of hidden cells, and cells of earlier releases,
         # that the given one does not have.
-        return release.suppressed[: problem.table.n_cells], None
-    if isinstance(release, Adjustment):
-        return None, release.values
+        if hidden is not None:
+            return hidden[: problem.table.n_cells], None
+        return None, way.values(release)
     if isinstance(release, pd.DataFrame | str | Path):
         return read_release(problem, release)
     array = np.asarray(release)

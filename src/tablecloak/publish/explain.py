@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.adjusted import explain_adjusted
 from tablecloak.explaining.adjusted_question import AdjustedQuestion
 from tablecloak.explaining.cells import AskedCell, cell_asked
 from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.explaining.published import explain_published
-from tablecloak.explaining.rounded import explain_rounded
 from tablecloak.explaining.secondary import explain_secondary
 from tablecloak.explaining.sensitive import explain_sensitive
+from tablecloak.protection import way_of
 from tablecloak.publish.audit import Release, ends_of, told_by
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder, parse_intruders
-from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
@@ -102,28 +99,30 @@ def explain(
     at most 192
     """
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
-    if isinstance(release, SuppressionPattern | Adjustment):
-        # It has the weights of the search, and the cells of earlier releases.
-        problem = release.problem
+    way = way_of(release)
+    # That of the search has its weights, and the cells of earlier releases.
+    searched = None if way is None else way.searched(release)
+    problem = problem if searched is None else searched
     number = cell_asked(problem.table, cell)
     given = None if intruders is None else parse_intruders(intruders)
     with budget.interruptible():
         hidden, ends, values = told_by(problem, release)
         if values is not None:
-            made = release if isinstance(release, Adjustment) else None
-            adjusted = AdjustedQuestion(problem, values, made, budget)
+            adjusted = AdjustedQuestion(
+                problem, values, None if searched is None else release, budget
+            )
             return explain_adjusted(adjusted, number, rules, with_price=alternative)
         assert hidden is not None
         is_sensitive = bool(problem.sensitive[number])
         who = _insiders(problem, release, is_sensitive) if given is None else given
-        if isinstance(release, SuppressionPattern):
-            asked = PatternQuestion.of(release, who, budget)
-        else:
+        asked = None if way is None else way.question(release, who, budget)
+        if asked is None:
             lower, upper = ends_of(problem, hidden) if ends is None else ends
             required = Requirement.parse(require)
             asked = PatternQuestion(problem, lower, upper, hidden, required, who, budget)
-        if isinstance(release, RoundedTable):
-            return explain_rounded(asked, release, number)
+        told: Explanation | None = None if way is None else way.explained(release, asked, number)
+        if told is not None:
+            return told
         if is_sensitive:
             return explain_sensitive(asked, number, rules)
         if hidden[number]:
@@ -136,7 +135,7 @@ def _insiders(problem: ProtectionProblem, release: Release, is_sensitive: bool) 
     if is_sensitive:
         usual = INTRUDERS.build("contributors")
         return [] if usual.lacking(problem) else [usual]
-    if not isinstance(release, SuppressionPattern) or release.insiders is None:
-        return []
+    way = way_of(release)
+    names = () if way is None else way.insiders(release)
     kinds = {kind().name_of_kind: kind() for kind in INTRUDERS}
-    return [kind for name, kind in kinds.items() if name in release.insiders.intruders]
+    return [kind for name, kind in kinds.items() if name in names]

@@ -10,47 +10,37 @@ import pandas as pd
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.tables.formats.release_values import hidden_cells
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.leaving import Leaving
 
 __all__ = ["public_report"]
 
 
-def public_report(
-    title: str,
-    released: pd.DataFrame,
-    hierarchies: Mapping[str, Hierarchy],
-    about: Mapping[str, Any],
-    unlisted: str = "empty",
-) -> Page:
+def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Page:
     """Show a release to its readers, from what is released alone.
 
     Parameters
     ----------
     title : str
-    released : pandas.DataFrame
-        What `SuppressionPattern.release` or `Adjustment.release` returns: codes, the value, and
-        for suppression a column ``status``.
-    hierarchies : mapping of str to Hierarchy
+    leaving : Leaving
     about : mapping of str to object
         What users are told: method, unit, how to read it.
-    unlisted : str, default="empty"
-        What they are told of combinations of codes that are not listed.
 
     Returns
     -------
     Page
     """
+    released = leaving.released
     page = Page(title, secret=False)
     page.text(str(about.get("reading", "")))
     measure = str(about["measure"])
-    dimensions = [name for name in released.columns if name not in (measure, "status")]
     hidden = hidden_cells(released).tolist()
     if any(hidden):
         page.legend({"": "published", "suppressed": "confidential"})
     page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
-    keys = released[dimensions].reset_index(drop=True)
-    squares = _squares(keys, released[measure].tolist(), hidden, about.get("decimals", 0))
-    add_heat_map(page, keys, hierarchies, squares, unlisted)
+    keys = released[leaving.dimensions].reset_index(drop=True)
+    values = released[list(leaving.value_columns)].to_numpy().tolist()
+    squares = _squares(keys, values, hidden, about.get("decimals", 0))
+    add_heat_map(page, keys, leaving.hierarchies, squares, leaving.unlisted)
     page.heading("About")
     shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
     page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)
@@ -58,14 +48,16 @@ def public_report(
 
 
 def _squares(
-    keys: pd.DataFrame, values: list[Any], hidden: list[bool], decimals: int
+    keys: pd.DataFrame, values: list[list[Any]], hidden: list[bool], decimals: int
 ) -> Callable[[int], Square]:
     labels = labels_of(keys)
 
     def square(cell: int) -> Square:
         if hidden[cell]:
             return Square("x", "suppressed", f"{labels[cell]}: confidential")
-        text = f"{float(values[cell]):,.{decimals}f}"
+        shown = [f"{float(value):,.{decimals}f}" for value in values[cell]]
+        # Both ends of an interval are equal where the value itself is published.
+        text = " to ".join(dict.fromkeys(shown))
         return Square(text, "", f"{labels[cell]}: {text}")
 
     return square

@@ -8,80 +8,29 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import version
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Flags
-from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
+from tablecloak.protection import required_way
 from tablecloak.publish.leaks import find_leaks, has_flags
 from tablecloak.publish.public_page import public_report
 from tablecloak.storage import SECRET_MODE, write_text
-from tablecloak.suppression.result.pattern import SuppressionPattern
-from tablecloak.tables.formats import ReleaseFormat, formats_holding
+from tablecloak.tables.formats import FrameFormat, ReleaseFormat, formats_holding
 from tablecloak.tables.formats.layouts import LONG, Layout
-from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import published_decimals, released_rows
+from tablecloak.tables.leaving import Leaving
 
-__all__ = ["ABOUT", "Leaving", "leaving_of_pattern", "write_leaving", "write_release"]
+__all__ = ["ABOUT", "require_two_values", "write_leaving", "write_release"]
 
 ABOUT = "about.json"
 """What readers are told of a release; shows that a folder holds one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Leaving:
-    """What leaves the office, and what its files are searched for.
-
-    Parameters
-    ----------
-    released : pandas.DataFrame
-        Codes, the value in the column `measure`, and for suppression the column ``status``.
-    hierarchies : mapping of str to Hierarchy
-    measure, unit : str
-    decimals : int
-        Digits behind the decimal point.
-    n_cells : int
-    method : mapping of str to object
-        Name of the method, and how readers must understand the release.
-    hidden : iterable of float
-        Values that must not stand in any file.
-    unlisted : str, default="empty"
-        What readers are told of cells that the release does not list.
-    """
-
-    released: pd.DataFrame
-    hierarchies: Mapping[str, Hierarchy]
-    measure: str
-    unit: str
-    decimals: int
-    n_cells: int
-    method: Mapping[str, object]
-    hidden: Iterable[float]
-    unlisted: str = "empty"
-
-    def about(self, title: str) -> dict[str, object]:
-        """Return what is told of a release beside its values."""
-        return {
-            "title": title,
-            "measure": self.measure,
-            "unit": self.unit,
-            **self.method,
-            "cells": self.n_cells,
-            "software": f"tablecloak {version('tablecloak')}",
-            "decimals": self.decimals,
-        }
-
-
 def write_release(
-    release: SuppressionPattern | Adjustment,
+    release: Any,
     folder: str | Path,
     *,
     title: str = "",
@@ -94,7 +43,8 @@ def write_release(
 
     Parameters
     ----------
-    release : SuppressionPattern or Adjustment
+    release : release
+        Of any way to protect: a pattern, intervals, an adjusted or rounded table, and so on.
     folder : str or path
     title : str, default=""
     formats : sequence of str, default=("csv",)
@@ -118,9 +68,10 @@ def write_release(
     VerificationError
         If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
     """
+    leaving = required_way(release, "written").leaving(release)
     return write_leaving(
-        _leaving(release), Path(folder), title=title, formats=formats, report=report,
-        withheld=withheld, layout=layout,
+        leaving, Path(folder), title=title, formats=formats, report=report, withheld=withheld,
+        layout=layout,
     )  # fmt: skip
 
 
@@ -144,9 +95,7 @@ def write_leaving(
     write_text(folder / ABOUT, json.dumps(about, indent=2) + "\n")
     files.append(folder / ABOUT)
     if report:
-        page = public_report(
-            title or leaving.measure, leaving.released, leaving.hierarchies, about, leaving.unlisted
-        )
+        page = public_report(title or leaving.measure, leaving, about)
         page.write(folder / "report.html")
         files.append(folder / "report.html")
     _refuse_leaks(leaving, files, about, withheld)
@@ -162,7 +111,9 @@ def _write_tables(
     layout: Layout,
 ) -> list[Path]:
     """Write the table in all formats; those that know no wide layout keep their own."""
-    released = layout.ordered(leaving.released, leaving.measure, leaving.hierarchies)
+    if len(leaving.value_columns) > 1:
+        require_two_values([kind.name for kind in formats], layout)
+    released = _ordered(leaving, layout)
     wide = None
     if layout.is_wide:
         wide = layout.wide(released, leaving.measure, leaving.hierarchies)
@@ -181,59 +132,42 @@ def _write_tables(
     return files
 
 
+def require_two_values(formats: Sequence[str], layout: Layout) -> None:
+    """Refuse formats and layouts that have one value for each cell, where intervals have two.
+
+    Raises
+    ------
+    InputError
+        Names the first format, and which have room.
+    """
+    if layout.is_wide:
+        raise InputError(
+            "A wide layout has one value for each cell, and intervals two. Leave out the layout."
+        )
+    for kind in map(_release_format, formats):
+        if not (kind.has_wide or isinstance(kind, FrameFormat)):
+            raise InputError(
+                f"The format {kind.name!r} has one value for each cell, and intervals two. Take "
+                f"csv or excel."
+            )
+
+
+def _ordered(leaving: Leaving, layout: Layout) -> pd.DataFrame:
+    """Return the released rows with totals where they are wanted."""
+    names = leaving.value_columns
+    keys = leaving.released.drop(columns=list(names[1:]))
+    if len(names) == 1:
+        return layout.ordered(keys, names[0], leaving.hierarchies)
+    numbered = keys.assign(**{names[0]: range(len(keys))})
+    order = layout.ordered(numbered, names[0], leaving.hierarchies)[names[0]]
+    return leaving.released.iloc[order.to_numpy()].reset_index(drop=True)
+
+
 def _release_format(name: str) -> ReleaseFormat:
     formats = {each.name: each for each in formats_holding(ReleaseFormat)}
     if name not in formats:
         raise InputError(f"Unknown format {name!r}.{suggestion(name, formats)}")
     return formats[name]
-
-
-def _leaving(release: SuppressionPattern | Adjustment) -> Leaving:
-    """Return what leaves of a pattern or of an adjustment."""
-    if isinstance(release, SuppressionPattern):
-        return leaving_of_pattern(release.problem, release.suppressed)
-    return _leaving_of(release.release(), release.problem, release.problem.sensitive, _method(None))
-
-
-def leaving_of_pattern(problem: ProtectionProblem, suppressed: Flags) -> Leaving:
-    """Return what leaves of a table if some of its cells are suppressed."""
-    n_suppressed = int((suppressed & ~problem.table.rests).sum())
-    released = released_rows(problem.table, suppressed)
-    return _leaving_of(released, problem, suppressed, _method(n_suppressed))
-
-
-def _method(n_suppressed: int | None) -> dict[str, object]:
-    """Return what readers are told of the method; of an adjustment without a number of cells."""
-    if n_suppressed is not None:
-        return {
-            "method": "cell suppression",
-            "suppressed cells": n_suppressed,
-            "reading": "Cells without a value are confidential, or protect others.",
-        }
-    return {
-        "method": "controlled tabular adjustment",
-        "reading": "Some values were changed to protect respondents; all totals add up.",
-    }
-
-
-def _leaving_of(
-    released: pd.DataFrame,
-    problem: ProtectionProblem,
-    hidden: Flags,
-    method: Mapping[str, object],
-) -> Leaving:
-    table = problem.table
-    values = released[table.name].dropna().to_numpy(dtype=np.float64)
-    return Leaving(
-        released=released,
-        hierarchies=table.hierarchies,
-        measure=table.name,
-        unit=table.unit,
-        decimals=published_decimals(values, table.decimals),
-        n_cells=len(released),
-        method=method,
-        hidden=table.values[hidden].tolist(),
-    )
 
 
 def _refuse_leaks(
@@ -243,7 +177,7 @@ def _refuse_leaks(
     withheld: Path | None,
 ) -> None:
     """Remove or withhold a release if a hidden value stands in one of its files."""
-    leaks = find_leaks(files, leaving.hidden, _structural(leaving.released, about))
+    leaks = find_leaks(files, leaving.hidden, _structural(leaving, about))
     if not leaks:
         return
     where = listed(sorted({leak.file.name for leak in leaks}))
@@ -276,14 +210,14 @@ def _refuse_transmissions(folder: Path, files: Sequence[Path]) -> None:
     )
 
 
-def _structural(released: pd.DataFrame, about: Mapping[str, Any]) -> list[object]:
+def _structural(leaving: Leaving, about: Mapping[str, Any]) -> list[object]:
     """Numbers that everybody knows: published values, codes, names, and their counts."""
-    measure = str(about["measure"])
-    dimensions = [name for name in released.columns if name not in (measure, "status")]
+    released = leaving.released
+    dimensions = leaving.dimensions
     codes = [released[name].unique() for name in dimensions]
     sizes = [len(dimension) for dimension in codes]
     counts = [len(released), *sizes, math.prod(sizes), *(size - 1 for size in sizes)]
     # The name of a format's version contains a year.
     named = [str(value) for key, value in about.items() if key != "reading"]
-    shown = released[measure].dropna().tolist()
+    shown = [value for name in leaving.value_columns for value in released[name].dropna()]
     return [*shown, *(code for dimension in codes for code in dimension), *counts, *named, 2010]

@@ -22,9 +22,9 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.protection import required_way
 from tablecloak.publish.transmission_template import Template
 from tablecloak.storage import replacing
-from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.formats import FrameFormat, format_of, harmless
 from tablecloak.tables.formats.sdmx_csv import NORMAL, sdmx_names
@@ -114,9 +114,21 @@ class Transmission:
             Confidentiality.parse(letter)
 
     @classmethod
-    def of(cls, pattern: SuppressionPattern, **options: Any) -> Transmission:
-        """Return the transmission of a pattern; options are those of the class."""
-        return cls(pattern.problem, pattern.suppressed, **options)
+    def of(cls, pattern: Any, **options: Any) -> Transmission:
+        """Return the transmission of a pattern; options are those of the class.
+
+        Raises
+        ------
+        InputError
+            If a release has no hidden cells.
+        """
+        hidden = required_way(pattern, "sent").hidden(pattern)
+        if hidden is None:
+            raise InputError(
+                "Only releases with hidden cells are sent with flags, such as patterns of "
+                "`suppress`. Protect the table by one of them."
+            )
+        return cls(pattern.problem, hidden, **options)
 
     @staticmethod
     def _require(word: object, known: Any, what: str) -> None:
@@ -265,7 +277,7 @@ class Sent:
 
 
 def write_transmission(
-    parts: SuppressionPattern | Transmission | Sequence[SuppressionPattern | Transmission],
+    parts: Any,
     path: str | Path,
     *,
     template: str | Path | None = None,
@@ -276,7 +288,7 @@ def write_transmission(
 
     Parameters
     ----------
-    parts : SuppressionPattern, Transmission, or a sequence of them
+    parts : release with hidden cells, Transmission, or a sequence of them
         The tables that are sent, such as those of several years.
     path : str or path
         A CSV file, not in a folder of releases.
@@ -312,7 +324,7 @@ def write_transmission(
     path = require_internal(path)
     many = parts if isinstance(parts, Sequence) else [parts]
     tables = [
-        Transmission.of(part, **options) if isinstance(part, SuppressionPattern) else part
+        part if isinstance(part, Transmission) else Transmission.of(part, **options)
         for part in many
     ]
     frame, n_left_out = rows_to_send(tables, template, complete=complete)

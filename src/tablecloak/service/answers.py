@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
 # TypedDict of the standard library tells pydantic too little before Python 3.12.
 from typing_extensions import TypedDict
 
-from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.publish.adjusted_audit import AdjustedAudit
+from tablecloak.protection import Product
 from tablecloak.service.columns import columns_of, finite
-from tablecloak.suppression.attack.audit import Audit
-from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [
@@ -27,8 +22,7 @@ __all__ = [
     "Verdict",
     "audited",
     "measured",
-    "of_adjustment",
-    "of_pattern",
+    "of_product",
     "of_rounding",
 ]
 
@@ -53,7 +47,7 @@ class Measured(TypedDict):
 
 
 class Found(Measured):
-    """A pattern, or an adjusted table."""
+    """A release with its audit."""
 
     is_safe: IsSafe
     audit: str
@@ -71,12 +65,10 @@ class Rounded(Measured):
 
 
 class Protected(TypedDict, total=False):
-    """Results of all methods that were asked for."""
+    """Results of all methods that were asked for; each is there under its name as well."""
 
     is_safe: IsSafe
     failures: Annotated[dict[str, str], Field(description="Methods without a release, and why.")]
-    suppression: Found
-    adjustment: Found
 
 
 class Verdict(TypedDict):
@@ -87,7 +79,7 @@ class Verdict(TypedDict):
     sensitive: Annotated[Table, Field(description="Sensitive cells, worst first. Secret.")]
 
 
-def measured(result: SuppressionPattern | Adjustment | RoundedTable) -> Measured:
+def measured(result: Any) -> Measured:
     """Return the figures that all results share."""
     return {
         "summary": result.summary(),
@@ -100,7 +92,7 @@ def measured(result: SuppressionPattern | Adjustment | RoundedTable) -> Measured
     }
 
 
-def audited(found: Audit | AdjustedAudit) -> Verdict:
+def audited(found: Any) -> Verdict:
     """Return the verdict of an audit."""
     return {
         "is_safe": bool(found.is_safe),
@@ -109,44 +101,26 @@ def audited(found: Audit | AdjustedAudit) -> Verdict:
     }
 
 
-def of_pattern(
-    problem: ProtectionProblem, pattern: SuppressionPattern, found: Audit | None
-) -> Found:
-    """Return a pattern.
+def of_product(problem: ProtectionProblem, product: Product) -> Found:
+    """Return a release with its audit.
 
     Parameters
     ----------
     problem : ProtectionProblem
-        As it was asked. That of the pattern may have sums of hidden cells besides.
-    pattern : SuppressionPattern
-    found : Audit or None
+        As it was asked. That of a pattern may have sums of hidden cells besides.
+    product : Product
     """
-    table = problem.table
-    frame = table.to_frame().assign(
-        status=pattern.statuses()[pattern.given_cells], reason=np.asarray(problem.reasons)
-    )
+    release, audit = product.release, product.audit
     return {
-        **measured(pattern),
-        "is_safe": found is not None and bool(found.is_safe),
-        "audit": "" if found is None else found.summary(),
-        "release": columns_of(pattern.release()),
-        "cells": columns_of(frame[~table.rests]),
+        **measured(release),
+        "is_safe": audit is not None and bool(audit.is_safe),
+        "audit": "" if audit is None else audit.summary(),
+        "release": columns_of(release.release()),
+        "cells": columns_of(product.way.answer(product, problem)),
     }
 
 
-def of_adjustment(adjusted: Adjustment, found: AdjustedAudit | None) -> Found:
-    """Return an adjusted table."""
-    frame = adjusted.to_frame()
-    return {
-        **measured(adjusted),
-        "is_safe": found is not None and bool(found.is_safe),
-        "audit": "" if found is None else found.summary(),
-        "release": columns_of(adjusted.release()),
-        "cells": columns_of(frame[~adjusted.problem.table.rests]),
-    }
-
-
-def of_rounding(rounded: RoundedTable, found: Audit | AdjustedAudit) -> Rounded:
+def of_rounding(rounded: Any, found: Any) -> Rounded:
     """Return a rounded table; its release is left out if it is not safe."""
     verdict = audited(found)
     return {

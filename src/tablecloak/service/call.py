@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 from tablecloak.budget import Progress
 from tablecloak.jobs.schema import Job
@@ -69,6 +69,16 @@ class Call(ABC):
     name: ClassVar[str]
     sections: ClassVar[tuple[str, ...]] = ()
     assumed: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def of_job(cls) -> tuple[str, ...]:
+        """Return the keys of a job file that a request may have."""
+        return cls.sections
+
+    @classmethod
+    def answer_type(cls) -> Any:
+        """Return the type of the answer, which the OpenAPI description is made of."""
+        return get_type_hints(cls.answer, include_extras=True)["return"]
 
     @abstractmethod
     def answer(self, question: Question) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, get_type_hints
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -85,8 +85,8 @@ def _request(
     found = _schema(CALLS.model(kind.name), schemas)
     found["title"] = f"{kind.name}.request"
     properties = found.setdefault("properties", {})
-    properties.update({key: sections[key] for key in kind.sections})
-    if kind.sections:
+    properties.update({key: sections[key] for key in kind.of_job()})
+    if kind.of_job():
         properties.update(files)
         # The schema of a job asks for no more of a section than that it is there.
         found["required"] = [*found.get("required", []), "data", "dimensions"]
@@ -95,7 +95,7 @@ def _request(
 
 def _job(kind: type[Call], schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a job of a call: a job, and what its answer is."""
-    found = TypeAdapter(get_type_hints(kind.answer, include_extras=True)["return"])
+    found: TypeAdapter[Any] = TypeAdapter(kind.answer_type())
     answer = found.json_schema(ref_template=PLACE)
     schemas.update(answer.pop("$defs", {}))
     schemas[f"{kind.name}.answer"] = answer

@@ -22,8 +22,8 @@ from tablecloak.budget import Progress
 from tablecloak.errors import InputError, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.load import job_of
-from tablecloak.jobs.registered import innermost, telling, with_given_kinds
 from tablecloak.jobs.schema import Job
+from tablecloak.registered import innermost, telling, with_given_kinds
 from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.toml_file import MOST_LEVELS, levels_of
@@ -130,7 +130,7 @@ def _no_number(word: str) -> Any:
 def keys_of(kind: type[Call]) -> list[str]:
     """Return all keys that a request of a call may have."""
     own = [each.name for each in CALLS.parameters(kind.name)]
-    return [*own, *kind.sections, *(["files"] if kind.sections else [])]
+    return [*own, *kind.of_job(), *(["files"] if kind.of_job() else [])]
 
 
 def asked(
@@ -160,7 +160,7 @@ def asked(
     model = CALLS.model(kind.name)
     own = _checked(kind, model, {key: body[key] for key in body if key in names})
     values = {each: getattr(own, each) for each in model.model_fields}
-    if not kind.sections:
+    if not kind.of_job():
         return kind(**values), Question(folder, None, progress)
     files = _checked(kind, Files, {key: body[key] for key in ("files",) if key in body})
     write_files(files.files, folder)
@@ -182,7 +182,7 @@ def write_files(files: Mapping[str, Any], folder: Path) -> None:
 
 def _job(kind: type[Call], body: Mapping[str, Any], folder: Path, sent: set[str]) -> Job:
     """Return the job that the sections of a request describe."""
-    raw = {key: body[key] for key in kind.sections if key in body}
+    raw = {key: body[key] for key in kind.of_job() if key in body}
     for section in kind.assumed:
         raw.setdefault(section, {})
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import Field
@@ -185,7 +185,7 @@ class Tables:
         D (secondary), V (to be published), in the order of the rows.
         """
         job = job_of(self._job(question), question.folder / JOB, "")
-        result = cast(JobResult, run_job(job, progress=question.progress))
+        result = run_job(job, progress=question.progress)
         assert result.pattern is not None
         letters = _letters(result)
         cells = result.problem.table.keys

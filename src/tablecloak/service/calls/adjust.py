@@ -23,4 +23,5 @@ class Adjust(Call):
 
     def answer(self, question: Question) -> Found:
         """Return the adjusted table."""
-        return done(question)["adjustment"]
+        found: Found = done(question)["adjustment"]
+        return found

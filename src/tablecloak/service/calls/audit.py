@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tablecloak.jobs.load import load_data
-from tablecloak.jobs.schema import RequirementName
+from tablecloak.protections.of_table import RequirementName
 from tablecloak.publish.audit import audit
 from tablecloak.service.answers import Verdict, audited
 from tablecloak.service.call import CALLS, SOURCE, Call, Question

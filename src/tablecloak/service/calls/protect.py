@@ -1,13 +1,16 @@
-"""Records or a finished table, protected by each method that is asked for."""
+"""Records or a finished table, protected by each way that is asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, get_type_hints
 
-from tablecloak.jobs.result import JobResult
+from typing_extensions import TypedDict
+
 from tablecloak.jobs.run import run_job
-from tablecloak.service.answers import Protected, of_adjustment, of_pattern
+from tablecloak.protection import PROTECTIONS
+from tablecloak.service.answers import Found, Protected, of_product
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 
 __all__ = ["Protect", "done"]
@@ -19,22 +22,36 @@ class Protect(Call):
     """Tabulate records or take a finished table, and protect it by each method asked for."""
 
     name: ClassVar[str] = "protect"
-    sections: ClassVar[tuple[str, ...]] = (
-        *SOURCE, "published", "between", "suppression", "adjustment", "audit",
-    )  # fmt: skip
+    sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "audit")
 
-    def answer(self, question: Question) -> Protected:
-        """Return the results of all methods."""
+    @classmethod
+    def of_job(cls) -> tuple[str, ...]:
+        """Return all sections, those of all ways to protect a table among them."""
+        return (*cls.sections, *_ways())
+
+    @classmethod
+    def answer_type(cls) -> Any:
+        """Return the results of all ways to protect a table, each under its name."""
+        results = dict.fromkeys(_ways(), Found)
+        shared = get_type_hints(Protected, include_extras=True)
+        # A type made at run time: ways may have been registered since.
+        typed: Any = TypedDict
+        return typed("Protected", {**shared, **results}, total=False)
+
+    def answer(self, question: Question) -> Mapping[str, Any]:
+        """Return the results of all ways."""
         return done(question)
 
 
-def done(question: Question) -> Protected:
-    """Run the job of a question and return the results of its methods, each with its audit."""
-    # No call has the section of perturbation, whose result is another.
-    result = cast(JobResult, run_job(question.job, progress=question.progress))
-    answer: Protected = {"is_safe": result.is_safe, "failures": result.failures}
-    if result.pattern is not None:
-        answer["suppression"] = of_pattern(result.problem, result.pattern, result.pattern_audit)
-    if result.adjustment is not None:
-        answer["adjustment"] = of_adjustment(result.adjustment, result.adjustment_audit)
+def _ways() -> list[str]:
+    """Return the names of ways to protect a table; others change records."""
+    return [way.name for way in PROTECTIONS if not way.is_alone]
+
+
+def done(question: Question) -> dict[str, Any]:
+    """Run the job of a question and return the results of its ways, each with its audit."""
+    result = run_job(question.job, progress=question.progress)
+    answer: dict[str, Any] = {"is_safe": result.is_safe, "failures": result.failures}
+    for name, product in result.products.items():
+        answer[name] = of_product(result.problem, product)
     return answer

@@ -10,7 +10,7 @@ from pydantic import Field
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.small_counts import small_count_rounding
 from tablecloak.jobs.load import load_problem
-from tablecloak.jobs.schema import WeightName
+from tablecloak.protections.of_table import WeightName
 from tablecloak.publish.audit import audit
 from tablecloak.service.answers import Rounded, of_rounding
 from tablecloak.service.call import CALLS, SOURCE, Call, Question

@@ -23,4 +23,5 @@ class Suppress(Call):
 
     def answer(self, question: Question) -> Found:
         """Return the pattern."""
-        return done(question)["suppression"]
+        found: Found = done(question)["suppression"]
+        return found

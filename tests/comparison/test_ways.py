@@ -1,4 +1,4 @@
-"""What a reader sees of each kind of release, and when it counts as safe."""
+"""What a reader sees of each way to protect, and when its releases count as safe."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import by_code, cross, one_row, place
-from tablecloak.comparison.figures import guesses, seen, utility
-from tablecloak.comparison.kind import KINDS, kind_of
-from tablecloak.comparison.kinds.adjustment import AdjustedTable
-from tablecloak.comparison.kinds.suppression import Suppression, hidden_intervals
+from tablecloak.comparison import hidden_intervals
+from tablecloak.comparison.figures import compared, guesses, seen, utility
+from tablecloak.protection import PROTECTIONS
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5)}, bounds=(0, 1000))
 
@@ -38,8 +37,8 @@ def moved(problem: tc.ProtectionProblem, **by: float):
 
 
 def is_safe(problem: tc.ProtectionProblem, release) -> bool:
-    kind = kind_of(release)
-    return kind.is_safe(problem, release, *kind.ends(release))
+    way = compared(release)
+    return way.protects(problem, release, *way.ends(release))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +66,7 @@ def test_levels_larger_than_those_a_release_was_made_for_count():
 
 def test_an_adjusted_cell_is_exact_where_it_did_not_move():
     release = moved(PROBLEM, a=5, b=-5)
-    exact, lost = AdjustedTable().published(release, release.values)
+    exact, lost = compared(release).lost(release, release.values)
     assert by_code(PROBLEM, exact) == {"a": 0, "b": 0, "c": 1, "Total": 1}
     assert by_code(PROBLEM, lost) == {"a": 5, "b": 5, "c": 0, "Total": 0}
 
@@ -107,7 +106,7 @@ def test_a_hidden_cell_is_safe_if_its_interval_reaches_both_levels(low, high, ex
     pattern = hidden()
     lower, upper = hidden_intervals(pattern)
     lower[0], upper[0] = low, high
-    assert Suppression().is_safe(PROBLEM, pattern, lower, upper) == expected
+    assert compared(pattern).protects(PROBLEM, pattern, lower, upper) == expected
 
 
 def test_what_everybody_knows_beforehand_is_not_asked_of_a_pattern():
@@ -118,8 +117,8 @@ def test_what_everybody_knows_beforehand_is_not_asked_of_a_pattern():
     pattern = hidden()
     lower, upper = hidden_intervals(pattern)
     lower[0], upper[0] = 48, 55
-    assert Suppression().is_safe(known, pattern, lower, upper)
-    assert not Suppression().is_safe(PROBLEM, pattern, lower, upper)
+    assert compared(pattern).protects(known, pattern, lower, upper)
+    assert not compared(pattern).protects(PROBLEM, pattern, lower, upper)
 
 
 def test_an_interval_must_be_as_wide_as_its_sliding_level():
@@ -127,9 +126,9 @@ def test_an_interval_must_be_as_wide_as_its_sliding_level():
     pattern = hidden()
     lower, upper = hidden_intervals(pattern)
     lower[0], upper[0] = 45, 60
-    assert not Suppression().is_safe(sliding, pattern, lower, upper)
+    assert not compared(pattern).protects(sliding, pattern, lower, upper)
     upper[0] = 65
-    assert Suppression().is_safe(sliding, pattern, lower, upper)
+    assert compared(pattern).protects(sliding, pattern, lower, upper)
 
 
 def test_a_rounded_table_is_read_as_it_stands_and_judged_by_what_it_leaves_open():
@@ -152,11 +151,13 @@ def test_guesses_of_a_pattern_are_midpoints_and_of_an_adjustment_run_backwards()
 
 def test_what_is_no_release_is_refused_with_a_list_of_what_is():
     with pytest.raises(tc.InputError, match="A str cannot be compared; give patterns of"):
-        kind_of("a pattern")
-    assert [kind.name for kind in KINDS] == [
+        compared("a pattern")
+    assert [way.noun for way in PROTECTIONS] == [
         "suppression",
         "adjustment",
+        "intervals",
         "rounding",
+        "small counts",
         "cell keys",
         "noise of records",
     ]

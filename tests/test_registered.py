@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import pytest
 from pydantic import BaseModel, Field, ValidationError
 
-from tablecloak.jobs.registered import NameIn, SiblingIn, innermost, telling
+from tablecloak.registered import NameIn, SiblingIn, innermost, telling
 from tablecloak.registry import Registry
 
 

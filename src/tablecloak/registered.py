@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -20,13 +20,23 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
 from tablecloak.registry import Registry
 
-__all__ = ["NameIn", "Section", "SiblingIn", "innermost", "missing", "telling"]
+__all__ = [
+    "NameIn",
+    "Section",
+    "SectionsOf",
+    "SiblingIn",
+    "innermost",
+    "missing",
+    "named_in",
+    "telling",
+]
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,13 @@ class NameIn:
                 {"expected": expected, "known": names},
             )
         return given
+
+
+def named_in(field: FieldInfo) -> NameIn | None:
+    """Return what a field of a model must name, itself or in a list; None if nothing registered."""
+    inner = get_args(field.annotation) if get_origin(field.annotation) is list else ()
+    marks = [*field.metadata, *(mark for part in inner for mark in get_args(part)[1:])]
+    return next((mark for mark in marks if isinstance(mark, NameIn)), None)
 
 
 @dataclass(frozen=True)
@@ -140,6 +157,54 @@ class SiblingIn:
         return {self.key: sibling.name} | {
             each.name: getattr(sibling, each.name) for each in parameters
         }
+
+
+@dataclass(frozen=True)
+class SectionsOf:
+    """Marks a field with sections of a job file, each of them that of something registered.
+
+    The value of the field is a mapping of names to the things themselves, in the order of the
+    registry. They have `of_section`, `section_schema` and `as_section`.
+
+    Parameters
+    ----------
+    registry : Registry
+    """
+
+    registry: Registry[Any]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Check the sections when a job is read, and build the things."""
+        return core_schema.no_info_plain_validator_function(
+            self._built,
+            serialization=core_schema.plain_serializer_function_ser_schema(self._described),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """List all sections."""
+        return {"type": "object", "properties": self.schemas(), "additionalProperties": False}
+
+    def schemas(self) -> dict[str, dict[str, Any]]:
+        """Return the JSON schema of each section."""
+        return {sibling.name: sibling.section_schema() for sibling in self.registry}
+
+    def _built(self, given: Any) -> dict[str, Any]:
+        built = {}
+        for name in self.registry.names:
+            if given.get(name) is not None:
+                try:
+                    built[name] = self.registry[name].of_section(given[name])
+                except ValidationError as error:
+                    inner = _inner(telling(error), (name,))
+                    raise PydanticCustomError("within", "{what}", inner) from None
+        return built
+
+    def _described(self, siblings: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: sibling.as_section() for name, sibling in siblings.items()}
 
 
 class Section(BaseModel):

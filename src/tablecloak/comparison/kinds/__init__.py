@@ -1,1 +1,0 @@
-"""Releases that can be compared, one kind in each module."""

@@ -1,0 +1,1 @@
+"""The ways to protect a table, one in each module."""

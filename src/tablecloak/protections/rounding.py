@@ -1,0 +1,147 @@
+"""Controlled rounding: all cells become multiples of a base, and the table stays additive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from tablecloak.arrays import Floats
+from tablecloak.comparison.inferred import counts_within
+from tablecloak.cta.rounding.controlled import controlled_rounding
+from tablecloak.cta.rounding.rounded_table import RoundedTable
+from tablecloak.explaining.rounded import explain_rounded
+from tablecloak.protection import PROTECTIONS, Material, Product, Search
+from tablecloak.protections.of_table import (
+    Seconds,
+    TableProtection,
+    WeightName,
+    are_wide_enough,
+)
+from tablecloak.tables.leaving import Leaving
+from tablecloak.tables.problem import ProtectionProblem
+
+__all__ = ["ControlledRounding", "RoundingProtection"]
+
+BASE = 3
+"""Base to which counts are rounded if no release is given, as statistical offices usually do."""
+
+
+class RoundingProtection(TableProtection):
+    """A way to protect whose readers know how far each value may have been moved."""
+
+    reading: ClassVar[str]
+    """How readers must understand the release."""
+
+    method_name: ClassVar[str]
+    """What readers are told of the method."""
+
+    @classmethod
+    def values(cls, release: Any) -> Floats:
+        """Return the rounded values."""
+        return np.asarray(release.values, dtype=np.float64)
+
+    @classmethod
+    def intervals(cls, release: Any) -> tuple[Floats, Floats]:
+        """Return what the base and the rounded values leave possible."""
+        ends: tuple[Floats, Floats] = release.intervals()
+        return ends
+
+    @classmethod
+    def leaving(cls, release: Any) -> Leaving:
+        """Return the rounded values."""
+        problem = release.problem
+        moved = cls.values(release) != problem.table.values
+        method = {
+            "method": cls.method_name,
+            "base": int(release.base),
+            "reading": cls.reading.format(base=release.base),
+        }
+        return Leaving.of_table(release.release(), problem, problem.sensitive & moved, method)
+
+    @classmethod
+    def secrets(
+        cls, product: Product
+    ) -> Iterator[tuple[str, pd.DataFrame | Callable[[Path], object]]]:
+        """Yield true and rounded values besides."""
+        yield f"{cls.name}_changes.csv", cls.answer(product, product.release.problem)
+        yield from super().secrets(product)
+
+    @classmethod
+    def protects(
+        cls, problem: ProtectionProblem, release: Any, lower: Floats, upper: Floats
+    ) -> bool:
+        """Audit the intervals that rounded values stand for."""
+        return are_wide_enough(problem, cls.intervals(release))
+
+    @classmethod
+    def possible(
+        cls, release: Any, lower: Floats, upper: Floats, time_limit: float
+    ) -> tuple[Floats, Floats]:
+        """Return what follows from the rounded counts and the base together."""
+        return counts_within(release.problem, *cls.intervals(release), time_limit)
+
+
+@PROTECTIONS.register
+class ControlledRounding(RoundingProtection):
+    """Round all cells to multiples of a base so that the table stays additive."""
+
+    name: ClassVar[str] = "rounding"
+    releases: ClassVar[tuple[type, ...]] = (RoundedTable,)
+    makers: ClassVar[str] = "tables of `controlled_rounding`"
+    place: ClassVar[int] = 4
+    function: ClassVar[str] = "controlled_rounding"
+    command: ClassVar[str] = "round"
+    target: ClassVar[str] = "rounded"
+    is_on_bench: ClassVar[bool] = True
+    method_name: ClassVar[str] = "controlled rounding"
+    reading: ClassVar[str] = (
+        "All values were rounded to multiples of {base} to protect respondents; all totals add up."
+    )
+
+    base: Annotated[int, Field(ge=2, description="Values become multiples of it.")] = 5
+    max_steps: Annotated[
+        int, Field(ge=1, description="Most steps of the base by which a value may move.")
+    ] = 3
+    weights: Annotated[WeightName, Field(description="What moving a cell by one costs.")] = "unit"
+    time_limit: Seconds = 60.0
+
+    @classmethod
+    def unfit(cls, problem: ProtectionProblem) -> str:
+        """Refuse tables with fractions."""
+        return "" if problem.table.integer else "Only tables of whole numbers can be rounded."
+
+    def prepare(self, material: Material) -> Search:
+        """Return the search."""
+        return partial(
+            controlled_rounding,
+            material.problem,
+            base=self.base,
+            max_steps=self.max_steps,
+            weights=self.weights,
+            time_limit=self.time_limit,
+        )
+
+    @classmethod
+    def refusal(cls, product: Product) -> str:
+        """Say what helps: rounding does not take levels into account."""
+        return f"{super().refusal(product)} For [{cls.name}], a larger base protects more."
+
+    @classmethod
+    def explained(cls, release: RoundedTable, question: Any, cell: int) -> Any:
+        """Say what the base leaves possible of a cell."""
+        return explain_rounded(question, release, cell)
+
+    @classmethod
+    def methods_for_counts(
+        cls, time_limit: float
+    ) -> Mapping[str, Callable[[ProtectionProblem], RoundedTable]]:
+        """Return rounding to a small base."""
+        return {
+            f"rounding to {BASE}": partial(controlled_rounding, base=BASE, time_limit=time_limit)
+        }

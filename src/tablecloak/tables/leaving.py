@@ -1,0 +1,110 @@
+"""What leaves the office of a release, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.arrays import Flags
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import published_decimals, released_rows
+
+__all__ = ["Leaving"]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """What leaves the office, and what its files are searched for.
+
+    Parameters
+    ----------
+    released : pandas.DataFrame
+        Codes, the value in the column `measure`, and for suppression the column ``status``.
+    hierarchies : mapping of str to Hierarchy
+    measure, unit : str
+    decimals : int
+        Digits behind the decimal point.
+    n_cells : int
+    method : mapping of str to object
+        Name of the method, and how readers must understand the release.
+    hidden : iterable of float
+        Values that must not stand in any file.
+    unlisted : str, default="empty"
+        What readers are told of cells that the release does not list.
+    columns : tuple of str, default=()
+        Columns of values, if they are others than `measure`: both ends of intervals.
+    """
+
+    released: pd.DataFrame
+    hierarchies: Mapping[str, Hierarchy]
+    measure: str
+    unit: str
+    decimals: int
+    n_cells: int
+    method: Mapping[str, object]
+    hidden: Iterable[float]
+    unlisted: str = "empty"
+    columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of_table(
+        cls,
+        released: pd.DataFrame,
+        problem: ProtectionProblem,
+        hidden: Flags,
+        method: Mapping[str, object],
+        columns: tuple[str, ...] = (),
+    ) -> Leaving:
+        """Return what leaves of a table of which some true values are kept back."""
+        table = problem.table
+        shown = released[list(columns or (table.name,))]
+        values = shown.to_numpy(dtype=np.float64, na_value=np.nan).reshape(-1)
+        return cls(
+            released=released,
+            hierarchies=table.hierarchies,
+            measure=table.name,
+            unit=table.unit,
+            decimals=published_decimals(values[np.isfinite(values)], table.decimals),
+            n_cells=len(released),
+            method=method,
+            hidden=table.values[hidden].tolist(),
+            columns=columns,
+        )
+
+    @classmethod
+    def of_pattern(cls, problem: ProtectionProblem, suppressed: Flags) -> Leaving:
+        """Return what leaves of a table if some of its cells are suppressed."""
+        method = {
+            "method": "cell suppression",
+            "suppressed cells": int((suppressed & ~problem.table.rests).sum()),
+            "reading": "Cells without a value are confidential, or protect others.",
+        }
+        return cls.of_table(released_rows(problem.table, suppressed), problem, suppressed, method)
+
+    @property
+    def value_columns(self) -> tuple[str, ...]:
+        """Columns of values."""
+        return self.columns or (self.measure,)
+
+    @property
+    def dimensions(self) -> list[str]:
+        """Columns of codes."""
+        others = (*self.value_columns, "status")
+        return [name for name in self.released.columns if name not in others]
+
+    def about(self, title: str) -> dict[str, object]:
+        """Return what is told of a release beside its values."""
+        return {
+            "title": title,
+            "measure": self.measure,
+            "unit": self.unit,
+            **self.method,
+            "cells": self.n_cells,
+            "software": f"tablecloak {version('tablecloak')}",
+            "decimals": self.decimals,
+        }

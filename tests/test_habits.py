@@ -25,7 +25,9 @@ def all_tests() -> list[tuple[Path, ast.FunctionDef]]:
 def own_statements(node: ast.AST) -> Iterator[ast.AST]:
     """What a test does itself, without functions that it defines."""
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        if not isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+        ):
             yield child
             yield from own_statements(child)
 

@@ -24,7 +24,7 @@ CLAIM = Claim(
     text="""Controlled tabular adjustment with weights 1/|a| under a limit: the loss, and the bound that its certificate proves.
 The published baselines were not measured here: they are halves of losses with weights 2/|a|, and that of HiGHS is its
 best point after 60 to 120 s on the raw model, one thread. "Whole" says whether the table has whole numbers.""",
-    said_in=("README.md", "docs/two-methods.md", "docs/decisions.md"),
+    said_in=("README.md", "docs/two-methods.md", "docs/decisions"),
     methods=(Method("adjust", adjust),),
     instances=castro,
     smallest=COX,
@@ -45,6 +45,6 @@ took the upper level for both sides.
 What wins: HiGHS on the tight model for two dimensions and up to about 50 directions; beyond, the local search (hier16 from
 28.76 to 25.6, two5in6 from 76.5 to 67.5 in 60 s), with mixed-integer programs in which most directions are fixed; the
 interior point method without crossover at large roots (nine12: 4.6 s against 35 s); directions that cool down, and regions of them
-that cool again, before single directions are turned; charges of relations as proofs of large tables (docs/decisions.md). What lost: programs over small regions with
+that cool again, before single directions are turned; charges of relations as proofs of large tables (docs/decisions). What lost: programs over small regions with
 all other cells fixed, HiGHS and fix-and-relax on the program with balance rows, and kicks alone on hier13 (13.35, HiGHS 12.79).""",
 )

@@ -69,7 +69,7 @@ CLAIM = Claim(
     title="Equal records",
     text="""Seven keys, k = 3: cost of the values that are lost (a recoded value counts in part), proved bound, gap in per cent. For
 each meaning of missing values the greedy rule is the baseline. A dash: no bound is proved in this time.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=METHODS,
     instances=lambda folder: [
         Instance("100,000", partial(made, 100_000), (60.0,)),

@@ -56,7 +56,7 @@ CLAIM = Claim(
     title="Audit",
     text="""The audit proves every sensitive cell of a pattern protected. "Baseline" is the usual audit, made well: two hot-started
 programs for each sensitive cell over the same reduced system, in the same run, scaled up from the cells that 90 s try.""",
-    said_in=("docs/certificate.md", "docs/decisions.md"),
+    said_in=("docs/certificate.md", "docs/decisions"),
     methods=(Method("audit", decide),),
     instances=lambda folder: [Instance(name, build) for name, build in TABLES.items()],
     smallest=COX,

@@ -78,7 +78,7 @@ CLAIM = Claim(
     text="""Contributors know what they gave themselves. A pattern for outsiders protects against everybody else; one with
 `hold="possible"` holds against contributors too, as far as any pattern can. "Successful" are contributors who come closer to
 another's cell than its levels allow, by an audit from scratch; "groups" sums of hidden cells that the p% rule finds unsafe.""",
-    said_in=("docs/guarantees.md", "docs/decisions.md"),
+    said_in=("docs/guarantees.md", "docs/decisions"),
     methods=(
         Method("outsiders", partial(judged, "off"), "protects against outsiders only"),
         Method("held", partial(judged, "possible"), "holds against contributors where it can"),

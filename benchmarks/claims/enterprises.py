@@ -28,7 +28,7 @@ CLAIM = Claim(
     text="""Skewed enterprises in two dimensions (3,000, five seeds) and in three (30,000 and 300,000), p% 10 and frequency below
 3, sequential method. The optimum of the small ones is that of the Fischetti-Salazar code (pytauargus 0.6.0) on the same JJ files.
 `--only three-way` and `--limit 50` choose the middle one.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=(Method("sequential", protect),),
     instances=instances,
     smallest=Instance("tiny", partial(made.table, {"a": (2, 3), "b": (2, 2)}, 80, 1)),

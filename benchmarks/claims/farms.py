@@ -35,7 +35,7 @@ and 12 sizes of area. On made-up farms of such skewness, with fewer than four fa
 by unit, the pattern is complete and proved, and hides fewer secondaries than the 24 % that Eurostat reports for the
 hypercube method of tau-ARGUS, with 1 h 24 min on average, on its own data. Ours are made up; whether the 24 % are of all cells
 or of those that are not empty is not known to us, so that both are given.""",
-    said_in=("CHANGELOG.md", "docs/decisions.md"),
+    said_in=("CHANGELOG.md", "docs/decisions"),
     methods=(Method("sequential", protect),),
     instances=lambda folder: [Instance(name, partial(grid, name)) for name in made.SHAPES],
     smallest=Instance("tiny", tiny),

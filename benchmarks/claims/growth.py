@@ -54,7 +54,7 @@ CLAIM = Claim(
     title="Time of a first pattern, over cells",
     text="""From the problem to the verified certificate of a first complete pattern, values as weights, on the farms above. The
 limit of 1 ms only says that nothing is improved: a first pattern is completed in any case.""",
-    said_in=("CHANGELOG.md", "docs/decisions.md"),
+    said_in=("CHANGELOG.md", "docs/decisions"),
     methods=(Method("first pattern", first),),
     instances=lambda folder: [Instance(name, partial(made.problem_of, name)) for name in SIZES],
     smallest=COX,

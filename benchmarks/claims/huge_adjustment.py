@@ -20,7 +20,7 @@ CLAIM = Claim(
     name="huge-adjustment",
     title="Adjustment of ten million cells",
     text="""A crossed table of 100 x 100 x 1,000 with all margins, whole numbers, all sensitive cells moved up.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=(Method("up", up, "directions given"),),
     instances=lambda folder: [
         Instance("10M", partial(flat_table, (100, 100, 1000), sensitive=0.05, seed=3))

@@ -160,7 +160,7 @@ CLAIM = Claim(
     title="Microdata",
     text="""One thread, eight coded attributes (2,880 cells) or columns of numbers, best of three. Targets are those for numpy
 alone. `--method` and `--only` choose: neighbourhood sampling and microaggregation are not meant for 10^7 records.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=tuple(
         Method(name, partial(measured, name), about) for name, (_, about) in JOBS.items()
     ),

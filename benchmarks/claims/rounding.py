@@ -52,7 +52,7 @@ CLAIM = Claim(
     title="Controlled rounding of large tables",
     text="""Tables of three dimensions, flat and with two levels each; lognormal leaves, some empty; base 5, unit weights.
 Restricted is the share of cells at one of the two multiples around their true value.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=(Method("slabs", rounded),),
     instances=instances,
     smallest=COX,

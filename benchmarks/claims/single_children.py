@@ -13,7 +13,7 @@ CLAIM = Claim(
     title="Levels of single children",
     text="""A table in which a third of the nodes of a tree have one child, and the same table without these levels: equal cells are
 merged, so that both lose the same.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=(Method("tablecloak", pattern_figures),),
     instances=lambda folder: [
         Instance(name, partial(single_child_problem, removed=removed))

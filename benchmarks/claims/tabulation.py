@@ -94,7 +94,7 @@ CLAIM = Claim(
 (DuckDB), polars and pandas give the sum, number of contributors and three largest contributions of the most detailed cells;
 tablecloak checks all records, rolls everything up to all margins (32,768 cells), and adds exactly, so that the result is the same
 for any number of threads and any engine.""",
-    said_in=("docs/decisions.md",),
+    said_in=("docs/decisions",),
     methods=tuple(Method(name, partial(counted, method)) for name, method in METHODS.items()),
     instances=lambda folder: [
         Instance(name, partial(records, *size)) for name, size in SIZES.items()

@@ -140,7 +140,7 @@ CLAIM = Claim(
     text="""A limit may be missed by the larger of 1 s and 5 % once there is an answer; an answer that comes later says so. One leaf in
 twelve of each table is sensitive: cube has three dimensions, tree three with two levels each, flat two; the number stands for
 thousands of cells. Seconds of one processor, HiGHS included, so that a busy machine does not matter.""",
-    said_in=("docs/decisions.md", "docs/job-file.md"),
+    said_in=("docs/decisions", "docs/job-file.md"),
     methods=tuple(Method(name, partial(called, method)) for name, method in METHODS.items()),
     instances=lambda folder: [
         Instance(name, partial(leaf_table, trees, zeros=0.05, sensitive=0.08, seed=4))

@@ -379,3 +379,32 @@ def test_a_pattern_knows_which_of_its_cells_are_those_of_the_given_table():
     hidden = second.suppressed[:n]
     expected = now.weights * np.where(hidden, 0.5, 1.0)
     assert again.problem.weights.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("sliver", [1e-12, 1e-9, 1e-7, 1e-3])
+def test_no_more_is_asked_than_the_digits_of_a_value_can_express(sliver):
+    """An earlier interval begins just below the true value: nothing is left of the lower level."""
+    table = tc.Table(
+        keys=pd.DataFrame({"cell": list("abcd")}),
+        values=np.array([100.1, 50.3, 70.2, 220.6]),
+        relations=csr_array([[1.0, 1.0, 1.0, -1.0]]),
+        right_hand_side=np.zeros(1),
+        name="value",
+        tolerance=1e-9,
+    )
+    level = np.array([10.0, 0, 0, 0])
+    problem = tc.ProtectionProblem(
+        table,
+        np.array(list("usss")),
+        lower_bound=np.zeros(4),
+        upper_bound=np.full(4, 500.0),
+        lower_protection=level,
+        upper_protection=level,
+    )
+    ends = {"lower": [100.1 - sliver, 50.3, 0, 220.6], "upper": [150, 50.3, 500, 220.6]}
+    earlier = tc.read_published(pd.DataFrame({"cell": list("abcd"), **ends}), problem)
+    pattern = tc.suppress(problem, published=earlier)
+    pattern.verify()
+    assert pattern.problem.upper_protection[0] == 10
+    assert pattern.problem.lower_protection[0] <= sliver
+    assert [cell.label for cell in pattern.before.disclosed] == ["cell=a"]

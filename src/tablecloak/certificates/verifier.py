@@ -196,10 +196,8 @@ def schema_of(release, claims, names=()):
     witnesses = WITNESSES | (LEFT_OUT if has_open else {})
     groups = {"protection": witnesses if hidden else {}, "additivity": {}, "loss": LOSS,
               "statistics": STATISTICS, "association": ASSOCIATIONS, "bound": tree}  # fmt: skip
-    schema = HEADER | PROBLEM | RELEASES[release]
-    for claim in claims:
-        schema = schema | groups[claim]
-    return schema
+    chosen = {name: kind for claim in claims for name, kind in groups[claim].items()}
+    return HEADER | PROBLEM | RELEASES[release] | chosen
 
 
 OLD_SCHEMA = {name: kind for name, kind in schema_of("suppression", ["protection"]).items()
@@ -321,8 +319,8 @@ def check_tree_form(data, sizes):
     used = data["node_proof"][data["node_proof"] >= 0]
     require(np.array_equal(np.unique(used), np.arange(sizes["proofs"])), "a proof that is not used")
     require(np.all(np.abs(data["node_limit"]) < 2**53), "node_limit is out of range")
-    columns = [data[f"proof_{name}"] for name in ("cell", "row", "kind")]
-    columns.append(list_numbers(data["proof_starts"]))
+    cell, row, kind = (data[f"proof_{name}"] for name in ("cell", "row", "kind"))
+    columns = [cell, row, kind, list_numbers(data["proof_starts"])]
     rising = np.array_equal(np.lexsort(columns), np.arange(sizes["entries"]))
     rising &= bool(np.all(np.any(np.diff(np.array(columns), axis=1) != 0, axis=0)))
     require(rising, "the multipliers of a leaf are twice or out of order")
@@ -388,10 +386,9 @@ def read_words(path, entries):
 
 
 def compare(data, path):
-    """Require that a JJ file holds the problem of the certificate.
+    """Require that a JJ file holds the problem of the certificate, but for sums as last cells.
 
-    Return its right-hand sides, and notes on what differs. The certificate may have further cells:
-    sums of cells of the file that are protected as well, the last ones.
+    Return its right-hand sides, and notes on what differs.
     """
     words = read_words(path, len(data["values"]) + len(data["relation_data"]))
     require(len(words) > 2 and words[0] == "0", "the problem file is not a JJ file")
@@ -437,7 +434,7 @@ def check_further(data, n, relations):
     """Require that cells from the n-th on are sums of cells, by one further relation each.
 
     They are sensitive, so that witnesses prove them, weigh nothing: the loss is the file's, and
-    have as much room as their cells: nobody knows more of them. Return how many differ.
+    have as much room as their cells. Return how many different ones have several hidden cells.
     """
     more, starts = len(data["values"]) - n, data["relation_starts"]
     if not more:
@@ -449,8 +446,7 @@ def check_further(data, n, relations):
     cells, *need = needs(data)
     asked = np.isin(np.arange(n, n + more), cells[np.max(need, axis=0) > 0])
     require(np.all(asked), "a further cell that is not sensitive, or has no level")
-    light = "weights" not in data or np.all(data["weights"][n:] == 0)
-    require(light, "a further cell has a weight")
+    require(not np.any(data.get("weights", np.zeros(n))[n:]), "a further cell has a weight")
     cells, terms = (data[f"relation_{name}"][starts[relations] :] for name in ("cells", "data"))
     place = list_numbers(starts[relations:])
     last = cells == n + place
@@ -466,7 +462,6 @@ def check_further(data, n, relations):
         far, error = np.abs(bound - data["values"]), last_places(bound, data["values"])
         least = np.bincount(place, far[cells], more) - np.bincount(place, error[cells], more)
         require(np.all(far[n:] >= least - error[n:]), "a sum with less room than its cells")
-    # A sum with one hidden cell says no more than that cell: it is not counted.
     parts = np.split(cells[hidden], np.flatnonzero(np.diff(place[hidden])) + 1)
     return len({part.tobytes() for part in parts if len(part) > 1})
 
@@ -581,8 +576,8 @@ def check_additive(relations, values, side, tolerance, other=None):
     good = (off <= dust) & (~decimal | relations.adds_up(digits, right, decimal))
     good |= (tolerance > 0) & (off <= tolerance + rounding)
     require(np.all(good), f"the true table is not additive in {np.sum(~good)} relations")
-    near = np.abs(side - (side if other is None else other)) <= rounding + tolerance
-    require(np.all(near), "right-hand sides differ")
+    near = other is None or np.all(np.abs(side - other) <= rounding + tolerance)
+    require(near, "right-hand sides differ")
     return int(np.sum(~decimal & (off > rounding)))
 
 
@@ -592,8 +587,8 @@ def long_sums(rows, one, other):
     shift = scale + more - 106
     lowest = int(np.min(shift, initial=0))
     found = defaultdict(int)
-    columns = rows, np.ldexp(first, 53).astype(np.int64), np.ldexp(second, 53).astype(np.int64)
-    lists = [part.tolist() for part in (*columns, shift - lowest)]
+    whole = [np.ldexp(part, 53).astype(np.int64) for part in (first, second)]
+    lists = (part.tolist() for part in (rows, *whole, shift - lowest))
     for r, c, d, places in zip(*lists, strict=True):
         found[r] += c * d << places
     return found, Fraction(2) ** lowest
@@ -681,9 +676,8 @@ def check_protection(data, relations):
         notes = check_hidden(data | {"lower_bound": low, "upper_bound": high}, relations)
         told = "the intruder uses all published intervals as bounds"
         return [*notes, (release == "intervals", told)]
-    notes = check_distance(data)
-    small = [(True, "each small count is released as 0 or as the base, whatever its levels are")]
-    return small if release == "small counts" else notes
+    notes, small = check_distance(data), "each small count is released as 0 or as the base, "
+    return [(True, f"{small}whatever its levels are")] if release == "small counts" else notes
 
 
 def check_hidden(data, relations):
@@ -788,8 +782,7 @@ def check_relations(data, relations, level):
         smallest, real = np.full(len(rows), np.inf), relations.real[rows]
         np.minimum.at(smallest, place, np.abs(terms))
         # Within this limit the witness is exact if one coefficient is changed by REAL_SHARE.
-        limit = REAL_SHARE * np.minimum(least[witness] * scale[rows], smallest)
-        limit = np.where(real, limit, 0.0)
+        limit = np.where(real, REAL_SHARE * np.minimum(least[witness] * scale[rows], smallest), 0.0)
         # Sums of multiples of g that stay below 2^53 g are not rounded, so that 0 means 0.
         exact_zero = (total == 0) & (size < 2.0**53 * grain(moves))
         rounding = (len(at) + 2) * (2.0**-52 * size + 5e-324)
@@ -816,8 +809,8 @@ def reach(data, cells, numbers):
 def check_reach(up, down, need, who):
     """Require that cells are moved as far as they need; one that needs nothing must move at all."""
     _, upper, lower, width, *free = need
-    met = (up >= NEED_SHARE * upper) & (down >= NEED_SHARE * lower)
-    met &= up + down >= NEED_SHARE * width
+    enough = NEED_SHARE * np.array([upper, lower, width])
+    met = np.all(np.array([up, down, up + down]) >= enough, axis=0)
     idle = (upper == 0) & (lower == 0) & (width == 0) & (free[0] if free else True)
     met &= ~idle | (up != 0) | (down != 0)
     require(np.all(met), f"{np.sum(~met)} sensitive cells are not proved against {who}")
@@ -1946,7 +1939,6 @@ def coupled(relations, movable, used=True):
 
 
 # -- the verdict, and the command line -----------------------------------------------------------
-
 CHECKS = {"protection": check_protection, "additivity": check_kept, "statistics": check_statistics,
           "association": check_associations, "loss": check_loss, "bound": check_bound}  # fmt: skip
 

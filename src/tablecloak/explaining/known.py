@@ -24,7 +24,7 @@ __all__ = ["Known", "Limit"]
 
 SIMPLIFIED_CELLS = 5_000
 """Most unknown cells among which the fewest relations are looked for; what that gains is in
-docs/decisions.md, "Explanations". The number was chosen by trial; not measured."""
+docs/decisions, "Few relations". The number was chosen by trial; not measured."""
 
 COST_OF_TERM = 0.01
 """Cost of one more term of a sum, where one more relation costs 1: few relations come first."""

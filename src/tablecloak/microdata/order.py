@@ -22,7 +22,7 @@ LEAST_RECORDS = 20
 """Least number of records for which a column is also checked for being sorted in parts, or
 clustered; with fewer, only for being sorted throughout.
 
-See docs/decisions.md, "Order of records".
+See docs/decisions, "Order of records".
 """
 
 OF_THE_ORDER = 0x5EED

@@ -41,7 +41,7 @@ ROUNDING = 0.1
 """Least share of the time limit of an adjustment for rounding it to the digits of the table.
 
 Nothing can be published without rounding, so that time is kept for it even where the search uses up
-its own. See docs/decisions.md.
+its own. docs/decisions, "Rounding keeps a tenth of the time".
 """
 
 RECOVERY = 0.1

@@ -3,7 +3,7 @@
 A primal-dual method converges quickly where every column and every row is measured in the size
 that its values have at the optimum. For changes these are the levels nearby; for the multiplier of
 a relation it is the least cost of its cells: a change that costs more elsewhere in the relation is
-made in that cell. See docs/decisions.md, "First-order methods".
+made in that cell. See docs/decisions, "First-order methods".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sizes, numbers of steps and shares of first-order methods, as data.
 
-All were measured on made tables of 16,401 to 1,018,023 cells: docs/decisions.md, "First-order
+All were measured on made tables of 16,401 to 1,018,023 cells: docs/decisions, "First-order
 methods".
 """
 

@@ -1,7 +1,7 @@
 """Limits, shares and tolerances of the search for an adjustment.
 
 The order of its phases, and their shares of the time, are in `tablecloak.cta.search.schedule`.
-Constants without a reference to docs/decisions.md were chosen by trial and not measured.
+Constants without a reference to docs/decisions were chosen by trial and not measured.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ by trial; not measured."""
 
 SCRATCH_ROWS = 5000
 """Rows above which programs with given directions are solved from scratch, with presolve, if few
-relations are redundant. See docs/decisions.md, "Programs from scratch"."""
+relations are redundant. See docs/decisions, "Programs from scratch"."""
 
 REDUNDANT = 0.75
 """Relations per cell above which many are redundant, so that a warm start saves more than presolve;
-below, presolve saves more. See docs/decisions.md, "Programs from scratch"."""
+below, presolve saves more. See docs/decisions, "Programs from scratch"."""
 
 
 # -- shares of distances ------------------------------------------------------------------
@@ -60,7 +60,7 @@ LEAST_SECONDS = 2.0
 
 SPARE_SECONDS = 0.25
 """Time limit in seconds for a program that may improve a known table, past the time limit if need
-be. See docs/decisions.md, "Time kept back"."""
+be. See docs/decisions, "Time kept back"."""
 
 FIRST_SECONDS = 20.0
 """Time limit in seconds for a program with given directions as long as no table is known: an answer
@@ -81,20 +81,20 @@ CHARGED_GAIN = 1e-5
 """Relative gain between two proofs by charges below which the bound counts as found."""
 
 CHARGED_IN_VAIN = 10
-"""Proofs in a row that must gain less. See docs/decisions.md, "Bounds without directions"."""
+"""Proofs in a row that must gain less. See docs/decisions, "Bounds without directions"."""
 
 MOST_CHARGED_STEPS = 20_000
 """Most steps of the packing program of charges."""
 
 NEAREST = (300, 1000)
-"""Relations around a cell among which a sum is looked for. See docs/decisions.md, "Balance rows of
+"""Relations around a cell among which a sum is looked for. See docs/decisions, "Balance rows of
 sums of relations"."""
 
 CLOSED_BY_ROUND = 0.02
 """Share of the gap that a round of such sums must close for another one to follow."""
 
 TOWARDS_KNOWN = 0.4
-"""Share of a known table in the point whose violated rows are looked for. See docs/decisions.md,
+"""Share of a known table in the point whose violated rows are looked for. See docs/decisions,
 "Balance rows of sums of relations"."""
 
 # -- local search -------------------------------------------------------------------------
@@ -107,7 +107,7 @@ DISORDER = 0.5
 
 KICKED = (2, 3, 4)
 """Numbers of directions that are turned at once after turning single ones has failed. See
-docs/decisions.md, "Local search"."""
+docs/decisions, "Local search"."""
 
 KICKED_FROM = 8
 """Size of the neighbourhood of a random direction from which those to be turned are drawn."""
@@ -127,7 +127,7 @@ FLIPPED = 0.3
 
 FLIPPED_FROM_SCRATCH = 0.05
 """Share of promising directions turned at once when programs are solved without a warm start, so
-that few can be tried. See docs/decisions.md, "Programs from scratch"."""
+that few can be tried. See docs/decisions, "Programs from scratch"."""
 
 NOISE = 1.0
 """Spread of the log-normal noise on estimated gains, once turning single directions has failed."""
@@ -138,7 +138,7 @@ REPEATED = 50
 # -- directions that cool down -------------------------------------------------------------
 
 COOLED_DRAWS = 20
-"""Draws from random directions. See docs/decisions.md, "Directions that cool down"."""
+"""Draws from random directions. See docs/decisions, "Directions that cool down"."""
 
 COOLED_STEPS = (600, 4800)
 """Steps of the first draw, and most steps of a draw; each takes twice as many as the one before."""

@@ -182,7 +182,7 @@ def _correction(
         np.zeros(2 * n),
         np.maximum(np.concatenate(room), 0.0),
     )
-    # See docs/decisions.md, "Corrections of large tables".
+    # See docs/decisions, "Corrections of large tables".
     is_large = program.n_rows > INTERIOR_ROWS
     solver = LinearSolver(program, interior="first" if is_large else "never")
     solution = solver.solve(max(budget.left, CORRECTION_SECONDS))

@@ -22,7 +22,7 @@ MISSED = 1000.0
 
 SMALL, LARGE = 1e-3, 1e4
 """Smallest size of a cell, and largest level, in the units in which cells are measured. See
-docs/decisions.md, "Units of cells"."""
+docs/decisions, "Units of cells"."""
 
 LARGEST_REACH = 1e10
 """Largest change of a cell in a unit of its own; its unit is enlarged until this holds."""

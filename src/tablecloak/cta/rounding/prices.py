@@ -43,7 +43,8 @@ PATIENCE = 10
 
 STAGES = 160
 """Times at which the push towards whole numbers grows. With it slabs start from 27 exceptions and a
-gap of 2 % at 237,628 cells, without it from 9,784 and 21 % (docs/decisions.md, "Adjustment")."""
+gap of 2 % at 237,628 cells, without it from 9,784 and 21 %. docs/decisions, "A first-order method
+gives both ends of a rounding"."""
 
 STAGE_STEPS = 20
 """Steps between two pushes."""

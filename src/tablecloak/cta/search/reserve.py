@@ -13,12 +13,12 @@ __all__ = ["Reserve"]
 
 LAYOUTS = 2.0
 """Time of the final check without its multipliers, as a multiple of the time for building the
-program: the check builds the problem again and compares the table. See docs/decisions.md, "Time
+program: the check builds the problem again and compares the table. See docs/decisions, "Time
 kept back"."""
 
 CLOSING_PROGRAMS = 2.0
 """Time of the programs after the search, as a multiple of the longest with given directions: one
-breaks ties, one makes the table exactly additive. See docs/decisions.md, "Time kept back"."""
+breaks ties, one makes the table exactly additive. See docs/decisions, "Time kept back"."""
 
 MOST_SHARE = 0.1
 """Largest share of the time limit that is kept for programs after the search: the longest program

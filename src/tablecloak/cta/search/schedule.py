@@ -1,7 +1,7 @@
 """The phases of a search of directions, in which order, and with which shares of the time.
 
 This module is the one place for the policy of such a search. Constants without a reference to
-docs/decisions.md were chosen by trial and not measured.
+docs/decisions were chosen by trial and not measured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["POINTS", "PROOFS", "Size"]
 
 FEW_RELATIONS = 1000
 """Relations up to which HiGHS searches the directions, however many sensitive cells there are. See
-docs/decisions.md, "Directions by HiGHS"."""
+docs/decisions, "Directions by HiGHS"."""
 
 PROOF_CELLS = 200
 """Sensitive groups up to which our own branch and bound is tried before that of HiGHS. Chosen by
@@ -98,7 +98,7 @@ PROOFS: dict[Size, tuple[Phase[SearchState], ...]] = {
         Phase(prove, 0.8, when=is_open),
     ),
 }
-"""Phases for each kind of table if a bound is wanted. See docs/decisions.md, "Order of phases"."""
+"""Phases for each kind of table if a bound is wanted. See docs/decisions, "Order of phases"."""
 
 POINTS: dict[Size, tuple[Phase[SearchState], ...]] = {
     Size.PROVABLE: (

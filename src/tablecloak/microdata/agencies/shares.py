@@ -15,7 +15,7 @@ Draw = Callable[[int], int]
 TRIED_ROUTES = 2000
 """Number of orders that are tried for each route; the one with most new neighbours is taken.
 
-See docs/decisions.md, "Agencies".
+See docs/decisions, "Agencies".
 """
 
 

@@ -29,7 +29,7 @@ __all__ = ["Schedule", "price_bound", "raised_prices"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps of the subgradient method: docs/decisions.md, "Prices of records".
+    """Steps of the subgradient method: docs/decisions, "Prices of records".
 
     Parameters
     ----------

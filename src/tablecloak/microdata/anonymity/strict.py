@@ -179,7 +179,7 @@ def cheapest_classes(
     alone = float(price @ question.patterns.frequency)
     if budget.is_over:
         return Classes(placed.per_record(), price, alone)
-    # Sets of one key more than the floor suffice within 0.2 % (docs/decisions.md).
+    # Sets of one key more than the floor suffice within 0.2 %. docs/decisions, "Prices of records".
     reach = float(np.mean([question.costs[key] for key in bits_of(question.asked)]))
     most = floor + reach
     ways = sets_to_lose(question, most, MANY_SETS)

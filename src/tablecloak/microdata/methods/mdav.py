@@ -26,13 +26,13 @@ __all__ = [
 FEW = 8
 """Largest size of a group whose records are found one by one; larger groups by partial sorting.
 
-See docs/decisions.md, "Microaggregation".
+See docs/decisions, "Microaggregation".
 """
 
 CROWDED = 16
 """Grouped records are removed from the arrays when they are more than one in this many.
 
-See docs/decisions.md, "Microaggregation".
+See docs/decisions, "Microaggregation".
 """
 
 LEAF = 256

@@ -45,20 +45,20 @@ Neighbours = tuple[Integers, Integers, Integers]
 FEW_VALUES = 20
 """Most different values of a column that may split the records into strata.
 
-See docs/decisions.md, "Near records".
+See docs/decisions, "Near records".
 """
 
 LEAST_IN_STRATUM = 50
 """Least mean number of records in a stratum for which a tree of each stratum is built.
 
-See docs/decisions.md, "Near records".
+See docs/decisions, "Near records".
 """
 
 LEAF = 16
-"""Most points in a leaf of a tree; see docs/decisions.md, "Near records"."""
+"""Most points in a leaf of a tree; see docs/decisions, "Near records"."""
 
 CHUNK = 2000
-"""Records whose neighbours are in memory at once; see docs/decisions.md, "Near records"."""
+"""Records whose neighbours are in memory at once; see docs/decisions, "Near records"."""
 
 WORRYING = 0.2
 """Share of records without neighbours above which a larger eps is recommended."""

@@ -46,13 +46,13 @@ Change = Literal["none", "some", "all"]
 ROUNDS = 500
 """Most rounds of pairing. Each pairs the records without a partner again.
 
-See docs/decisions.md, "Swapping".
+See docs/decisions, "Swapping".
 """
 
 PARTED = 100_000
 """Most new pairs that are examined in one round when existing pairs are separated.
 
-See docs/decisions.md, "Swapping".
+See docs/decisions, "Swapping".
 """
 
 SMALL = (1, 2)

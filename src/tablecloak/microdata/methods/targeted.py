@@ -41,7 +41,7 @@ __all__ = [
 ROUNDS = 200
 """Most rounds of pairing at one level with one profile. Each pairs those without a partner again.
 
-See docs/decisions.md, "Swapping".
+See docs/decisions, "Swapping".
 """
 
 

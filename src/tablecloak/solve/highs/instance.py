@@ -24,7 +24,7 @@ THREADS = 1
 STOPPABLE = 2000
 """Least number of rows and columns of a linear program that can be stopped while it is solved.
 Smaller programs end soon, and the call in each iteration would cost up to a third of their time.
-docs/decisions.md, "Stopping a program"."""
+docs/decisions, "Stopping a program"."""
 
 NAMES = {
     "kOptimal": SolveStatus.OPTIMAL,

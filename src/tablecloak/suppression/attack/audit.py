@@ -47,7 +47,7 @@ from tablecloak.tables.sums import Groups
 __all__ = ["Audit", "attacked", "audit_pattern"]
 
 CHECK_SHARE = 0.05
-"""Share of the time kept back for checking all witnesses at the end. docs/decisions.md, "Time
+"""Share of the time kept back for checking all witnesses at the end. docs/decisions, "Time
 limits of suppression"."""
 
 

@@ -14,6 +14,7 @@ from tablecloak.errors import listed
 from tablecloak.suppression.attack.audit import Audit, attacked
 from tablecloak.suppression.attack.finding import DisclosureProof, Verdict
 from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.system.needs import LEAST_PRECISION, own_precision
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.earlier_releases import Published
@@ -116,7 +117,8 @@ class BesidePublished:
             If the tables do not fit together.
         """
         change, names = self.published.beside(problem), self.published.names
-        joint = change.problem
+        joint = _resolved(change.problem, change.given.table.n_cells)
+        change = replace(change, problem=joint)
         question = _question(joint, self.requirement)
         audit = attacked(question, ~joint.frozen, budget.share(BEFORE_SHARE))
         open_ = np.array([verdict is not Verdict.PROTECTED for verdict in audit.verdicts], bool)
@@ -138,16 +140,14 @@ class BesidePublished:
 
 def _question(problem: ProtectionProblem, requirement: Requirement) -> Question:
     """Return the question of a problem whose levels may exceed its external bounds."""
-    values, asked = problem.table.values, problem.sensitive
+    values, sensitive = problem.table.values, problem.sensitive
     low, high = values - problem.lower_bound, problem.upper_bound - values
-    given: dict[str, Any] = {
-        "lower_protection": np.where(asked, np.minimum(problem.lower_protection, low), 0.0),
-        "upper_protection": np.where(asked, np.minimum(problem.upper_protection, high), 0.0),
-        "sliding_protection": np.where(
-            asked, np.minimum(problem.sliding_protection, low + high), 0.0
-        ),
+    rooms = {"lower_protection": low, "upper_protection": high, "sliding_protection": low + high}
+    levels: dict[str, Any] = {
+        name: np.where(sensitive, _distinct(values, np.minimum(getattr(problem, name), room)), 0.0)
+        for name, room in rooms.items()
     }
-    return Question.of(problem.with_changes(**given), requirement, "external")
+    return Question.of(problem.with_changes(**levels), requirement, "external")
 
 
 def _intervals(
@@ -235,12 +235,40 @@ def _lowered(
     """
     lower, upper = problem.lower_protection.copy(), problem.upper_protection.copy()
     width = problem.sliding_protection.copy()
-    lower[cells] = np.minimum(lower[cells], below)
-    upper[cells] = np.minimum(upper[cells], above)
+    values = problem.table.values[cells]
+    lower[cells] = _distinct(values, np.minimum(lower[cells], below))
+    upper[cells] = _distinct(values, np.minimum(upper[cells], above))
     width[cells] = np.minimum(width[cells], below + above)
     status = problem.status.copy()
-    gone = below + above <= GONE * np.maximum(1.0, np.abs(problem.table.values[cells]))
+    gone = below + above <= GONE * np.maximum(1.0, np.abs(values))
     status[cells[gone]] = CellStatus.FORCED.value
     return problem.with_changes(
         status=status, lower_protection=lower, upper_protection=upper, sliding_protection=width
     )
+
+
+def _resolved(problem: ProtectionProblem, n_cells: int) -> ProtectionProblem:
+    """Return the problem without levels of earlier releases that are too small to be told from 0.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    n_cells : int
+        Cells of the new table, the first ones; their levels stay as they were asked for.
+    """
+    earlier = np.arange(problem.table.n_cells) >= n_cells
+    values = problem.table.values
+    levels: dict[str, Any] = {
+        name: np.where(earlier, _distinct(values, getattr(problem, name)), getattr(problem, name))
+        for name in ("lower_protection", "upper_protection", "sliding_protection")
+    }
+    return problem.with_changes(**levels)
+
+
+def _distinct(values: Floats, level: Floats) -> Floats:
+    """Return levels, 0 where they are below the precision of their values.
+
+    What an earlier release leaves may be a sliver of the level that was asked for. A distance that
+    the digits of a value cannot express protects nothing, and no witness could prove it.
+    """
+    return np.where(own_precision(values) > LEAST_PRECISION * level, 0.0, level)

@@ -20,7 +20,7 @@ Member = tuple[int, Integers, Floats, Floats]
 
 EXACT_COST = 10.0
 """Added cost of moving a cell for each insider who knows it exactly; other cells cost 1. Chosen by
-trial; not measured. docs/decisions.md, "Holding against insiders"."""
+trial; not measured. docs/decisions, "Holding against insiders"."""
 
 
 class FewCells:

@@ -36,7 +36,7 @@ __all__ = ["FEW_NEEDS", "FollowingFinder", "is_spacious"]
 
 BASES, MOST_BASES = 4, 32
 """Fewest and most bases tried in one round; the number grows while they give few rows.
-docs/decisions.md, "Cells that follow"."""
+docs/decisions, "Cells that follow"."""
 
 FEW_ROWS = 100
 """Number of rows of a round below which the next one tries more bases. Chosen by trial; not
@@ -56,7 +56,7 @@ STEPS = 15
 """Most relations added to a row to make it lighter. Chosen by trial; not measured."""
 
 SPREADS = 0.3, 0.8
-"""Powers to which the random factors of shares are raised, alternately. docs/decisions.md, "Cells
+"""Powers to which the random factors of shares are raised, alternately. docs/decisions, "Cells
 that follow"."""
 
 VIOLATION = 0.01
@@ -77,11 +77,11 @@ BLOCK = 500
 
 FEW_NEEDS = 10
 """Most sensitive cells for which attacks, programs and branch and bound follow the first pattern at
-once: they have few rows to find. docs/decisions.md, "Few sensitive cells"."""
+once: they have few rows to find. docs/decisions, "Few sensitive cells"."""
 
 SPACIOUS_SHARE = 0.9
 """Share of the cells whose room must reach the largest need, for capacity rows to say little more
-than that one cell of a set must be hidden. docs/decisions.md, "Cells that follow"."""
+than that one cell of a set must be hidden. docs/decisions, "Cells that follow"."""
 
 
 def is_spacious(system: System) -> bool:

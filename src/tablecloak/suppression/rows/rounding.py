@@ -52,7 +52,7 @@ LARGEST, SPREAD = 1e3, 1e5
 """Largest coefficient of a row, and largest ratio of two of them, for accurate programs."""
 
 MOST_ROWS = 60
-"""Most rows kept of one round. docs/decisions.md, "Rounded rows"."""
+"""Most rows kept of one round. docs/decisions, "Rounded rows"."""
 
 MOST_TRIED = 100
 """Most fractional cells that are singled out in one round."""

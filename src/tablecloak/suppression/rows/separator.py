@@ -118,7 +118,7 @@ class Separator:
             self._add(bridge, y, found)
         if integral and self.is_spacious:
             # Programs over all rows take long; several rows for each open cell save some of them
-            # (docs/decisions.md, "Cells that follow").
+            # (docs/decisions, "Cells that follow").
             for row in self.following.rows(share):
                 self._add(row, y, found)
         if integral or (is_root and self.is_spacious):

@@ -40,11 +40,11 @@ __all__ = ["cut_by_following", "cut_root", "round_every_row", "search_master"]
 WINDOW, LEAST_GAIN = 4, 5e-3
 """Rounds of rows to look back on, and the relative gain of the bound over these rounds below which
 no more rows are added at the root: the program over all rows then raises the bound faster.
-docs/decisions.md, "Cuts, then a program over all of them"."""
+docs/decisions, "Cuts, then a program over all of them"."""
 
 LONG_WINDOW, LONG_GAIN = 4, 5e-3
 """Rounds to look back on, and least relative gain of the bound over them, for rows of cells that
-follow from others. docs/decisions.md, "Cells that follow"."""
+follow from others. docs/decisions, "Cells that follow"."""
 
 BARREN = 5
 """Rounds of random bases without a violated row after which no violated row is taken to exist."""

@@ -17,7 +17,7 @@ __all__ = ["clean_up_in_null_space", "delete_from_all_hidden", "search_null_spac
 
 AWAITED_SECONDS = 3.0
 """Most expected seconds of a first deletion that is completed however little time is left, since
-programs take many times as long for a first pattern. docs/decisions.md, "Null space"."""
+programs take many times as long for a first pattern. docs/decisions, "Null space"."""
 
 AWAITED_SHARE = 4.0
 """Time limit of such a deletion, as a multiple of the expected seconds, since machines differ."""

@@ -32,7 +32,7 @@ __all__ = ["SearchWithSums"]
 
 FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
 """Shares of the time left for the search without sums, and for each one that follows. Most tables
-need one search or two. docs/decisions.md, "Sums of hidden cells"."""
+need one search or two. docs/decisions, "Sums of hidden cells"."""
 
 FEW_SUMS = 500
 """Most sums of sensitive cells that are all asked for once one sum can be estimated. Of more, only

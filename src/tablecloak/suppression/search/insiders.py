@@ -39,11 +39,11 @@ __all__ = ["hold_against_insiders"]
 
 JUDGING_SHARE = 0.4
 """Share of the time for the first attack by all insiders, where a pattern is to hold as far as
-possible. Cells that they have no time to attack cannot be repaired. docs/decisions.md, "Holding
+possible. Cells that they have no time to attack cannot be repaired. docs/decisions, "Holding
 against insiders"."""
 EXTENDING_SHARE = 0.6
 """Share of the time left after that attack for hiding further cells; the rest is for publishing
-cells again. docs/decisions.md, "Holding against insiders"."""
+cells again. docs/decisions, "Holding against insiders"."""
 
 CLOSINGS = 3
 """Multiple of the seconds that laying out the proof against all insiders took once, kept back for

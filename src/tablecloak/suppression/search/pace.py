@@ -21,7 +21,7 @@ that their pattern depends on no clock."""
 
 TOLERANCE = 1.5
 """Multiple of the time left up to which the open needs may be expected to take: the expectation is
-too high, since later needs find more hidden cells to move. docs/decisions.md, "Pace of a first
+too high, since later needs find more hidden cells to move. docs/decisions, "Pace of a first
 pattern"."""
 
 HOPELESS = 3.0
@@ -125,7 +125,7 @@ class Pace:
             if seconds is None or seconds * expected <= TOLERANCE * time:
                 return level
         # The cells chosen for large needs decide the loss, and large needs come first, so care is
-        # kept as long as possible (docs/decisions.md, "Pace of a first pattern").
+        # kept as long as possible (docs/decisions, "Pace of a first pattern").
         least, last = self.seconds[-1], len(self.levels) - 1
         if least is None:
             least = LEAST_CARE * (self.seconds[last - 1] or 0.0)

@@ -29,12 +29,12 @@ not measured."""
 
 BUILD_SHARE = 0.75
 """Share of the time after which the rest of a pattern is built in a hurry. It is large because,
-where time is short, building with care gains more than improving does. docs/decisions.md, "Pace of
+where time is short, building with care gains more than improving does. docs/decisions, "Pace of
 a first pattern"."""
 
 TURNS = 2
 """Number of turns: all cells are protected again within the first pattern, in the opposite order
-first. docs/decisions.md, "Turns within the first pattern"."""
+first. docs/decisions, "Turns within the first pattern"."""
 
 TURN_SHARE = 0.8
 """Least time left for which a turn is begun, as a multiple of the seconds that the pattern took."""
@@ -177,7 +177,7 @@ def _exchanged(
     """Publish single cells again and exchange others, as long as the loss falls.
 
     A tidy pattern has been built within another one. Few of its cells can simply be published, so
-    that exchanges come first. docs/decisions.md, "Exchanges before the clean-up".
+    that exchanges come first. docs/decisions, "Exchanges before the clean-up".
     """
 
     def better(other: Candidate) -> Candidate:

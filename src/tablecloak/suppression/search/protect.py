@@ -15,7 +15,7 @@ __all__ = ["cheapest", "in_order", "protect_in_region", "protect_need", "signed_
 
 ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of
-neighbourhoods. docs/decisions.md, "Pace of a first pattern"."""
+neighbourhoods. docs/decisions, "Pace of a first pattern"."""
 
 
 def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:

@@ -2,7 +2,7 @@
 
 This module is the one place for the policy of suppression. A schedule is a tuple of phases; each
 is a function from state to state (modules `portfolio` and `exact`). Choices within a phase are made
-beside its algorithm. Measurements are in docs/decisions.md, section Suppression.
+beside its algorithm. Measurements are in docs/decisions/suppression.md.
 """
 
 from __future__ import annotations
@@ -47,24 +47,24 @@ __all__ = [
 ]
 
 EXACT_CELLS = 2000
-"""Most free cells for which the method "auto" searches for a proved optimum. docs/decisions.md,
+"""Most free cells for which the method "auto" searches for a proved optimum. docs/decisions,
 "Phases of suppression"."""
 
 BOUNDED_CELLS = 50_000
-"""Most free cells for which the method "auto" keeps time back for a lower bound. docs/decisions.md,
+"""Most free cells for which the method "auto" keeps time back for a lower bound. docs/decisions,
 "Phases of suppression"."""
 
 SEARCHED_CELLS = 1000
 """Most free cells for which the exact method finds better patterns than the heuristic in the same
-time, so that the heuristic gets less of it. docs/decisions.md, "Phases of suppression"."""
+time, so that the heuristic gets less of it. docs/decisions, "Phases of suppression"."""
 
 OPENING_SHARE = 0.25
 """Share of the time for deletion, which begins with every cell hidden and gives a first pattern
-where the table has room. It usually takes a tenth of this. docs/decisions.md, "Null space"."""
+where the table has room. It usually takes a tenth of this. docs/decisions, "Null space"."""
 
 OPENING_SHARE_MEDIUM = 0.1
 """Share of the time for deletion on tables up to `EXACT_CELLS`: smaller, because deletion gains
-nothing where rooms bind. docs/decisions.md, "Null space"."""
+nothing where rooms bind. docs/decisions, "Null space"."""
 
 OPENING_SHARE_SMALL = 0.05
 """Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
@@ -80,27 +80,27 @@ the rest is for a bound."""
 PROGRAMS_CELLS = 4_000
 """Most free cells for which programs build a pattern of their own although boxes have found one. On
 larger tables they exchange cells of that pattern; on dense tables they build their own up to
-`BOUNDED_CELLS`. docs/decisions.md, "Boxes"."""
+`BOUNDED_CELLS`. docs/decisions, "Boxes"."""
 
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
 
 CLEAN_UP_SHARE = 0.05
 """Share of the time for the clean-up of a pattern in its null space, on large tables.
-docs/decisions.md, "Null space"."""
+docs/decisions, "Null space"."""
 
 FIRST_SHARE_SMALL = 0.5
 """Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
 
 FIRST_SECONDS_SMALL = 1.0
 """Most seconds for the heuristic up to `SEARCHED_CELLS`: enough for a first pattern and its
-clean-up. Patterns that the exact method repairs are soon better. docs/decisions.md, "Cuts, then a
+clean-up. Patterns that the exact method repairs are soon better. docs/decisions, "Cuts, then a
 program over all of them"."""
 
 FIRST_MOST_SHARE_SMALL = 1 / 15
 """Share of the whole time that the heuristic may take up to `SEARCHED_CELLS`, even if that is above
 `FIRST_SECONDS_SMALL`. On table7 the exact method does not find in 60 s what the heuristic finds in
-4 s. docs/decisions.md, "Cuts, then a program over all of them"."""
+4 s. docs/decisions, "Cuts, then a program over all of them"."""
 
 FIRST_SHARE = 0.85
 """Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`; at most
@@ -108,7 +108,7 @@ FIRST_SHARE = 0.85
 
 FIRST_SECONDS = 6.0
 """Most seconds for the heuristic beyond `SEARCHED_CELLS`: two turns of a pattern of 1,400 cells.
-docs/decisions.md, "Pace of a first pattern"."""
+docs/decisions, "Pace of a first pattern"."""
 
 FIRST_MOST_SHARE = 0.5
 """Share of the whole time that the heuristic may take even if that is above `FIRST_SECONDS`."""
@@ -126,18 +126,18 @@ LEAST_BOUND_SHARE = 0.02
 FOLLOWING_SHARE = 0.9
 """Share of the time of the exact method for rows of cells that follow from others, where rooms are
 far above the needs. The phase ends earlier if these rows no longer raise the bound.
-docs/decisions.md, "Cells that follow"."""
+docs/decisions, "Cells that follow"."""
 
 PREPARED_CELLS = 60
 """Fewest free cells for which the exact method first searches in null spaces, and collects rows of
-cells that follow from others. Programs prove smaller tables in less time. docs/decisions.md, "Cells
+cells that follow from others. Programs prove smaller tables in less time. docs/decisions, "Cells
 that follow"."""
 
 ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
 
 MASTER_SHARE = 0.7
-"""Share of the time left after the root for programs over all rows. docs/decisions.md, "Cuts, then
+"""Share of the time left after the root for programs over all rows. docs/decisions, "Cuts, then
 a program over all of them"."""
 
 NEARBY_SHARE = 0.4

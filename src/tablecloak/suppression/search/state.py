@@ -23,7 +23,7 @@ __all__ = ["SearchState"]
 
 DENSE_SHARE = 0.3
 """Share of sensitive cells from which on a table is dense: programs can move cells that are hidden
-anyway, where boxes need new corners. docs/decisions.md, "Boxes"."""
+anyway, where boxes need new corners. docs/decisions, "Boxes"."""
 
 
 @dataclass(frozen=True, eq=False)

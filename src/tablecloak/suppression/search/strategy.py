@@ -41,7 +41,7 @@ EASIER = (
     Strategy(areas=((8, 0),), reweightings=1),
 )
 """Strategies for tables with too little time for the usual one, the most careful first.
-docs/decisions.md, "Pace of a first pattern"."""
+docs/decisions, "Pace of a first pattern"."""
 
 HASTY = Strategy(areas=((6, 0),), programs=False, reweightings=0)
 """Strategy for the needs still open when time is up; on networks a shortest path suffices."""
@@ -63,4 +63,4 @@ PORTFOLIO = (
     Strategy(areas=((5, 0), (9, 2)), symmetric=False, largest_first=False),
 )
 """Strategies of which the best result counts; the first one always completes a pattern. Chosen by
-trial; not measured one by one. docs/decisions.md, "Strategies of the heuristic"."""
+trial; not measured one by one. docs/decisions, "Strategies of the heuristic"."""

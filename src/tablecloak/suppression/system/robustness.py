@@ -24,7 +24,7 @@ __all__ = ["SUMMED_UP_CELLS", "Robustness"]
 
 SUMMED_UP_CELLS = 100_000
 """Most hidden cells for which a summary contains the dimension, which takes seconds for more cells.
-docs/decisions.md, "Dimension of what is unknown"."""
+docs/decisions, "Dimension of what is unknown"."""
 
 
 @dataclass(frozen=True, eq=False)

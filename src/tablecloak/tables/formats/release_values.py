@@ -16,7 +16,7 @@ __all__ = ["as_written", "codes_of", "hidden_cells", "places_of"]
 
 MOST_SQUARES = 20_000_000
 """Combinations of codes up to which JSON-stat and PX, which list all of them, are written: 200 MB
-of JSON (docs/decisions.md, "Releases, command line and app")."""
+of JSON. docs/decisions, "Combinations of codes"."""
 
 
 def hidden_cells(released: pd.DataFrame) -> pd.Series:

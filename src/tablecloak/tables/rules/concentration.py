@@ -18,7 +18,7 @@ __all__ = ["NOISE", "ConcentrationRule", "EstimationRule"]
 NOISE = 1e-12
 """Share of a limit within which a cell counts as on it: rounding of binary sums must not decide.
 
-See "Noise of sums" in docs/decisions.md."""
+docs/decisions, "Noise of sums"."""
 
 SAME = 1e-9
 """Difference, as a share of the largest contribution, up to which the value is their sum."""

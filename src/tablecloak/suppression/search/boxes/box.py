@@ -14,7 +14,7 @@ __all__ = ["Box", "BoxFinder"]
 
 BEAM = 6
 """Number of boxes that are extended at once. On 14,248 cells of four dimensions a single one, with
-half as many moves, lost half as much again in a seventh of the time. docs/decisions.md, "Boxes"."""
+half as many moves, lost half as much again in a seventh of the time. docs/decisions, "Boxes"."""
 
 LEAST_PRICE = 1e-6
 """Least price of a cell, as a share of the median weight, so that the smaller of equal boxes is

@@ -14,7 +14,7 @@ __all__ = ["FEW", "MANY", "Moves"]
 FEW, MANY = (80, 6), (1000, 50)
 """Number of moves of each code, and of leaves below it, that are tried first, and then where no box
 was found. Moves with the fewest codes are taken first, then those with the most cells.
-docs/decisions.md, "Boxes"."""
+docs/decisions, "Boxes"."""
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ MOST_OPEN_SHARE = 0.1
 suit the table, and another phase builds the pattern. Chosen by trial; not measured."""
 
 GROUPS = (1, 4)
-"""Numbers of boxes that are exchanged at once, in this order. docs/decisions.md, "Boxes"."""
+"""Numbers of boxes that are exchanged at once, in this order. docs/decisions, "Boxes"."""
 
 LEAST_GAIN = 5e-3
 """Share by which a round of exchanges must lower the loss for another round of the same size; below
-it programs gain more in the same time. docs/decisions.md, "Boxes"."""
+it programs gain more in the same time. docs/decisions, "Boxes"."""
 
 REMAINING = Strategy(areas=((8, 0),), symmetric=False, reweightings=1)
 """Strategy of the programs for needs that boxes leave open."""
@@ -66,7 +66,7 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         state = with_first(state, candidate, budget)
     if not state.is_dense:
         # Dense tables are left to programs: exchanging boxes gained 1 % in 8 s on one of 30,000
-        # enterprises (docs/decisions.md, "Pace of a first pattern").
+        # enterprises (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
         candidate = _candidate(state, pattern, left)
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))

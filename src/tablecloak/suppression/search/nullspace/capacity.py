@@ -40,7 +40,7 @@ RIDGE = 1e-13
 
 LAWSON_TURNS = 12
 """Most changes of the weights for one class. More changes proved hardly any further class.
-docs/decisions.md, "Null space"."""
+docs/decisions, "Null space"."""
 
 HOPELESS = 1.5
 """Excess over the room at which a class is given up if the last changes of weights gained less than

@@ -10,10 +10,10 @@ __all__ = ["Opening"]
 
 ROOMY_RANK = 0.2
 """A table counts as roomy if deletion brings the rank below this share of the first one; where
-rooms bind, even the first classes are refused. docs/decisions.md, "Null space"."""
+rooms bind, even the first classes are refused. docs/decisions, "Null space"."""
 
 CUT_SHORT_RANK = 0.85
-"""Share of the first rank for a roomy table if time ended the deletion. docs/decisions.md, "Null
+"""Share of the first rank for a roomy table if time ended the deletion. docs/decisions, "Null
 space"."""
 
 ROOMY_OPEN = 0.1

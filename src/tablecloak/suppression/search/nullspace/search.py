@@ -23,11 +23,11 @@ __all__ = ["Found", "NullSpaceSearch"]
 
 CELL_SHARES = (0.05, 0.5)
 """Least and largest share of the published cells that are hidden again in one try.
-docs/decisions.md, "Null space"."""
+docs/decisions, "Null space"."""
 
 SPANNING_SHARES = (0.02, 0.6)
 """Least and largest share, on a logarithmic scale, of published cells that determine all others and
-are hidden again in one try; each raises the rank by one. docs/decisions.md, "Null space"."""
+are hidden again in one try; each raises the rank by one. docs/decisions, "Null space"."""
 
 NOISE = 0.25
 """Largest spread of the log-normal noise on the weights of one try."""
@@ -47,7 +47,7 @@ a gigabyte."""
 
 LARGE_RANK = 1200
 """Dimension of the unknown beyond which the heaviest cells are published before there is any dense
-null space. docs/decisions.md, "Null space"."""
+null space. docs/decisions, "Null space"."""
 
 REOPENINGS = 6
 """Most rounds in which cells near sensitive ones that cannot move are then hidden again."""
@@ -61,7 +61,7 @@ STALE = 300
 
 STALE_OF_CELL, LEAST_STALE = 5, 60
 """Tries in a row without a better pattern for each cell of a small table, and the fewest of any,
-since a table of few cells has few patterns. docs/decisions.md, "Null space"."""
+since a table of few cells has few patterns. docs/decisions, "Null space"."""
 
 LEAST_GAIN = 1e-12
 """Share of the loss below which a pattern is no better."""

@@ -25,7 +25,7 @@ from tablecloak.suppression.search.nullspace.space import Space
 __all__ = ["LEAST_BLOCK", "Blocks", "Strain"]
 
 BLOCK, LEAST_BLOCK = 1 / 3, 8
-"""Share of the rank, and least number, of the classes published at once. docs/decisions.md, "Null
+"""Share of the rank, and least number, of the classes published at once. docs/decisions, "Null
 space"."""
 
 REFUSED = 1 / 3
@@ -33,15 +33,15 @@ REFUSED = 1 / 3
 
 FIRST_SHARE, RISE = 0.5, 1.5
 """Share of the spare capacity of needs that the first block may take, and factor on it after each
-success. docs/decisions.md, "Null space"."""
+success. docs/decisions, "Null space"."""
 
 CAREFUL_RANK = 400
 """Rank above which a refusal makes all later blocks careful. Below it checks are quick, and trying
-the heaviest classes one by one ends in lighter patterns. docs/decisions.md, "Null space"."""
+the heaviest classes one by one ends in lighter patterns. docs/decisions, "Null space"."""
 
 LEAST_SPARE = 0.1
 """Spare capacity of a need that least squares barely prove or leave open; other weights may prove
-it. docs/decisions.md, "Null space"."""
+it. docs/decisions, "Null space"."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,6 @@ ALWAYS = [
     "plan: an equation with a coefficient of 0",
     "suppress p.csv: contributions without levels",
     "suppress p.csv: contributions with an unknown level",
-    "bench into a file",
     "plan over a job of somebody's own",
     "suppress: a weight of 1e308",
     "compare: a level of 1e-320",

@@ -51,8 +51,8 @@ def test_enterprises_are_protected_both_ways(tmp_path):
     job.output.report = False
     result = run_job(job, tmp_path)
     assert result.is_safe
-    # The best pattern loses 3,178,479; how near the search comes depends on the machine.
-    assert result.pattern.bound <= 3178479 <= result.pattern.loss
+    # The best pattern loses 3,210,321; how near the search comes depends on the machine.
+    assert result.pattern.bound <= 3210321 <= result.pattern.loss
     table = result.problem.table
     assert (table.n_cells, result.problem.n_sensitive) == (728, 128)
     released = pd.read_csv(tmp_path / "release" / "suppression" / "table.csv")

@@ -57,7 +57,7 @@ def main() -> None:
     after = ((additive.values - table["count"]) ** 2).mean()
     print(f"mean squared distance from the true counts: {before:.1f} before, {after:.1f} after")
     # It adds up, in whole numbers of 0 or more.
-    assert not np.any(additive.passes[-1].question.residual(additive.values))
+    assert not np.any(additive.passes[-1].problem.residual(additive.values))
     assert np.all(additive.values >= 0) and np.all(additive.values % 1 == 0)
 
 

@@ -99,7 +99,8 @@ def discrepancies(idle: int, number: int) -> Check:
     status = np.array((["u"] * 14 + ["s"]) * number)
     level, none, endless = (status == "u").astype(float), np.zeros(n, np.int64), np.full(n, np.inf)
     data = {
-        "values": np.zeros(n), "status": status, "lower_bound": -endless, "upper_bound": endless,
+        "values": np.zeros(n), "published": np.where(level > 0, 1.0, -14.0), "status": status,
+        "lower_bound": -endless, "upper_bound": endless,
         "upper_protection": level, "lower_protection": level, "decimals": np.array(0),
         "capacity_up": endless, "capacity_down": endless, "sensitive_limit": np.array(np.inf),
         "weights": np.ones(n), "measure": np.array("L1"), "loss": np.array(14.0 * number),

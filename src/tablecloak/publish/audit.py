@@ -14,6 +14,7 @@ from tablecloak.budget import Progress
 from tablecloak.errors import InputError
 from tablecloak.protection import way_of
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
+from tablecloak.publish.code_values import read_code_values
 from tablecloak.publish.released_cells import ENDS, published_ends, read_release
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
@@ -164,6 +165,9 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     if isinstance(release, pd.DataFrame):
         frame, source = release, "release"
     elif isinstance(release, str | Path) and can_hold(release, FrameFormat):
+        # Code values have no header, whose names would have to differ.
+        if read_code_values(problem, Path(release), keys) is not None:
+            return None
         frame, source = read_frame(release, (*keys, "cell")), str(release)
     else:
         return None

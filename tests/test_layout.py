@@ -196,24 +196,9 @@ WINGS = {"microdata", "safe", "argus", "cellkey", "reconciliation"}
 ROOF = {"cli", "app", "service"}
 
 REACHING = {
-    # Ways to protect a table, as long as jobs and comparison know them by name.
-    "comparison/inferred.py",
-    "comparison/kinds/cell_keys.py",
-    "comparison/kinds/record_noise.py",
-    "jobs/faults.py",
-    "jobs/load.py",
-    "jobs/noise_section.py",
-    "jobs/noisy.py",
-    "jobs/perturbed.py",
+    # Jobs on records themselves are jobs of a wing.
     "jobs/record_files.py",
-    "jobs/schema.py",
     "jobs/steps.py",
-    # Reports and pictures of these, called by jobs. They go to the wings when comparison, which
-    # reports draw, no longer imports one.
-    "render/microdata_report.py",
-    "render/noise_plot.py",
-    "render/noise_report.py",
-    "render/perturbation_report.py",
 }
 """Modules of the core that import a wing all the same. There may be fewer, and no others."""
 

@@ -104,7 +104,7 @@ assert not [name for name in sys.modules if name.split(".")[1:2] and name.split(
 
 
 def test_what_of_the_core_needs_a_wing_is_known(tmp_path):
-    """Jobs, comparisons and the reports that draw them; nothing else. It may become less."""
+    """Jobs on records themselves; nothing else. It may become less."""
     program = """
 for module in pkgutil.walk_packages(tc.__path__, "tablecloak.", onerror=lambda name: None):
     if module.name.split(".")[1] not in (*WINGS, "cli", "app", "service"):
@@ -115,13 +115,21 @@ for module in pkgutil.walk_packages(tc.__path__, "tablecloak.", onerror=lambda n
             print(module.name.removeprefix("tablecloak."))
 """
     needing = set(without_wings(program, tmp_path).split())
-    assert {name for name in needing if not name.startswith("jobs.")} == {
-        "comparison",
-        "render.comparison_page",
-        "render.drawings",
-        "render.microdata_report",
-        "render.noise_plot",
-        "render.noise_report",
-        "render.perturbation_report",
-        "render.report",
-    }
+    assert needing == {"jobs.record_files", "jobs.steps"}
+
+
+def test_the_main_job_runs_without_the_wings(tmp_path):
+    program = """
+from tablecloak.cli.main import app
+try:
+    app(["example", "firms"])
+except SystemExit as end:
+    assert not end.code, end.code
+try:
+    app(["protect", "job.toml", "--out", "results"])
+except SystemExit as end:
+    assert not end.code, end.code
+assert not [name for name in sys.modules if name.split(".")[1:2] and name.split(".")[1] in WINGS]
+"""
+    assert "All releases are proved safe" in without_wings(program, tmp_path)
+    assert (tmp_path / "results" / "release" / "suppression" / "table.csv").exists()

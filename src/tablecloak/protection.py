@@ -43,6 +43,7 @@ from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.table import Protects
 
 __all__ = [
     "PROTECTIONS",
@@ -52,6 +53,7 @@ __all__ = [
     "Material",
     "Product",
     "Protection",
+    "Records",
     "Search",
     "required_way",
     "sections_table",
@@ -86,6 +88,35 @@ def _no_column(name: str) -> Floats:
 
 def _no_records() -> Any:
     raise InputError("Records are needed, but the problem was given without its data.")
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Records and the tables that are made of them.
+
+    Parameters
+    ----------
+    data : object
+        What `tabulate` accepts.
+    tables : sequence of mapping
+        Dimensions of each table.
+    value : str or None
+    weight : str or None
+        Columns with the variable and with sampling weights.
+    rules : sequence of rules
+        Which cells get extra noise.
+    decimals : int or None
+        Digits to publish.
+    engine : str
+    """
+
+    data: Any
+    tables: Sequence[Mapping[str, Any]]
+    value: str | None = None
+    weight: str | None = None
+    rules: Sequence[Protects[Any]] = ()
+    decimals: int | None = None
+    engine: str = "duckdb"
 
 
 @dataclass(frozen=True, eq=False)
@@ -586,7 +617,13 @@ UNCHANGED = 1e-9
 """Change, as a share of the median level, below which a value counts as published exactly."""
 
 PROTECTIONS: Registry[Protection] = Registry(
-    "way to protect", "tablecloak.protections", order=lambda way: way.place
+    "way to protect",
+    (
+        "tablecloak.protections",
+        "tablecloak.cellkey.protections",
+        "tablecloak.microdata.protections",
+    ),
+    order=lambda way: way.place,
 )
 """All ways, by name."""
 

@@ -18,6 +18,7 @@ messages about misspelt names need no list of their own::
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import threading
@@ -52,7 +53,8 @@ class Registry(Generic[T]):
         What one of them is called in messages: "rule", "distance".
     home : str or tuple of str, optional
         Packages whose modules declare the siblings. They are imported when a name is first looked
-        up, so that a new file is found without being mentioned anywhere.
+        up, so that a new file is found without being mentioned anywhere. A package that is not
+        installed has no siblings.
     order : callable, optional
         Key by which siblings of a home package are listed; by default their names. Which of their
         modules happens to be imported first makes no difference.
@@ -241,7 +243,15 @@ class Registry(Generic[T]):
         if self._is_loaded:
             return
         with self._loading:
-            for home in self._homes:
+            for home in filter(_is_installed, self._homes):
                 for module in pkgutil.iter_modules(importlib.import_module(home).__path__):
                     importlib.import_module(f"{home}.{module.name}")
             self._is_loaded = True
+
+
+def _is_installed(package: str) -> bool:
+    """Whether a package is there; those of a wing may be left out."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False

@@ -32,9 +32,9 @@ from scipy.sparse import csr_array, hstack, vstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.counts import PerturbedCounts
-from tablecloak.cellkey.guesses import Guesses, guesses_for
-from tablecloak.cellkey.inference import possible_counts
+from tablecloak.cellkey.guesses import guesses_for
 from tablecloak.cellkey.perturbation_table import Perturbations
+from tablecloak.comparison.possible_counts import Guesses, possible_counts
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.hierarchy import Hierarchy

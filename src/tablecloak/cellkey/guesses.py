@@ -2,96 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Integers
 from tablecloak.cellkey.perturbation_table import Perturbations
+from tablecloak.comparison.possible_counts import Guesses
 from tablecloak.errors import InputError
 
-__all__ = ["Guesses", "guesses_for"]
-
-
-@dataclass(frozen=True, eq=False)
-class Guesses:
-    """Possible true counts of each cell, before any relation is used.
-
-    Cells with the same published count share their guesses.
-
-    Parameters
-    ----------
-    case : numpy.ndarray of int, shape (n_cells,)
-        Number of the list of guesses that each cell has.
-    counts : list of numpy.ndarray of int
-        Possible true counts, increasing.
-    chances : list of numpy.ndarray of float
-        Chance that each of these true counts is published as the cell's published count.
-    """
-
-    case: Integers
-    counts: list[Integers]
-    chances: list[Floats]
-
-    def ends(self) -> tuple[Integers, Integers]:
-        """Return the smallest and the largest guess of each cell."""
-        low = np.array([counts[0] for counts in self.counts], dtype=np.int64)
-        high = np.array([counts[-1] for counts in self.counts], dtype=np.int64)
-        return low[self.case], high[self.case]
-
-    def with_open(self, n_cells: int) -> Guesses:
-        """Append cells of which nothing is published, none of them larger than the largest guess.
-
-        Each is a part of some cell that has guesses.
-        """
-        counts = np.arange(max(int(each[-1]) for each in self.counts) + 1, dtype=np.int64)
-        case = np.full(n_cells, len(self.counts), dtype=np.int64)
-        return Guesses(
-            np.concatenate([self.case, case]),
-            [*self.counts, counts],
-            [*self.chances, np.ones(len(counts))],
-        )
-
-    def snapped(self, lower: Integers, upper: Integers) -> tuple[Integers, Integers]:
-        """Move the ends of intervals inwards to the next guess."""
-        lower, upper = lower.copy(), upper.copy()
-        for number, counts in enumerate(self.counts):
-            cells = np.flatnonzero(self.case == number)
-            first = np.searchsorted(counts, lower[cells])
-            last = np.searchsorted(counts, upper[cells], side="right") - 1
-            inside = first <= last
-            lower[cells] = np.where(inside, counts[np.minimum(first, len(counts) - 1)], 1)
-            upper[cells] = np.where(inside, counts[np.maximum(last, 0)], 0)
-        return lower, upper
-
-    def with_gaps(self, lower: Integers, upper: Integers) -> list[tuple[int, Integers]]:
-        """Return the cells whose guesses within an interval skip a number, with these guesses."""
-        found = []
-        for number, counts in enumerate(self.counts):
-            if counts[-1] - counts[0] + 1 == len(counts):
-                continue
-            for cell in np.flatnonzero(self.case == number):
-                own = counts[(counts >= lower[cell]) & (counts <= upper[cell])]
-                if len(own) and own[-1] - own[0] + 1 > len(own):
-                    found.append((int(cell), own))
-        return found
-
-    def posterior(
-        self, lower: Integers, upper: Integers, prior: Mapping[int, float] | None
-    ) -> list[dict[int, float]]:
-        """Return the probability of each count within an interval, for each cell."""
-        result = []
-        for cell, number in enumerate(self.case):
-            counts, chances = self.counts[number], self.chances[number]
-            inside = (counts >= lower[cell]) & (counts <= upper[cell])
-            weight = chances[inside]
-            if prior is not None:
-                weight = weight * np.array([prior.get(int(n), 0.0) for n in counts[inside]])
-            total = weight.sum()
-            share = weight / total if total > 0 else np.full(len(weight), 1.0 / len(weight))
-            result.append({int(n): float(p) for n, p in zip(counts[inside], share, strict=True)})
-        return result
+__all__ = ["guesses_for"]
 
 
 def guesses_for(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -17,39 +16,10 @@ from tablecloak.cellkey.files import read_magnitude_tables, read_perturbations
 from tablecloak.cellkey.magnitudes import Flex, MagnitudeNoise, perturb_magnitudes
 from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.errors import InputError
+from tablecloak.protection import Records
 from tablecloak.registry import Registry
-from tablecloak.tables.table import Protects
 
-__all__ = ["PERTURBATIONS", "Perturbation", "Records"]
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """Records and the tables that are made of them.
-
-    Parameters
-    ----------
-    data : object
-        What `tabulate` accepts.
-    tables : sequence of mapping
-        Dimensions of each table.
-    value : str or None
-    weight : str or None
-        Columns with the variable and with sampling weights.
-    rules : sequence of rules
-        Which cells get extra noise.
-    decimals : int or None
-        Digits to publish.
-    engine : str
-    """
-
-    data: Any
-    tables: Sequence[Mapping[str, Any]]
-    value: str | None = None
-    weight: str | None = None
-    rules: Sequence[Protects[Any]] = ()
-    decimals: int | None = None
-    engine: str = "duckdb"
+__all__ = ["PERTURBATIONS", "Perturbation"]
 
 
 class Perturbation(ABC):

@@ -21,8 +21,8 @@ from tablecloak.budget import Budget
 from tablecloak.cellkey.attack import attack_counts
 from tablecloak.cellkey.design import design_count_table
 from tablecloak.cellkey.guesses import guesses_for
-from tablecloak.cellkey.inference import possible_counts
 from tablecloak.cellkey.perturbation_table import Perturbations
+from tablecloak.comparison.possible_counts import possible_counts
 from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows

@@ -85,7 +85,7 @@ def _write_report(
     columns: Columns,
 ) -> None:
     from tablecloak.microdata.assessment.assess import assess
-    from tablecloak.render.microdata_report import write_report
+    from tablecloak.microdata.assessment_report import write_report
 
     write_report(
         path,

@@ -57,9 +57,9 @@ def protect(
 
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
+    from tablecloak.jobs.load import has_steps
     from tablecloak.jobs.publication import is_publication
     from tablecloak.jobs.run import run_job
-    from tablecloak.jobs.steps import has_steps
 
     if every:
         _all(job, out, executor)

@@ -6,8 +6,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cellkey.guesses import Guesses
-from tablecloak.cellkey.inference import possible_counts
+from tablecloak.comparison.possible_counts import Guesses, possible_counts
 from tablecloak.protection import UNCHANGED
 from tablecloak.tables.problem import ProtectionProblem
 

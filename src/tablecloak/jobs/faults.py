@@ -11,14 +11,13 @@ from pydantic import BaseModel, ValidationError
 
 from tablecloak.errors import suggestion
 from tablecloak.jobs.schema import Job, sections
-from tablecloak.microdata.methods.method import METHODS
 from tablecloak.parameters import Parameter
 from tablecloak.protection import PROTECTIONS
 from tablecloak.registered import innermost, telling
 from tablecloak.registry import Registry
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["in_words"]
+__all__ = ["LISTS", "in_words"]
 
 WAYS = "ways"
 """Field of a job that gathers the sections of ways to protect; no part of any place in a file."""
@@ -27,10 +26,14 @@ NEAR = " Did"
 """Beginning of a suggestion of one name; otherwise it lists all names, as the message does."""
 
 
+LISTS: dict[str, tuple[str, Registry[Any]]] = {"rules": ("rule", RULES)}
+"""Sections that list something registered: the key of its name, and the registry. Models of other
+files add theirs."""
+
+
 def _siblings() -> dict[str, tuple[str, Registry[Any]]]:
     """Return sections of something registered: the key of its name, and the registry."""
-    ways = {way.name: way.kinds for way in PROTECTIONS if way.kinds is not None}
-    return {"rules": ("rule", RULES), "steps": ("method", METHODS), **ways}
+    return LISTS | {way.name: way.kinds for way in PROTECTIONS if way.kinds is not None}
 
 
 def in_words(

@@ -13,12 +13,11 @@ import pandas as pd
 from pydantic import ValidationError
 
 from tablecloak.arrays import Floats
-from tablecloak.cellkey.perturbation import Records
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.flagged import flagged_cells
 from tablecloak.jobs.schema import Data, DimensionSpec, Job, TableSpec
-from tablecloak.protection import Material
+from tablecloak.protection import Material, Records
 from tablecloak.publish.earlier import read_published
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.dimensions import Dimension
@@ -38,6 +37,7 @@ from tablecloak.toml_file import read_toml
 
 __all__ = [
     "contributed_records",
+    "has_steps",
     "job_of",
     "keyed_records",
     "load_data",
@@ -123,6 +123,11 @@ def read_job(path: str | Path) -> Job:
             "protect`."
         )
     return job_of(raw, path, text)
+
+
+def has_steps(path: str | Path) -> bool:
+    """Whether a job file is one for records."""
+    return "steps" in read_toml(path)[1]
 
 
 def job_of(raw: dict[str, Any], path: Path, text: str) -> Job:

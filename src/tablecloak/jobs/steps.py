@@ -17,19 +17,19 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError
-from tablecloak.jobs.faults import in_words
+from tablecloak.jobs.faults import LISTS, in_words
 from tablecloak.jobs.files import RESULT, JobFiles
 from tablecloak.jobs.record_files import RecordFiles
 from tablecloak.microdata.assessment.assess import Assessment, assess
+from tablecloak.microdata.assessment_report import write_report
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
 from tablecloak.registered import Section, SiblingIn
-from tablecloak.render.microdata_report import write_report
 from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import existing, record_endings
 from tablecloak.toml_file import read_toml
 
-__all__ = ["StepsJob", "StepsResult", "has_steps", "read_steps", "run_steps"]
+__all__ = ["StepsJob", "StepsResult", "read_steps", "run_steps"]
 
 
 class _Part(Section, BaseModel):
@@ -76,6 +76,8 @@ class StepsJob(_Part):
         return digest.hexdigest()
 
 
+LISTS["steps"] = ("method", METHODS)
+
 SECTIONS: dict[str, type[BaseModel]] = {
     "data": RecordsSpec,
     "report": ReportSpec,
@@ -104,11 +106,6 @@ class StepsResult:
     def summary(self) -> str:
         """Return the summaries of all steps in one line."""
         return self.release.summary()
-
-
-def has_steps(path: str | Path) -> bool:
-    """Whether a job file is one for records."""
-    return "steps" in read_toml(path)[1]
 
 
 def read_steps(path: str | Path) -> StepsJob:

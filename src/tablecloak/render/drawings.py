@@ -15,7 +15,6 @@ from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.render import (
     comparison_page,
-    noise_plot,
     protection_plot,
     risk_utility_plot,
 )
@@ -35,7 +34,6 @@ from tablecloak.tables.table import Table
 
 __all__ = [
     "comparison_page",
-    "noise_plot",
     "protection_plot",
     "risk_utility_plot",
 ]

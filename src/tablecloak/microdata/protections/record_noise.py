@@ -19,10 +19,10 @@ from tablecloak.comparison.side_by_side import compare
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import suggestion
 from tablecloak.microdata.multipliers import Least, Most, Shape, Sizes
+from tablecloak.microdata.noise_report import noise_report
 from tablecloak.microdata.noise_risk import insiders, insiders_guess, outsiders_guess, windows
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
 from tablecloak.protection import PROTECTIONS, Attackers, Material, Product, Protection, Search
-from tablecloak.render.noise_report import noise_report
 from tablecloak.render.page import Page
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.attack.finding import Verdict

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tablecloak.microdata.assessment.assess import assess
-from tablecloak.render.microdata_report import write_report
+from tablecloak.microdata.assessment_report import write_report
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from pydantic import TypeAdapter
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.cellkey.attack import CountAttack
-from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation, Records
+from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
+from tablecloak.cellkey.perturbation_report import perturbation_report
 from tablecloak.cellkey.perturbed_problem import PerturbedProblem, perturb_problem
 from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.comparison.inferred import protects
@@ -27,12 +28,12 @@ from tablecloak.protection import (
     Material,
     Product,
     Protection,
+    Records,
     Search,
 )
 from tablecloak.registered import SiblingIn
 from tablecloak.registry import Registry
 from tablecloak.render.page import Page
-from tablecloak.render.perturbation_report import perturbation_report
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 

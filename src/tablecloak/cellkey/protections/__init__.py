@@ -1,0 +1,1 @@
+"""The ways to protect a table by cell keys."""

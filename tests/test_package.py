@@ -117,7 +117,6 @@ for module in pkgutil.walk_packages(tc.__path__, "tablecloak.", onerror=lambda n
     needing = set(without_wings(program, tmp_path).split())
     assert {name for name in needing if not name.startswith("jobs.")} == {
         "comparison",
-        "render.comparison_page",
         "render.drawings",
         "render.microdata_report",
         "render.noise_plot",

@@ -13,9 +13,8 @@ import pandas as pd
 
 import tablecloak as tc
 from margins import tree_of
-from tablecloak.tables.tabulation.exact_sums import Overview
-from tablecloak.tables.tabulation.queries import Grouped
-from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.queries import Grouped, Overview
+from tablecloak.tables.tabulation.records import Roles
 from tablecloak.tables.tabulation.tabulate import _Leaves, _one_table
 
 

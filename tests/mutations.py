@@ -121,7 +121,7 @@ MUTATIONS = (
     ),
     Mutation(
         "One intruder is missing among the contributors",
-        "suppression/attack/contributions.py",
+        "suppression/attack/intruders/contributors.py",
         "groups = np.split(useful, np.flatnonzero(np.diff(first)) + 1)",
         "groups = np.split(useful, np.flatnonzero(np.diff(first)) + 1)[1:]",
         ("tests/suppression/attack/test_intruders.py", "tests/suppression/attack/test_audit.py"),
@@ -131,7 +131,7 @@ MUTATIONS = (
         "suppression/proof/proof.py",
         'self._require(~needs.met(above, below), needs.cells, "")',
         'self._require(~needs.met(above, above), needs.cells, "")',
-        ("tests/certificates/test_certificates.py", "tests/suppression/proof/test_exactness.py"),
+        ("tests/certificates/test_certificates.py", "tests/suppression/proof/test_witness.py"),
     ),
     Mutation(
         "A witness may leave the external bounds",

@@ -17,7 +17,7 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak import budget as clock
-from tablecloak.solve.highs import linear, mixed, quadratic
+from tablecloak.solve.highs import solver
 
 LIMIT = 100.0
 LEEWAY = 5.0
@@ -53,8 +53,7 @@ class Search:
 def search(monkeypatch):
     found = Search()
     monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: found.now))
-    for module in (linear, mixed, quadratic):
-        monkeypatch.setattr(module, "run", found.counting(module.run))
+    monkeypatch.setattr(solver, "run", found.counting(solver.run))
     return found
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app.finished import Finished, offered_rules, outline, read_outline, unsafe_words
-from tablecloak.examples.finished_table import write_sheet
+from tablecloak.examples.files import write_sheet
 
 
 @pytest.fixture(scope="module")

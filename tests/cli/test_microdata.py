@@ -158,9 +158,9 @@ def out_of_place(ages) -> int:
 
 @pytest.mark.parametrize("piece", [50, 200_000])
 def test_swapped_ages_of_a_sorted_file_do_not_stand_out(tmp_path, piece, monkeypatch):
-    from tablecloak.tables.formats import streams
+    from tablecloak.tables.formats import files
 
-    monkeypatch.setattr(streams, "PIECE", piece)
+    monkeypatch.setattr(files, "PIECE", piece)
     frame = in_order(tmp_path)
     output = tmp_path / "out.csv"
     command = ["swap", str(tmp_path / "sorted.csv"), "-o", str(output), *SWAP, "--seed", "3"]

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from margins import with_margins
 from tablecloak.explaining.derivation import derived
+from tablecloak.explaining.explanation import exact, shown, times
 from tablecloak.explaining.known import Known
-from tablecloak.explaining.numbers import exact, shown, times
 
 TABLE = with_margins(
     pd.DataFrame({"region": ["N", "N", "S", "S"], "branch": ["x", "y", "x", "y"],

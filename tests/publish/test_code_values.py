@@ -6,8 +6,7 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import one_row
-from tablecloak.publish.code_values import read_code_values
-from tablecloak.publish.released_cells import read_release
+from tablecloak.publish.released_cells import read_code_values, read_release
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5)})
 LINES = ["a,50,3", "b,60,11", "c,70,1", "Total,180,10"]

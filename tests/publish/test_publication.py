@@ -21,12 +21,15 @@ from private import is_private
 from random_tables import random_problem
 from tablecloak.cli.main import app
 from tablecloak.publish.leaks import find_leaks
-from tablecloak.publish.publication import write_release
+from tablecloak.publish.publication import public_report, write_release
 from tablecloak.publish.released_cells import read_release
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.leaving import Leaving
 
 FORMATS = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
+
+TREE = {"town": tc.Hierarchy.flat(["a", "b"], "Total")}
+ABOUT = {"measure": "sales", "unit": "EUR", "reading": "x is confidential", "method": "suppression"}
 
 
 def large_numbers(seed: int) -> tc.ProtectionProblem:
@@ -464,3 +467,49 @@ def test_dimensions_that_are_the_same_in_capitals_stay_apart_in_sdmx(tmp_path):
     assert header[1:4] == ["A", "A_2", "OBS_VALUE_2"]
     _, values = read_release(problem, tmp_path / "table.sdmx.csv")
     assert np.array_equal(values, table.values)
+
+
+def page(values, status=None, **about) -> str:
+    frame = pd.DataFrame({"town": ["Total", "a", "b"], "sales": values})
+    if status is not None:
+        frame["status"] = status
+    leaving = Leaving(frame, TREE, "sales", "EUR", 0, len(frame), {}, [])
+    return public_report("Sales <2020>", leaving, {**ABOUT, **about}).html()
+
+
+def squares(text: str) -> list[str]:
+    return re.findall(
+        r"<td[^>]*>([^<]*)</td>", text.split("<tbody>")[1].split("</tbody>", maxsplit=1)[0]
+    )
+
+
+def test_hidden_cells_are_crosses_and_their_values_nowhere():
+    text = page([30.0, None, None], ["published", "suppressed", "suppressed"])
+    assert squares(text) == ["30", "x", "x"]
+    assert "town=a: confidential" in text
+    assert '<span class="suppressed">confidential</span>' in text
+
+
+def test_without_hidden_cells_nothing_is_called_confidential():
+    text = page([30.0, 10.0, 20.0], reading="")
+    assert "confidential" not in re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(("decimals", "shown"), [(0, "1,235"), (1, "1,234.6"), (2, "1,234.56")])
+def test_values_have_the_digits_that_are_declared(decimals, shown):
+    assert squares(page([1234.56, 0, 1234.56], decimals=decimals))[0] == shown
+
+
+def test_the_page_names_measure_unit_and_method_and_no_internal_word():
+    text = page([30.0, 10.0, 20.0])
+    assert "<h2>sales, EUR</h2>" in text
+    assert "suppression" in text
+    assert "Sales &lt;2020&gt;" in text
+    for word in ("Internal", "primary", "secondary", "sensitive"):
+        assert word not in text
+
+
+def test_what_is_empty_is_not_told():
+    text = page([30.0, 10.0, 20.0], unit="", source="")
+    assert "<h2>sales</h2>" in text
+    assert "<td>source</td>" not in text

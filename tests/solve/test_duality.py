@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from tablecloak.solve.bounds import dual_bound, is_proved, proves_infeasible, violation
-from tablecloak.solve.dual import dual_program
 from tablecloak.solve.feasibility import elastic, find_infeasibility
+from tablecloak.solve.linear import dual_program
 from tablecloak.solve.program import Program, Scaling, power_of_two
 
 

@@ -16,7 +16,7 @@ from programs import knapsack, small
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.solve.highs import Highs
-from tablecloak.solve.highs.linear import HighsProgram
+from tablecloak.solve.highs.solver import HighsProgram
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
@@ -136,7 +136,7 @@ def test_a_stop_ends_a_search_for_whole_numbers_and_an_error_of_a_listener_is_ra
 def test_nothing_is_printed_when_the_first_instance_is_made():
     """HiGHS 1.16 prints a banner then, which would stand in what a command writes."""
     script = (
-        "from tablecloak.solve.highs.instance import new_instance\n"
+        "from tablecloak.solve.highs.solver import new_instance\n"
         "print('before')\nnew_instance().run()\nprint('after')"
     )
     told = subprocess.run(

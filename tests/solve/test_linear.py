@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from programs import knapsack, small
+from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.conformance import two_columns
-from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.linear import LinearSolver, dual_program
 from tablecloak.solve.mock import MockSolver, infeasible, optimal, out_of_time
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.solver import Capability, Claim, Solution, SolveStatus
@@ -123,7 +125,7 @@ def test_whole_number_conditions_are_left_out():
 
 def test_a_false_answer_of_highs_is_corrected_by_its_other_methods(monkeypatch):
     """The first run is made to return another point; the next one from scratch is right."""
-    from tablecloak.solve.highs.linear import HighsProgram
+    from tablecloak.solve.highs.solver import HighsProgram
 
     run, methods = HighsProgram.run, []
 
@@ -142,3 +144,21 @@ def test_scaling_does_not_change_what_multipliers_prove():
     scaling = Scaling.by_units(program, np.full(2, 1000.0))
     solution = LinearSolver(scaling.apply(program)).solve()
     assert program.objective(scaling.point(solution.x)) == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_its_optimum_gives_multipliers_that_prove_the_optimum(seed):
+    program = knapsack(seed).relaxed()
+    sides = np.where(np.arange(6) % 2, np.inf, program.row_lower + 1)
+    program = program.with_sides(np.arange(6), program.row_lower, sides)
+    value = LinearSolver(program).solve().value
+    dual, multipliers = dual_program(program)
+    solution = LinearSolver(dual).solve()
+    assert -solution.value == pytest.approx(value)
+    assert dual_bound(program, multipliers(solution.x)) == pytest.approx(value)
+
+
+def test_infinite_sides_and_bounds_have_no_column():
+    assert dual_program(small())[0].n_columns == 5
+    free = small().with_bounds(np.full(2, -np.inf), np.full(2, np.inf))
+    assert dual_program(free)[0].n_columns == 1

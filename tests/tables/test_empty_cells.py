@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.tables import empty_cells
+from tablecloak.tables import relations
 
 PEOPLE = pd.DataFrame({"region": list("NNS"), "sex": list("fmf"), "wage": [3, 4, 5]})
 TREE = {"North": {"N": {}, "W": {}}, "S": {}}
@@ -50,6 +50,6 @@ def test_a_ready_table_is_completed_only_if_asked():
 
 
 def test_more_cells_than_memory_holds_are_refused(monkeypatch):
-    monkeypatch.setattr(empty_cells, "MOST_CELLS", 8)
+    monkeypatch.setattr(relations, "MOST_CELLS", 8)
     with pytest.raises(tc.InputError, match="the table would have 9 cells; at most 8"):
         tc.tabulate(PEOPLE, ["region", "sex"], empty_cells=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from tablecloak.app.kinds import KINDS, FileKind, endings
 from tablecloak.errors import InputError
 from tablecloak.examples import firms
-from tablecloak.examples.finished_table import write_sheet
+from tablecloak.examples.files import write_sheet
 from tablecloak.tables.formats import existing
 
 __all__ = ["given_file"]

@@ -93,7 +93,7 @@ def suppress(
 
     Example: tablecloak suppress year.csv -o year_pattern.csv --published q1.csv=q1_problem.csv
     """
-    from tablecloak.publish.previous import read_previous
+    from tablecloak.publish.earlier import read_previous
     from tablecloak.suppression.suppress import suppress as run
 
     with reporting() as reporter:

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from tablecloak.arrays import Floats
-from tablecloak.contracts.facts import check_facts, expect, first_line
-from tablecloak.contracts.questions import problem_of_decimals
+from tablecloak.contracts.facts import check_facts, expect, first_line, problem_of_decimals
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.search.distance import DISTANCES, Distance
 from tablecloak.examples import cox_rounded

@@ -11,8 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from tablecloak.contracts.facts import check_facts, expect, first_line
-from tablecloak.contracts.questions import awkward_problem, problem_of_decimals
+from tablecloak.contracts.facts import (
+    awkward_problem,
+    check_facts,
+    expect,
+    first_line,
+    problem_of_decimals,
+)
 from tablecloak.errors import TablecloakError
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.cell_arrays import CellArrays

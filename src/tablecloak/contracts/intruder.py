@@ -7,8 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tablecloak.arrays import Flags
-from tablecloak.contracts.facts import check_facts, expect, first_line
-from tablecloak.contracts.questions import patterns, problem_with_contributors
+from tablecloak.contracts.facts import (
+    check_facts,
+    expect,
+    first_line,
+    patterns,
+    problem_with_contributors,
+)
 from tablecloak.errors import InputError
 from tablecloak.examples import cox_rounded
 from tablecloak.suppression.attack.audit import audit_pattern

@@ -22,8 +22,8 @@ import numpy as np
 
 from tablecloak.arrays import Integers
 from tablecloak.errors import listed
+from tablecloak.explaining.explanation import exact, shown, times
 from tablecloak.explaining.known import Known, Limit
-from tablecloak.explaining.numbers import exact, shown, times
 from tablecloak.tables.table import Table
 
 __all__ = ["Derivation", "Term", "derived"]

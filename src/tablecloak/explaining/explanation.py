@@ -3,17 +3,64 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
-from tablecloak.explaining.labels import Labels, with_labels
-from tablecloak.explaining.numbers import shown
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SECRET", "Explanation"]
+__all__ = ["SECRET", "Explanation", "exact", "shown", "times", "with_labels"]
+
+Labels = Mapping[str, Mapping[str, str]]
+"""For a dimension what its codes are called."""
 
 SECRET = "SECRET: this explanation names hidden values. It stays inside."
 """First line of every explanation."""
+
+
+def with_labels(text: str, labels: Labels) -> str:
+    """Return a text with labels behind the codes: ``(branch=47)`` becomes ``(branch=47 Retail)``.
+
+    Parameters
+    ----------
+    text : str
+    labels : mapping of str to mapping of str to str
+        For a dimension what its codes are called; codes without a label stay as they are.
+    """
+    for name, called in labels.items():
+        codes = sorted((code for code in called if called[code]), key=len, reverse=True)
+        if not codes:
+            continue
+        # A code ends where the next one begins, or the cell: "47" is not the beginning of "471".
+        known = "|".join(map(re.escape, codes))
+        pattern = rf"(?<=[( ]){re.escape(name)}=({known})(?=[,)])"
+        text = re.sub(pattern, lambda found, c=called: f"{found[0]} {c[found[1]]}", text)  # type: ignore[misc]
+    return text
+
+
+def exact(number: float) -> Fraction:
+    """Return a number as it is printed, such as 0.1, as an exact fraction."""
+    return Fraction(repr(float(number)))
+
+
+def shown(number: Fraction | float) -> str:
+    """Write a number with up to 12 digits; a fraction that is no decimal number stays one."""
+    if isinstance(number, float) and not math.isfinite(number):
+        return "unbounded"
+    if isinstance(number, Fraction) and 1 < number.denominator <= 12:
+        is_decimal = 10**12 % number.denominator == 0
+        if not is_decimal:
+            return f"{number.numerator}/{number.denominator}"
+    return f"{float(number):.12g}"
+
+
+def times(multiplier: Fraction) -> str:
+    """Write a multiplier before what it multiplies: + or - for 1 and -1."""
+    sign = "-" if multiplier < 0 else "+"
+    return f"{sign} " if abs(multiplier) == 1 else f"{sign} {shown(abs(multiplier))} x "
 
 
 class Explanation(ABC):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tablecloak.explaining.derivation import Derivation
-from tablecloak.explaining.numbers import shown
+from tablecloak.explaining.explanation import shown
 from tablecloak.explaining.pattern_question import Interval
 
 __all__ = ["interval_facts", "interval_lines", "span", "sum_lines", "verdict"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tablecloak.explaining.explanation import Explanation
-from tablecloak.explaining.numbers import shown
+from tablecloak.explaining.explanation import Explanation, shown
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.derivation import Derivation, derived
-from tablecloak.explaining.explanation import Explanation
+from tablecloak.explaining.explanation import Explanation, shown
 from tablecloak.explaining.intervals_text import interval_facts, interval_lines, sum_lines
 from tablecloak.explaining.known import Known
-from tablecloak.explaining.numbers import shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.tables.problem import ProtectionProblem
 

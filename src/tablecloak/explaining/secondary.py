@@ -3,32 +3,262 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from tablecloak.arrays import Integers
-from tablecloak.errors import listed
-from tablecloak.explaining.alternative import Alternative, cheapest_without, not_asked
-from tablecloak.explaining.explanation import Explanation
-from tablecloak.explaining.intervals_text import interval_facts, span, sum_lines, verdict
-from tablecloak.explaining.numbers import shown
+from tablecloak.arrays import Flags, Integers
+from tablecloak.errors import ModelError, listed
+from tablecloak.explaining.explanation import Explanation, shown
+from tablecloak.explaining.intervals_text import (
+    interval_facts,
+    interval_lines,
+    span,
+    sum_lines,
+    verdict,
+)
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
-from tablecloak.suppression.attack.audit import Audit, attacked
+from tablecloak.explaining.searched import searched
+from tablecloak.suppression.attack.audit import Audit, attacked, audit_pattern
 from tablecloak.suppression.attack.finding import Finding, Verdict
 from tablecloak.suppression.attack.question import Question
+from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["HiddenCell", "explain_secondary"]
+__all__ = [
+    "Alternative",
+    "HiddenCell",
+    "Outcome",
+    "cheapest_without",
+    "explain_secondary",
+]
+
+FULL_SHARE = 0.6
+"""Share of the time for a search from scratch; the rest is for one from the present pattern, which
+finds more on large tables. Chosen by trial; not measured."""
+
+NAMED = 8
+"""Cells that are named in one line of text. All are in the JSON."""
 
 SHOWN_ATTACKS = 3
 """Sensitive cells whose attack is written out as a sum; all are named in the JSON."""
 
-NAMED = 8
-"""Cells that are named in one line of text."""
-
 AUDIT_SHARE = 0.5
 """Share of the time for finding the sensitive cells that need the cell."""
+
+
+class Outcome(Enum):
+    """What is known of patterns that publish the cell."""
+
+    CHEAPEST = "cheapest"
+    """A protected pattern was found, and none that publishes the cell loses less: proved."""
+    FOUND = "found"
+    """A protected pattern was found; a cheaper one may exist."""
+    IMPOSSIBLE = "impossible"
+    """No pattern that publishes the cell protects all others: proved by an attack on the pattern
+    that hides everything else."""
+    NONE_FOUND = "none found"
+    """None was found in time, or none that holds against all insiders; that proves nothing."""
+    NOT_ASKED = "not asked"
+    """No search was made; the note says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """The cheapest pattern found that publishes a cell.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    outcome : Outcome
+    hidden : numpy.ndarray of bool, shape (n_cells,), or None
+        The pattern.
+    present : numpy.ndarray of bool, shape (n_cells,)
+        The pattern that is explained.
+    bound : float
+        Proved lower bound on the loss of any protected pattern that publishes the cell.
+    attack : Interval or None
+        The attack on a sensitive cell that succeeds though all else is hidden.
+    note : str
+    """
+
+    problem: ProtectionProblem
+    outcome: Outcome
+    hidden: Flags | None
+    present: Flags
+    bound: float
+    attack: Interval | None = None
+    note: str = ""
+
+    @property
+    def loss(self) -> float:
+        """Loss of the pattern found; infinite if there is none."""
+        return np.inf if self.hidden is None else _loss(self.problem, self.hidden)
+
+    @property
+    def present_loss(self) -> float:
+        """Loss of the pattern that is explained."""
+        return _loss(self.problem, self.present)
+
+    @property
+    def cost(self) -> float:
+        """What publishing the cell adds to the loss; negative where it lowers it."""
+        return self.loss - self.present_loss
+
+    def lines(self) -> list[str]:
+        """Say what publishing the cell would cost."""
+        if self.outcome is Outcome.IMPOSSIBLE:
+            assert self.attack is not None
+            label = self.problem.table.label(self.attack.upper.cell)
+            head = "Publishing it: impossible. Even if all else were hidden that may be,"
+            return [head, *interval_lines(self.attack, f"everybody who looks at ({label})")]
+        if self.outcome is Outcome.NOT_ASKED:
+            return [f"Publishing it: not searched, since {self.note}."] * bool(self.note)
+        if self.hidden is None:
+            return ["Publishing it: no other pattern was found within the limits."]
+        return [self._price(), *self._differences()]
+
+    def _price(self) -> str:
+        proved = self.outcome is Outcome.CHEAPEST
+        losses = f"loss {shown(self.loss)} instead of {shown(self.present_loss)}"
+        if self.cost < 0:
+            text = f"Publishing it lowers the loss by {shown(-self.cost)}: {losses}"
+        else:
+            text = f"Publishing it costs {'' if proved else 'at most '}{shown(self.cost)} more: "
+            text += losses
+        if proved:
+            return f"{text}, proved to be the cheapest way."
+        least = f", and no way loses less than {shown(self.bound)}" * bool(self.bound > 0)
+        return f"{text}{least}."
+
+    def _differences(self) -> list[str]:
+        assert self.hidden is not None
+        table = self.problem.table
+        hides = np.flatnonzero(self.hidden & ~self.present)
+        shows = np.flatnonzero(self.present & ~self.hidden)
+        lines = [f"  it would also hide {listed(table.labels(hides), NAMED)}"] * bool(len(hides))
+        return [*lines, f"  it would publish {listed(table.labels(shows), NAMED)}"]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the same as plain numbers."""
+        keys, known = self.problem.table.keys, self.hidden is not None
+        hidden = self.present if self.hidden is None else self.hidden
+        return {
+            "outcome": self.outcome.value,
+            "loss": self.loss if known else None,
+            "present_loss": self.present_loss,
+            "cost": self.cost if known else None,
+            "bound": self.bound if np.isfinite(self.bound) else None,
+            "also_hides": keys[hidden & ~self.present].to_dict("records"),
+            "publishes": keys[self.present & ~hidden].to_dict("records"),
+            "attack": None if self.attack is None else interval_facts(self.attack),
+            "note": self.note,
+        }
+
+
+def _loss(problem: ProtectionProblem, hidden: Flags) -> float:
+    return float(problem.weights[hidden].sum())
+
+
+def not_asked(asked: PatternQuestion, note: str = "") -> Alternative:
+    """Return that no search was made, and why; without a note because nobody asked for one."""
+    return Alternative(asked.problem, Outcome.NOT_ASKED, None, asked.hidden, 0.0, note=note)
+
+
+def cheapest_without(asked: PatternQuestion, cell: int) -> Alternative:
+    """Search the cheapest protected pattern that publishes a cell.
+
+    From scratch first; where that does not end with a proof, from the present pattern as well.
+    Every pattern is proved or audited before it counts.
+    """
+    problem = _frozen(asked.problem, cell)
+    found, bound, is_best = _searched(asked, problem, FULL_SHARE)
+    if found is None:
+        attack = _attack_on_all_else(asked, problem)
+        if attack is not None:
+            outcome = Outcome.IMPOSSIBLE
+            return Alternative(asked.problem, outcome, None, asked.hidden, np.inf, attack=attack)
+    if not is_best and not asked.budget.is_over:
+        found = _better(problem, found, _from_present(asked, problem, cell))
+    if found is None:
+        return Alternative(asked.problem, Outcome.NONE_FOUND, None, asked.hidden, bound)
+    outcome = Outcome.CHEAPEST if is_best else Outcome.FOUND
+    return Alternative(asked.problem, outcome, found, asked.hidden, bound)
+
+
+def _from_present(asked: PatternQuestion, problem: ProtectionProblem, cell: int) -> Flags | None:
+    """Hide more beside the present pattern until all is protected; None if that was not found.
+
+    What is hidden already costs nothing in this search, so that it ends near the present pattern.
+    """
+    kept = asked.hidden.copy()
+    kept[cell] = False
+    cheap = problem.with_changes(weights=np.where(kept, 0.0, problem.weights))
+    more, _, _ = _searched(asked, cheap, 1.0)
+    if more is None:
+        return None
+    is_safe = audit_pattern(
+        problem, more | kept, require=asked.requirement, intruders=asked.intruders
+    ).is_safe
+    return more | kept if is_safe else None
+
+
+def _frozen(problem: ProtectionProblem, cell: int) -> ProtectionProblem:
+    status = problem.status.copy()
+    status[cell] = "z"
+    return problem.with_changes(status=status)
+
+
+def _attack_on_all_else(asked: PatternQuestion, problem: ProtectionProblem) -> Interval | None:
+    """Return an attack that succeeds though all is hidden that may be; None if none is found.
+
+    A pattern that hides less tells more, so that no pattern protects this cell.
+    """
+    values, free = problem.table.values, ~problem.frozen
+    low = np.where(free, problem.lower_bound, values)
+    high = np.where(free, problem.upper_bound, values)
+    everything = PatternQuestion(problem, low, high, free, asked.requirement, (), asked.budget)
+    try:
+        audit = audit_pattern(
+            problem, free, require=asked.requirement, time_limit=asked.budget.share(0.3).left
+        )
+    except ModelError:
+        return None
+    for index, sensitive in enumerate(audit.needs.cells.tolist()):
+        if audit.verdicts[index].value == "attackable":
+            interval = everything.interval(sensitive)
+            if interval.is_too_narrow:
+                return interval
+    return None
+
+
+def _searched(
+    asked: PatternQuestion, problem: ProtectionProblem, share: float
+) -> tuple[Flags | None, float, bool]:
+    """Search a pattern; return it, its bound, and whether it is proved to be the cheapest."""
+    pattern = searched(
+        asked.budget,
+        share,
+        lambda budget: suppress(
+            problem,
+            require=asked.requirement,
+            protect_against=asked.intruders,
+            time_limit=budget.left,
+            seed=budget.seed,
+            threads=budget.threads,
+            progress=budget.progress,
+        ),
+    )
+    if pattern is None:
+        return None, 0.0, False
+    return pattern.suppressed, pattern.bound, pattern.is_optimal
+
+
+def _better(problem: ProtectionProblem, one: Flags | None, other: Flags | None) -> Flags | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return other if _loss(problem, other) < _loss(problem, one) else one
 
 
 @dataclass(frozen=True, eq=False, repr=False)

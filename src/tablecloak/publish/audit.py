@@ -14,8 +14,12 @@ from tablecloak.budget import Progress
 from tablecloak.errors import InputError
 from tablecloak.protection import way_of
 from tablecloak.publish.adjusted_audit import AdjustedAudit, audit_values
-from tablecloak.publish.code_values import read_code_values
-from tablecloak.publish.released_cells import ENDS, published_ends, read_release
+from tablecloak.publish.released_cells import (
+    ENDS,
+    published_ends,
+    read_code_values,
+    read_release,
+)
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.attack.intruder import Intruder

@@ -1,4 +1,4 @@
-"""Earlier releases read from files, with the truth behind them."""
+"""Earlier releases read from files, with the truth behind them, and the pattern of last period."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.publish.released_cells import (
     ENDS,
+    names_of_cells,
     published_ends,
     read_release,
     rows_in_table_order,
+    suppressed_in,
     with_rows_of_rests,
 )
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
@@ -20,7 +23,10 @@ from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = ["read_published"]
+__all__ = [
+    "read_previous",
+    "read_published",
+]
 
 
 def read_published(
@@ -92,3 +98,39 @@ def _as_it_was(
         ) from None
     low, high = np.minimum(problem.lower_bound, values), np.maximum(problem.upper_bound, values)
     return problem.with_changes(table=table, lower_bound=low, upper_bound=high)
+
+
+def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
+    """Read which cells were suppressed last period, matched by their codes.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    path : str or path
+        One row for each cell, with the codes of the dimensions (or a column ``cell``) and
+        ``status``, as `tablecloak suppress` and jobs write it. Cells of other periods are
+        skipped; cells that are new count as published.
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n_cells,)
+
+    Raises
+    ------
+    InputError
+        If columns are missing, a status is not understood, or no cell is known.
+    """
+    keys = list(map(str, problem.table.keys.columns))
+    frame = read_frame(path, (*keys, "cell", "status"))
+    if "status" not in frame.columns:
+        raise InputError(
+            f"{path}: there is no column 'status'. Give a pattern of `tablecloak suppress`."
+        )
+    given, wanted = names_of_cells(problem, frame, keys, str(path))
+    before = given[suppressed_in(frame, str(path))]
+    if not given.isin(wanted).any():
+        raise InputError(
+            f"{path}: none of its cells is in this table. Check that the codes are spelt alike."
+        )
+    flags: Flags = wanted.isin(before)
+    return flags

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.explaining.adjusted import explain_adjusted
-from tablecloak.explaining.adjusted_question import AdjustedQuestion
+from tablecloak.explaining.adjusted import AdjustedQuestion, explain_adjusted
 from tablecloak.explaining.cells import AskedCell, cell_asked
 from tablecloak.explaining.explanation import Explanation
 from tablecloak.explaining.pattern_question import PatternQuestion

@@ -5,19 +5,18 @@ Imported by `tablecloak.showing` when something is first shown.
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tablecloak import showing
+from tablecloak.comparison.figures import notes
 from tablecloak.comparison.side_by_side import Comparison
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.render import (
-    comparison_page,
-    protection_plot,
-    risk_utility_plot,
-)
 from tablecloak.render.heat_map import (
     ADJUSTMENT,
     SENSITIVITY,
@@ -27,19 +26,106 @@ from tablecloak.render.heat_map import (
     sensitivity_squares,
     suppression_squares,
 )
+from tablecloak.render.page import Page
+from tablecloak.render.plotting import new_figure, save_secret
+from tablecloak.risk_utility_map import RiskUtilityMap
+from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.intervals.intervals import IntervalPattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "comparison_page",
-    "protection_plot",
-    "risk_utility_plot",
-]
+COLOURS = {"protected": "#2a9d8f", "attackable": "#d62828", "undecided": "#f4a261"}
 
 FIRST_CELLS = 10
 """Cells of a table that a notebook shows."""
+
+
+@showing.page.register
+def comparison_page(comparison: Comparison) -> Page:
+    """Show the verdict, the measures and the risk-utility map. Secret."""
+    page = Page(f"Methods compared: {comparison.problem.table.name}")
+    page.text(comparison.problem.summary())
+    page.heading("Verdict")
+    page.text(comparison.verdict())
+    page.heading("Risk and utility")
+    page.table(comparison.table.T)
+    draw = partial(showing.plot, comparison.map)
+    page.figure(draw, "Right guesses against the share of the value that is left")
+    page.heading("What the figures mean")
+    for line in notes():
+        page.text(line)
+    return page
+
+
+@showing.plot.register
+def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
+    """Draw achieved against required protection on logarithmic axes.
+
+    Points on the diagonal meet the requirement exactly. Intervals without an end lie on the upper
+    edge.
+    """
+    frame = audit.to_frame()
+    figure, axes = new_figure(6, 5)
+    required = frame["required_width"].to_numpy(dtype=float)
+    achieved = (frame["reached_upper"] - frame["reached_lower"]).to_numpy(dtype=float)
+    floor = max(float(required[required > 0].min(initial=1.0)) / 100, 1e-12)
+    widest = float(achieved[np.isfinite(achieved)].max(initial=1))
+    ends = [floor, max(float(required.max(initial=1)), widest) * 1.3]
+    achieved = np.minimum(achieved, ends[1])
+    for verdict, colour in COLOURS.items():
+        chosen = (frame["verdict"] == verdict).to_numpy()
+        axes.scatter(
+            np.maximum(required[chosen], floor),
+            np.maximum(achieved[chosen], floor),
+            s=14,
+            color=colour,
+            label=f"{verdict} ({int(chosen.sum())})",
+            alpha=0.7,
+        )
+    axes.plot(ends, ends, color="black", linewidth=0.8)
+    axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+    axes.set_xlabel("required width of the intruder's interval")
+    axes.set_ylabel("exact width" if audit.exact else "width proved so far (at least)")
+    axes.set_title("Internal: audit of a suppression pattern")
+    axes.legend()
+    save_secret(figure, path)
+    return figure
+
+
+@showing.plot.register
+def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> Any:
+    """Draw each method with two standard errors each way."""
+    figure, axes = new_figure(7, 5)
+    table = shown.table
+    axes.errorbar(
+        table["risk"],
+        table["utility"],
+        xerr=2 * table["risk_error"].fillna(0),
+        yerr=2 * table["utility_error"].fillna(0),
+        fmt="o",
+        color="#457b9d",
+        elinewidth=0.8,
+    )
+    on = table[table["frontier"]].sort_values("risk")
+    axes.plot(on["risk"], on["utility"], color="#d62828", linewidth=1, label="frontier")
+    middle = (table["risk"].min() + table["risk"].max()) / 2
+    for name, row in table.iterrows():
+        # Names stand on the side with more room.
+        right = row["risk"] <= middle
+        axes.annotate(
+            str(name),
+            (row["risk"], row["utility"]),
+            textcoords="offset points",
+            xytext=(5 if right else -5, 4),
+            ha="left" if right else "right",
+            fontsize=8,
+        )
+    axes.set_xlabel("risk")
+    axes.set_ylabel("utility")
+    axes.legend()
+    save_secret(figure, path)
+    return figure
 
 
 @showing.html.register

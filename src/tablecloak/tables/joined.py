@@ -15,14 +15,12 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.equations import Equation
+from tablecloak.tables.equations import Equation, Matched, match
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import REST
 from tablecloak.tables.link import completed_keys, linked_hierarchies
-from tablecloak.tables.matched import Matched, match
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.table import Table
-from tablecloak.tables.variables import Variables
+from tablecloak.tables.table import Table, Variables
 
 __all__ = ["join"]
 

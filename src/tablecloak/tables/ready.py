@@ -14,10 +14,9 @@ from tablecloak.arrays import AnyIntegers, Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.dimensions import read_dimensions
-from tablecloak.tables.empty_cells import with_empty_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import check_same_values, label_of, number_rows
-from tablecloak.tables.relations import hierarchical_relations
+from tablecloak.tables.relations import hierarchical_relations, with_empty_rows
 from tablecloak.tables.text_numbers import numbers_of
 
 __all__ = ["ReadyCells", "read_cells"]

@@ -1,4 +1,4 @@
-"""A table: cells, their values, and the sparse additive relations between them."""
+"""A table: its cells, their codes and values, and the relations between them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from tablecloak import showing
-from tablecloak.arrays import Flags, Floats
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed, plain
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
 from tablecloak.tables.ready import read_cells
-from tablecloak.tables.variables import Variables
 
-__all__ = ["LARGEST_TERM", "Table"]
+__all__ = [
+    "LARGEST_TERM",
+    "Table",
+    "Variables",
+]
 
 MOST_DECLARED = 15
 """Digits that a double can hold."""
@@ -40,6 +43,69 @@ Beyond it sums and their squares become infinite, and an infinite error passes e
 NO_RULES = "`protect` needs at least one rule, such as PPercent(10)."
 
 Problem_co = TypeVar("Problem_co", covariant=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """The variables of a joined table (`tablecloak.join`).
+
+    Parameters
+    ----------
+    dimension : str
+        Column of the keys that tells the variable of each cell.
+    units : mapping of str to str
+        Unit of each variable, for people.
+    measures : mapping of str to int
+        Number of the measure of each variable: variables with the same number can be added up.
+    """
+
+    dimension: str
+    units: Mapping[str, str]
+    measures: Mapping[str, int]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all variables."""
+        return tuple(self.units)
+
+    def of_cells(self, keys: pd.DataFrame) -> Integers:
+        """Return the number of the variable of each cell, shape (n_cells,).
+
+        Sums over several variables have the number after the last one.
+        """
+        position = {name: number for number, name in enumerate(self.units)}
+        found = keys[self.dimension].map(position).fillna(len(position))
+        return found.to_numpy().astype(np.int64)
+
+    def comparable(self, weights: Floats, keys: pd.DataFrame) -> Floats:
+        """Return weights of which those of each measure have the mean 1.
+
+        Parameters
+        ----------
+        weights : numpy.ndarray of float, shape (n_cells,)
+            Weights of suppressed cells, each in the unit of its variable.
+        keys : pandas.DataFrame of str, shape (n_cells, n_dimensions)
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n_cells,)
+            As they are if all variables share one measure.
+
+        Notes
+        -----
+        The mean, not the sum, is made the same: otherwise each cell of a variable with few cells
+        would weigh more than any cell of a variable with many.
+        """
+        if len(set(self.measures.values())) < 2:
+            return weights
+        known = np.array([*(self.measures[name] for name in self.units), len(self.units)])
+        measure = known[self.of_cells(keys)]
+        counted = weights > 0
+        number = np.bincount(measure[counted], minlength=len(known))
+        total = np.bincount(measure, weights, minlength=len(known))
+        factor = np.divide(number, total, out=np.ones(len(number)), where=total > 0)
+        scaled: Floats = weights * factor[measure]
+        return scaled
 
 
 class Protects(Protocol[Problem_co]):

@@ -11,7 +11,9 @@ from scipy.sparse import csr_array
 
 from programs import knapsack
 from tablecloak.budget import Budget
-from tablecloak.solve.branch import BranchSearch, branch_and_bound
+from tablecloak.errors import VerificationError
+from tablecloak.solve.branch import BranchSearch, BranchTree, branch_and_bound
+from tablecloak.solve.branch.search import RELIABLE, Node, Pseudocosts
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import using_solver
@@ -174,3 +176,79 @@ def test_a_better_value_may_come_from_outside_while_the_search_runs():
     result = branch_and_bound(program, value=lambda: next(told, best.value), step=1.0)
     assert result.value == best.value
     assert result.is_complete
+
+
+def test_a_root_without_multipliers_proves_nothing():
+    assert BranchTree([Node.root()]).verify(knapsack(0)) == -np.inf
+
+
+def test_a_split_covers_all_whole_numbers():
+    tree = BranchTree.of_root(np.zeros(6))
+    assert tree.split(0, 3, 0.0, 0.0) == (1, 2)
+    for node in (1, 2):
+        tree.inherit(node)
+    assert tree.verify(knapsack(0)) == pytest.approx(0.0, abs=1e-9)
+    assert tree.box(knapsack(0), 2)[0][3] == 1.0
+    assert tree.box(knapsack(0), 1)[1][3] == 0.0
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        Node(0, 3, True, 2.0, 0.0, 1),
+        Node(0, 4, True, 1.0, 0.0, 1),
+        Node(0, 3, False, 1.0, 0.0, 1),
+        None,
+    ],
+)
+def test_leaves_that_leave_a_gap_are_refused(second):
+    tree = BranchTree.of_root(np.zeros(6))
+    tree.nodes.append(Node(0, 3, False, 0.0, 0.0, 1))
+    if second is not None:
+        tree.nodes.append(second)
+    with pytest.raises(VerificationError, match="does not cover"):
+        tree.verify(knapsack(0))
+
+
+def test_a_split_of_a_column_that_is_not_whole_is_refused():
+    tree = BranchTree.of_root(np.zeros(6))
+    tree.split(0, 3, 0.0, 0.0)
+    with pytest.raises(VerificationError, match="does not cover"):
+        tree.verify(knapsack(0).relaxed())
+
+
+def test_gains_are_counted_for_each_unit_of_a_move():
+    costs = Pseudocosts(3)
+    costs.moved[7] = 0.5
+    costs.learn(7, Node(0, 1, True, 1.0, 10.0, 1), 12.0)
+    assert costs.total[1, 1] == 4.0
+    assert costs.count[1].tolist() == [0, 1, 0]
+    costs.learn(7, Node(0, 1, True, 1.0, 10.0, 1), 12.0)
+    assert costs.count[1, 1] == 1
+
+
+def test_a_column_is_reliable_once_both_sides_were_seen_often():
+    costs = Pseudocosts(1)
+    for _ in range(RELIABLE):
+        costs.note(0, False, 1.0)
+    assert not costs.is_reliable(0)
+    for _ in range(RELIABLE):
+        costs.note(0, True, 1.0)
+    assert costs.is_reliable(0)
+    costs.note(0, True, np.inf)
+    assert costs.count[1, 0] == RELIABLE
+
+
+def test_a_column_with_gains_on_both_sides_scores_best():
+    costs = Pseudocosts(2)
+    for column, gains in enumerate([(1.0, 1.0), (2.0, 0.0)]):
+        costs.note(column, False, gains[0])
+        costs.note(column, True, gains[1])
+    half = np.full(2, 0.5)
+    scores = costs.scores(np.arange(2), half, half)
+    assert scores[0] > scores[1]
+
+
+def test_unseen_columns_score_by_their_guess():
+    guess = np.array([1.0, 3.0])
+    assert Pseudocosts(2).scores(np.arange(2), np.full(2, 0.5), guess).tolist() == [1.0, 3.0]

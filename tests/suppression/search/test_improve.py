@@ -9,7 +9,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.improve import clean_up, exchange
+from tablecloak.suppression.search.portfolio import clean_up, exchange
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import HASTY, PORTFOLIO

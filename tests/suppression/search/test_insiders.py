@@ -14,7 +14,7 @@ from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.attack.against_insiders import WhyOpen
 from tablecloak.suppression.attack.audit import attacked
-from tablecloak.suppression.attack.members import Members
+from tablecloak.suppression.attack.part import Members
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.search.insiders import _better
 from tablecloak.suppression.search.standing import Standing

@@ -15,8 +15,7 @@ from scipy.sparse import csr_array
 import tablecloak as tc
 from margins import with_margins
 from random_tables import random_problem
-from tablecloak.suppression.system.elimination import Solutions
-from tablecloak.suppression.system.robustness import Robustness
+from tablecloak.suppression.system.robustness import Robustness, Solutions
 
 
 def two_way(n_rows: int, n_columns: int, sensitive=()) -> tc.ProtectionProblem:

@@ -15,8 +15,7 @@ from private import is_private
 from random_tables import random_problem
 from tablecloak.cli.main import app
 from tablecloak.publish.released_cells import read_release
-from tablecloak.tables.formats.gconfid import gconfid_tables
-from tablecloak.tables.formats.gconfid_tables import GConfidTables
+from tablecloak.tables.formats.gconfid import GConfidTables, gconfid_tables
 
 THEIRS = Path(__file__).parents[2] / "data" / "gconfid"
 TABLES = ("outcell", "outconstraint", "outsuppress")

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.examples.finished_table import SOURCE, TITLE, write_sheet
-from tablecloak.tables.proposals.squares import as_number
+from tablecloak.examples.files import SOURCE, TITLE, write_sheet
+from tablecloak.tables.proposals.crosstab import as_number
 
 
 def random_tree(random: np.random.Generator, depth: int, prefix: str = "") -> dict:

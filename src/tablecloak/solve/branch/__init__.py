@@ -9,10 +9,10 @@ HiGHS itself does not offer.
 from tablecloak.solve.branch.search import (
     BranchResult,
     BranchSearch,
+    BranchTree,
     Rows,
     Separate,
     branch_and_bound,
 )
-from tablecloak.solve.branch.tree import BranchTree
 
 __all__ = ["BranchResult", "BranchSearch", "BranchTree", "Rows", "Separate", "branch_and_bound"]

@@ -1,4 +1,10 @@
-"""The search: open nodes, their programs, and what they prove."""
+"""The search: open nodes, the choice of a column, and the tree that proves the bound.
+
+References
+----------
+.. [1] Achterberg, Koch, Martin: Branching rules revisited, Operations Research Letters 33 (2005)
+   (reliability branching).
+"""
 
 from __future__ import annotations
 
@@ -12,15 +18,36 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.errors import SolverError
-from tablecloak.solve.branch.pseudocosts import Pseudocosts, chosen_column
-from tablecloak.solve.branch.tree import BranchTree, Node
+from tablecloak.errors import SolverError, VerificationError
+from tablecloak.solve.bounds import dual_bound, proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import Interior, LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["BranchResult", "BranchSearch", "Rows", "Separate", "branch_and_bound"]
+__all__ = [
+    "BranchResult",
+    "BranchSearch",
+    "BranchTree",
+    "Node",
+    "Pseudocosts",
+    "Rows",
+    "Separate",
+    "branch_and_bound",
+]
+
+CANDIDATES = 8
+"""Number of columns that are compared before a split."""
+
+RELIABLE = 4
+"""Observations in each direction after which a column is no longer probed."""
+
+PROBED_ITERATIONS = 50
+"""Simplex iterations of a probe."""
+
+LEAST_GAIN = 1e-9
+"""Least expected gain of a side. Without it a side without gain would make the product of both
+gains 0, and columns could no longer be compared by their other side."""
 
 Rows = tuple[csr_array, Floats, Floats]
 """Matrix, lower and upper sides of rows that every wanted point satisfies."""
@@ -59,6 +86,234 @@ LEAST_SECONDS = 0.01
 
 PROOF_SECONDS = 0.1
 """Least time limit, in seconds, of the elastic program that proves a node empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One bound on one integral column, added to those of the parent.
+
+    Parameters
+    ----------
+    parent : int
+        Number of the parent; -1 for the root.
+    column : int
+    is_lower : bool
+        Whether `limit` is a lower bound.
+    limit : float
+    bound : float
+        Proved bound of the parent when it was split.
+    depth : int
+    """
+
+    parent: int
+    column: int
+    is_lower: bool
+    limit: float
+    bound: float
+    depth: int
+
+    @classmethod
+    def root(cls) -> Node:
+        """Return the node without any bound."""
+        return cls(-1, -1, False, 0.0, -np.inf, 0)
+
+
+@dataclass(eq=False)
+class BranchTree:
+    """The proof: a binary tree of column bounds with row multipliers at its leaves.
+
+    Parameters
+    ----------
+    nodes : list
+        Each node adds one bound on one integral column to its parent's; node 0 is the root.
+    multipliers : dict of int to numpy.ndarray
+        For each leaf the multipliers of the first k rows.
+    """
+
+    nodes: list[Node] = field(default_factory=list)
+    multipliers: dict[int, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of_root(cls, multipliers: Floats) -> BranchTree:
+        """Return the tree that consists of its root, with multipliers of the first rows."""
+        return cls([Node.root()], {0: multipliers})
+
+    def split(self, node: int, column: int, below: float, bound: float) -> tuple[int, int]:
+        """Split a node at column <= below and column >= below + 1; return the two numbers."""
+        depth = self.nodes[node].depth + 1
+        self.nodes.append(Node(node, column, False, below, bound, depth))
+        self.nodes.append(Node(node, column, True, below + 1, bound, depth))
+        return len(self.nodes) - 2, len(self.nodes) - 1
+
+    def inherit(self, node: int) -> None:
+        """Give a node the multipliers of its nearest ancestor that has any."""
+        source = node
+        while source not in self.multipliers and source > 0:
+            source = self.nodes[source].parent
+        if source in self.multipliers:
+            self.multipliers[node] = self.multipliers[source]
+
+    def box(self, program: Program, node: int) -> tuple[Floats, Floats]:
+        """Return the column bounds that hold in a node."""
+        lower, upper = program.lower.copy(), program.upper.copy()
+        while node > 0:
+            entry = self.nodes[node]
+            if entry.is_lower:
+                lower[entry.column] = max(lower[entry.column], entry.limit)
+            else:
+                upper[entry.column] = min(upper[entry.column], entry.limit)
+            node = entry.parent
+        return lower, upper
+
+    def verify(self, program: Program) -> float:
+        """Return the lower bound that the tree proves, by sparse products alone.
+
+        Parameters
+        ----------
+        program : Program
+            The program with all rows that the multipliers refer to.
+
+        Raises
+        ------
+        VerificationError
+            If the leaves do not cover all integral points.
+        """
+        children: dict[int, list[Node]] = {}
+        for entry in self.nodes[1:]:
+            children.setdefault(entry.parent, []).append(entry)
+        for pair in children.values():
+            _check_split(program, pair)
+        bounds = [
+            self._leaf_bound(program, node)
+            for node in range(len(self.nodes))
+            if node not in children
+        ]
+        return min(bounds)
+
+    def _leaf_bound(self, program: Program, node: int) -> float:
+        lower, upper = self.box(program, node)
+        if np.any(lower > upper):
+            return np.inf
+        duals = self.multipliers.get(node)
+        if duals is None:
+            return -np.inf
+        if proves_infeasible(program, duals, lower=lower, upper=upper):
+            return np.inf
+        return dual_bound(program, duals, lower=lower, upper=upper)
+
+
+def _check_split(program: Program, pair: list[Node]) -> None:
+    lows = [entry for entry in pair if entry.is_lower]
+    highs = [entry for entry in pair if not entry.is_lower]
+    fits = (
+        len(lows) == len(highs) == 1
+        and lows[0].column == highs[0].column
+        and lows[0].limit == highs[0].limit + 1
+        and bool(program.integral[lows[0].column])
+    )
+    if not fits:
+        raise VerificationError(
+            f"The search tree does not cover all integral points: the split of node "
+            f"{pair[0].parent} is not into column <= n and column >= n + 1 of one integral "
+            "column. Check that the certificate was not changed."
+        )
+
+
+class Pseudocosts:
+    """Mean gain of the bound by branching on each column, per unit of its move.
+
+    Parameters
+    ----------
+    n_columns : int
+    """
+
+    def __init__(self, n_columns: int) -> None:
+        self.total = np.zeros((2, n_columns))
+        self.count = np.zeros((2, n_columns), dtype=np.int64)
+        self.moved: dict[int, float] = {}
+
+    def learn(self, node: int, entry: Node, bound: float) -> None:
+        """Record the gain of a node's bound over its parent's, per unit of the column's move."""
+        distance = self.moved.pop(node, None)
+        if distance and np.isfinite(bound) and np.isfinite(entry.bound):
+            self.note(entry.column, entry.is_lower, max(bound - entry.bound, 0.0) / distance)
+
+    def note(self, column: int, is_lower: bool, gain: float) -> None:
+        """Record one observation."""
+        if np.isfinite(gain):
+            self.total[int(is_lower), column] += gain
+            self.count[int(is_lower), column] += 1
+
+    def is_reliable(self, column: int) -> bool:
+        """Whether each direction has enough observations."""
+        return bool(np.min(self.count[:, column]) >= RELIABLE)
+
+    def scores(self, columns: Integers, part: Floats, guess: Floats) -> Floats:
+        """Product of the expected gains of both sides; scaled guesses for columns never seen."""
+        seen = np.min(self.count[:, columns], axis=0) > 0
+        mean = self.total[:, columns] / np.maximum(self.count[:, columns], 1)
+        below, above = mean[0] * part, mean[1] * (1 - part)
+        product = np.maximum(below, LEAST_GAIN) * np.maximum(above, LEAST_GAIN)
+        if not np.any(seen):
+            return guess
+        level = np.mean(product[seen]) / max(float(np.mean(guess)), 1e-300)
+        scores: Floats = np.where(seen, product, guess * level)
+        return scores
+
+
+def chosen_column(
+    solver: LinearSolver,
+    costs: Pseudocosts,
+    x: Floats,
+    fractional: Integers,
+    *,
+    bound: float,
+    cutoff: float,
+    budget: Budget,
+) -> int:
+    """Return the column with the largest product of gains, after probes of unreliable columns.
+
+    Parameters
+    ----------
+    solver : LinearSolver
+        Its last solve was that of the node to be split.
+    costs : Pseudocosts
+        Records the results of the probes.
+    x : numpy.ndarray of float
+        Optimum of the node.
+    fractional : numpy.ndarray of int
+        Integral columns that are fractional at this optimum.
+    bound, cutoff : float
+        Proved bound of the node, and the bound at which a node can be closed.
+    budget : Budget
+        No column is probed once the budget is over.
+    """
+    part = x[fractional] - np.floor(x[fractional])
+    cost = np.abs(solver.program.cost[fractional])
+    # Before any split, columns near a half and of high cost are expected to gain most.
+    guess = np.minimum(part, 1 - part) * (cost + np.mean(cost) + 1e-12)
+    score = costs.scores(fractional, part, guess)
+    order = np.argsort(-score, kind="stable")[:CANDIDATES]
+    for place in order.tolist():
+        column = int(fractional[place])
+        if not costs.is_reliable(column) and not budget.is_over:
+            _probe(solver, costs, column, float(x[column]), bound, cutoff - bound)
+    score = costs.scores(fractional, part, guess)
+    return int(fractional[order[np.argmax(score[order])]])
+
+
+def _probe(
+    solver: LinearSolver, costs: Pseudocosts, column: int, x: float, bound: float, most: float
+) -> None:
+    """Record the gain of rounding a column down and up, estimated by a few iterations each."""
+    below = float(np.floor(x))
+    ends = float(solver.lower[column]), float(solver.upper[column])
+    for is_lower, low, high, distance in (
+        (False, ends[0], below, x - below),
+        (True, below + 1, ends[1], 1 - (x - below)),
+    ):
+        gain = solver.probe(column, low, high, PROBED_ITERATIONS) - bound
+        costs.note(column, is_lower, max(min(gain, most), 0.0) / distance)
 
 
 @dataclass(frozen=True, eq=False)

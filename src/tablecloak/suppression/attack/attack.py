@@ -8,8 +8,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.attack.moves_program import Extreme, MovesProgram
-from tablecloak.suppression.system.coupled_system import CoupledSystem
-from tablecloak.suppression.system.system import System
+from tablecloak.suppression.system.system import CoupledSystem, System
 
 __all__ = ["Attack"]
 

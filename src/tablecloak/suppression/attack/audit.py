@@ -23,18 +23,15 @@ from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, Stopwatch
 from tablecloak.errors import InputError
-from tablecloak.suppression.attack.assembled import Assembled
 from tablecloak.suppression.attack.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.attack.groups import SensitiveGroup, sensitive_groups
 from tablecloak.suppression.attack.intruder import Intruder
-from tablecloak.suppression.attack.members import Members
-from tablecloak.suppression.attack.part import Part, attack_parts
+from tablecloak.suppression.attack.part import Members, Part, attack_parts, disclosure_proof
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.proof.joining import certificate_of
-from tablecloak.suppression.proof.kept_witnesses import PoolProof, Witnesses
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.suppression.proof.proof import ProtectionCertificate
-from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.proof.witness import PoolProof, Witnesses, WitnessPool
 from tablecloak.suppression.system.needs import Needs
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
@@ -44,11 +41,61 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 
-__all__ = ["Audit", "attacked", "audit_pattern"]
+__all__ = [
+    "Audit",
+    "attacked",
+    "audit_pattern",
+]
 
 CHECK_SHARE = 0.05
 """Share of the time kept back for checking all witnesses at the end. docs/decisions, "Time
 limits of suppression"."""
+
+
+class Assembled:
+    """The results of all parts of an audit, for all sensitive cells."""
+
+    def __init__(self, needs: Needs, hidden: Flags, parts: list[Part]) -> None:
+        n = len(needs.cells)
+        self.needs, self.parts = needs, parts
+        self.published = ~hidden[needs.cells]
+        self.open = np.ones(n, dtype=bool)
+        self.above, self.below = np.zeros(n), np.zeros(n)
+        # A sensitive cell that is published, or that no relation touches, is in no part.
+        self.limit_above = np.where(self.published, 0.0, np.inf)
+        self.limit_below = self.limit_above.copy()
+        for part in parts:
+            index = part.pool.needs.index
+            self.open[index] = part.pool.open
+            self.above[index], self.below[index] = part.pool.above, part.pool.below
+            for (local, sign), extreme in part.failures.items():
+                limits = self.limit_above if sign > 0 else self.limit_below
+                limits[index[local]] = extreme.limit
+            for (local, sign), extreme in part.ends.items():
+                limits = self.limit_above if sign > 0 else self.limit_below
+                reached = self.above if sign > 0 else self.below
+                limits[index[local]] = extreme.limit
+                reached[index[local]] = min(extreme.reach, extreme.limit)
+        self.open |= self.published
+
+    def verdicts(self) -> list[Verdict]:
+        """Return one verdict for each sensitive cell."""
+        possible = self.needs.met(self.limit_above, self.limit_below) & ~self.published
+        names = np.where(self.open, np.where(possible, "undecided", "attackable"), "protected")
+        return [Verdict(name) for name in names.tolist()]
+
+    def proofs(self) -> list[DisclosureProof]:
+        """Return the multipliers that prove each successful attack of the external intruder."""
+        return [
+            disclosure_proof(part.system, local, sign, extreme)
+            for part in self.parts
+            for (local, sign), extreme in part.failures.items()
+        ]
+
+    def findings(self) -> list[Finding]:
+        """Return all findings about insiders, by cell."""
+        found = [finding for part in self.parts for finding in part.findings]
+        return sorted(found, key=lambda finding: (finding.cell, finding.intruder))
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from tablecloak.budget import Budget
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.impossible import WHATEVER_IS_HIDDEN, unprotected
+from tablecloak.suppression.attack.moves_program import Units
 from tablecloak.suppression.attack.prove import prove
-from tablecloak.suppression.attack.units import Units
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,26 +11,198 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.attack.attack import Attack
-from tablecloak.suppression.attack.disclosures import disclosures
-from tablecloak.suppression.attack.few_cells import FewCells
+from tablecloak.suppression.attack.covering import CoverProgram
 from tablecloak.suppression.attack.finding import DisclosureProof, Finding, Verdict
 from tablecloak.suppression.attack.intruders.integers import WholeNumbers
-from tablecloak.suppression.attack.members import Members
 from tablecloak.suppression.attack.moves_program import Extreme
-from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.attack.prove import SPARE, prove
+from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.attack.whole_numbers import prove_in_whole_numbers
-from tablecloak.suppression.proof.kept_witnesses import PoolProof
 from tablecloak.suppression.proof.knowledge import Knowledge
-from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.proof.witness import PoolProof, WitnessPool
 from tablecloak.suppression.system.system import System
+from tablecloak.tables.keys import are_sums
 
-__all__ = ["Part", "attack_parts", "disclosure_proof"]
+__all__ = [
+    "FewCells",
+    "Members",
+    "Part",
+    "attack_parts",
+    "disclosure_proof",
+]
+
+Member = tuple[int, Integers, Floats, Floats]
+"""Number of an insider, positions of the cells it knows more of, and the room it leaves them."""
+
+EXACT_COST = 10.0
+"""Added cost of moving a cell for each insider who knows it exactly; other cells cost 1. Chosen by
+trial; not measured. docs/decisions, "Holding against insiders"."""
 
 _NOTHING = Extreme(np.zeros(0), 0.0, np.inf, np.zeros(0))
 """What is known of a need that is not attacked."""
 
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
+
+
+class Members:
+    """The members of all kinds of insiders, found by the cells of which they know more.
+
+    Parameters
+    ----------
+    question : Question
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+        The pattern, on which the knowledge of some insiders depends.
+
+    Attributes
+    ----------
+    counts : dict of str to int
+        Number of members of each kind of intruder that knows more than everybody.
+    know_whole_numbers : bool
+        Whether some intruder knows that values are whole numbers.
+    named : list of Knowledge
+        Knowledge of each member. Its position is the number by which other objects refer to it.
+    excused : numpy.ndarray of bool, shape (n_cells,)
+        Sums of hidden cells. The rule already counts what a contributor knows of them, so that
+        nothing is claimed of them against members.
+    """
+
+    def __init__(self, question: Question, suppressed: Flags) -> None:
+        kinds = question.intruders
+        found = [
+            (kind.name_of_kind, knowledge)
+            for kind in kinds
+            for knowledge in kind.members(question.problem, suppressed)
+        ]
+        self.know_whole_numbers = any(kind.knows_whole_numbers for kind in kinds)
+        self.counts = {
+            kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in found)
+            + kind.knows_whole_numbers
+            for kind in kinds
+            if not kind.is_everybody
+        }
+        self.n_sensitive = len(question.needs.cells)
+        self.excused = are_sums(question.problem.table.keys)
+        self.named = [
+            replace(knowledge, name=f"{name}: {knowledge.name}") for name, knowledge in found
+        ]
+        count = [len(knowledge.cells) for knowledge in self.named]
+        self.owner = np.repeat(np.arange(len(self.named)), count)
+        cells = [knowledge.cells for knowledge in self.named]
+        self.cell = np.concatenate([np.zeros(0, dtype=np.int64), *cells])
+        values = question.problem.table.values[self.cell]
+        lower = [knowledge.lower for knowledge in self.named]
+        upper = [knowledge.upper for knowledge in self.named]
+        self.low = np.concatenate([np.zeros(0), *lower]) - values
+        self.high = np.concatenate([np.zeros(0), *upper]) - values
+
+    def judged_in(self, system: System) -> Flags:
+        """Return which needs of a system are claimed against members, shape (n_needs,)."""
+        judged: Flags = ~self.excused[system.cells[system.needs.cells]]
+        return judged
+
+    def within(self, system: System) -> list[tuple[int, Integers, Floats, Floats]]:
+        """Return number, positions, and room of each member that knows cells of a system."""
+        at = np.searchsorted(system.cells, self.cell)
+        at = np.minimum(at, system.n_unknown - 1)
+        inside = np.flatnonzero(system.cells[at] == self.cell)
+        ends = np.flatnonzero(np.diff(self.owner[inside])) + 1
+        return [
+            (int(self.owner[chosen[0]]), at[chosen], self.low[chosen], self.high[chosen])
+            for chosen in np.split(inside, ends)
+            if len(chosen)
+        ]
+
+
+class FewCells:
+    """Searches for witnesses of few cells, for a system and for insiders who leave it less room.
+
+    Parameters
+    ----------
+    system : System
+    members : iterable of Member
+        Insiders; one who knows a cell exactly rules out every witness that moves it.
+    """
+
+    def __init__(self, system: System, members: Iterable[Member]) -> None:
+        self.system = system
+        self.hidden = np.ones(system.n_unknown, dtype=bool)
+        self.cost = np.ones(system.n_unknown)
+        self._program: CoverProgram | None = None
+        for _, positions, low, high in members:
+            np.add.at(self.cost, positions[(low == 0) & (high == 0)], EXACT_COST)
+
+    def hide(self, hidden: Flags) -> None:
+        """Set which cells are suppressed (by default all are); the others do not move."""
+        self.hidden = hidden
+
+    def prove(self, pool: WitnessPool, where: Flags, budget: Budget) -> None:
+        """Search for witnesses of open needs, against everybody or against one insider.
+
+        Parameters
+        ----------
+        pool : WitnessPool
+            A pool over the same cells, perhaps with less room. Receives the witnesses.
+        where : numpy.ndarray of bool, shape (n_needs,)
+            Which needs to look at.
+        budget : Budget
+        """
+        if self._program is None:
+            self._program = CoverProgram(self.system, False, budget)
+        program, needs = self._program, pool.needs
+        program.budget = budget
+        program.know(*np.where(self.hidden, [pool.system.low, pool.system.high], 0.0))
+        for index in np.flatnonzero(pool.open & where).tolist():
+            for sign, need, other in (
+                (1, needs.upper[index], pool.below[index]),
+                (-1, needs.lower[index], pool.above[index]),
+            ):
+                if budget.is_over:
+                    return
+                wanted = max(float(need), float(needs.width[index] - other))
+                if pool.lacks(index, sign):
+                    cell = int(needs.cells[index])
+                    more = sign * wanted * (1 + SPARE)
+                    pool.add(program.solve(self.cost, cell, more), budget)
+
+
+def disclosures(system: System) -> dict[tuple[int, int], Extreme]:
+    """Return a proof for each need whose cell follows from single relations.
+
+    No program is solved: such a cell cannot move, whatever the scale of the values.
+
+    Returns
+    -------
+    dict of (int, int) to Extreme
+        For each such need, by its position, and each direction: the proof that the cell is fixed.
+    """
+    order = system.determined()
+    cells = {cell for cell, _ in order}
+    disclosed: dict[tuple[int, int], Extreme] = {}
+    for index, cell in enumerate(system.needs.cells.tolist()):
+        if cell in cells:
+            duals = _substituted(system, order, cell)
+            for sign in (1, -1):
+                disclosed[index, sign] = Extreme(np.zeros(0), 0.0, 0.0, sign * duals)
+    return disclosed
+
+
+def _substituted(system: System, order: list[tuple[int, int]], cell: int) -> Floats:
+    """Return multipliers of rows whose sum contains only one cell, a determined one."""
+    matrix, duals = system.matrix, np.zeros(len(system.rows))
+    reduced = {cell: 1.0}
+    for known, row in reversed(order):
+        left = reduced.get(known, 0.0)
+        if not left:
+            continue
+        taken = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        entries = dict(
+            zip(matrix.indices[taken].tolist(), matrix.data[taken].tolist(), strict=True)
+        )
+        duals[row] = left / entries[known]
+        for other, entry in entries.items():
+            reduced[other] = reduced.get(other, 0.0) - duals[row] * entry
+    return duals
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,6 @@ from tablecloak.suppression.attack.external_bounds import (
     with_finite_bounds,
     with_intervals,
 )
-from tablecloak.suppression.intervals.ends import NOISE, SPARE, blurred, outwards
 from tablecloak.suppression.intervals.search import (
     HOWEVER_WIDE,
     IntervalSearch,
@@ -56,7 +55,7 @@ from tablecloak.suppression.rows.claims import interval_claims, proved_widths_bo
 from tablecloak.suppression.rows.master import Row
 from tablecloak.suppression.search.merging import Renaming, merged_for, spread_pool
 from tablecloak.suppression.search.weighing import Weighing
-from tablecloak.suppression.system.needs import asked_of, needs_of
+from tablecloak.suppression.system.needs import asked_of, decimals_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.merged_cells import MergedCells
@@ -64,11 +63,71 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["IntervalBound", "IntervalPattern", "protecting_room", "publish_intervals"]
+__all__ = [
+    "IntervalBound",
+    "IntervalPattern",
+    "protecting_room",
+    "publish_intervals",
+]
 
+NOISE = 3e-7
+"""Share of a width that may be the solver's rounding error, or its repair (`ROUNDED`). Ends are
+first rounded without this share."""
+
+SPARE = 64
+"""Units in the last place by which an end is moved on before it is rounded outwards again."""
+
+DIGITS = 3
+"""Digits of a width to which ends are rounded where values are no decimal numbers."""
 
 MOST_BLUR = 1000
 """Largest blur; beyond it nothing is left of a cell that could be read."""
+
+
+def outwards(problem: ProtectionProblem, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    """Cut intervals at the external bounds, then round their ends outwards to the last digit.
+
+    The digits are those of the table; where its values are no decimal numbers, the first digits
+    of each width. An end that rounding moves beyond an external bound does no harm.
+    """
+    open_ = upper > lower
+    lower, upper = np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)
+    decimals = decimals_of(problem)
+    if decimals is None:
+        width = np.where(open_, upper - lower, 1.0)
+        places = np.clip(DIGITS - 1 - np.floor(np.log10(width)), -300, 300)
+    else:
+        places = np.full(len(upper), float(decimals))
+    lower = np.where(open_, _rounded(lower, places, np.floor), lower)
+    upper = np.where(open_, _rounded(upper, places, np.ceil), upper)
+    forced = problem.forced
+    return (
+        np.where(forced, problem.lower_bound, lower),
+        np.where(forced, problem.upper_bound, upper),
+    )
+
+
+def _rounded(ends: Floats, places: Floats, towards: np.ufunc) -> Floats:
+    """Round to a number of decimals; a power of ten divides exactly what it is a factor of."""
+    power = 10.0 ** np.abs(places)
+    scaled = np.where(places >= 0, ends * power, ends / power)
+    # A decimal number is read as such, though its product with a power of ten is off by a digit.
+    near = np.rint(scaled)
+    back = np.where(places >= 0, near / power, near * power)
+    whole = np.where(back == ends, near, towards(scaled))
+    found: Floats = np.where(places >= 0, whole / power, whole * power)
+    return found
+
+
+def blurred(
+    up: Floats, down: Floats, blur: float, random: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Widen both sides by random shares of the width, so that no end tells the true value."""
+    width = up + down
+    return (
+        up + blur * random.random(len(up)) * width / 2,
+        down + blur * random.random(len(up)) * width / 2,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.program import Program
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.impossible import unprotected
 from tablecloak.suppression.attack.moves_program import Extreme
 from tablecloak.suppression.attack.prove import prove
-from tablecloak.suppression.intervals.first import widened
-from tablecloak.suppression.intervals.master import IntervalMaster
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.master import CapacityRow
 from tablecloak.suppression.system.needs import needs_of
@@ -24,7 +23,16 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.merged_cells import MergedCells
 
-__all__ = ["HOWEVER_WIDE", "IntervalSearch", "envelope", "system_of", "wide_open"]
+__all__ = [
+    "HOWEVER_WIDE",
+    "IntervalSearch",
+    "envelope",
+    "system_of",
+    "wide_open",
+]
+
+FARTHEST = 1e6
+"""Farthest move of any cell, in needs, in the program that makes the first intervals."""
 
 HOWEVER_WIDE = "by intervals, however wide"
 """In what way a cell cannot be protected by any intervals."""
@@ -38,6 +46,118 @@ GAP = 1e-4
 STEP = 0.6
 """Where to attack between the best proved intervals (0) and those of the relaxation (1). Chosen by
 trial; not measured."""
+
+
+def widened(system: System, cost: Floats, open_: Flags, budget: Budget) -> Floats:
+    """Return first intervals, widened for one need after another by the cheapest program.
+
+    Columns are what the interval already allows, for nothing, and what must be added; upwards
+    and downwards. Each program is measured in its own need. What has no solution in a program is
+    left to the caller.
+    """
+    n = system.n_unknown
+    room = np.concatenate([system.high, -system.low])
+    zero = np.zeros(len(system.rows))
+    both = csr_array(hstack([system.matrix, -system.matrix], format="csr"))
+    solver = LinearSolver(
+        Program(
+            np.concatenate([np.zeros(2 * n), cost]),
+            csr_array(hstack([both, both], format="csr")),
+            zero,
+            zero,
+            np.zeros(4 * n),
+            np.zeros(4 * n),
+        ),
+        once=True,
+    )
+    allowed = np.where(open_, room, 0.0)
+    every = np.arange(4 * n)
+    for cell, sign, need in _distances(system):
+        if budget.is_over:
+            break
+        upper = np.minimum(np.concatenate([allowed, room - allowed]) / need, FARTHEST)
+        lower = np.zeros(4 * n)
+        at, other = (cell, cell + n) if sign > 0 else (cell + n, cell)
+        had = upper[at]
+        lower[at] = min(had, 1.0)
+        lower[at + 2 * n] = min(1.0 - lower[at], upper[at + 2 * n])
+        upper[[other, other + 2 * n]] = 0.0
+        solver.change_bounds(every, lower, upper)
+        solution = solver.solve(budget.left)
+        if len(solution.x):
+            added = np.maximum(solution.x[2 * n :], 0.0) * need
+            allowed = np.minimum(allowed + added, room)
+    return allowed / system.unit
+
+
+def _distances(system: System) -> list[tuple[int, int, float]]:
+    """How far each cell must move and in which direction, the largest needs first."""
+    needs = system.needs
+    size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    found = []
+    for index in np.argsort(-size, kind="stable").tolist():
+        cell = int(needs.cells[index])
+        above, below = float(needs.upper[index]), float(needs.lower[index])
+        lacking = max(float(needs.width[index]) - above - below, 0.0)
+        more = min(lacking, max(float(system.high[cell]) - above, 0.0))
+        found += [(cell, 1, above + more), (cell, -1, below + lacking - more)]
+    return [(cell, sign, need) for cell, sign, need in found if need > 0]
+
+
+class IntervalMaster:
+    """min w.(v+ + v-) over the rows found so far, in median protection levels."""
+
+    def __init__(self, system: System, weights: Floats) -> None:
+        self.system = system
+        positive = weights[weights > 0]
+        self.scale = float(np.median(positive)) if len(positive) else 1.0
+        n = system.n_unknown
+        room = np.concatenate([system.high, -system.low]) / system.unit
+        self.program = Program(
+            np.tile(weights / self.scale, 2),
+            csr_array((0, 2 * n)),
+            np.zeros(0),
+            np.zeros(0),
+            np.zeros(2 * n),
+            room,
+        )
+
+    def loss_of(self, value: float) -> float:
+        """Loss in the problem's own units."""
+        return value * self.scale * self.system.unit
+
+    def row(self, proof: CapacityRow) -> csr_array:
+        """Coefficients of v+ and v-, scaled to a right-hand side of 1."""
+        needs, system = self.system.needs, self.system
+        at = int(np.searchsorted(needs.index, proof.index))
+        up, down = np.zeros(system.n_unknown), np.zeros(system.n_unknown)
+        sides = ((1.0, proof.up), (-1.0, proof.down))
+        for sign, side in sides:
+            if side is None:
+                continue
+            gamma = np.zeros(len(system.rows))
+            gamma[np.searchsorted(system.rows, side[0])] = side[1]
+            reduced = -(system.matrix.T @ gamma)
+            reduced[needs.cells[at]] += sign
+            up += np.maximum(reduced, 0.0)
+            down += np.maximum(-reduced, 0.0)
+        return csr_array(np.concatenate([up, down])[None, :] / self.need(proof))
+
+    def need(self, proof: CapacityRow) -> float:
+        """Return what a row asks for, in median protection levels."""
+        needs = self.system.needs
+        at = int(np.searchsorted(needs.index, proof.index))
+        both = proof.up is not None and proof.down is not None
+        one = needs.upper[at] if proof.up is not None else needs.lower[at]
+        return float(needs.width[at] if both else one) / self.system.unit
+
+    def with_rows(self, proofs: list[CapacityRow]) -> Program:
+        """Return the program with some rows."""
+        if not proofs:
+            return self.program
+        matrix = vstack([self.row(proof) for proof in proofs], format="csr")
+        ones = np.ones(len(proofs))
+        return self.program.with_rows(matrix, ones, np.full(len(proofs), np.inf))
 
 
 def system_of(merged: MergedCells) -> System:

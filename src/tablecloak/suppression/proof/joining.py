@@ -9,10 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Integers
-from tablecloak.suppression.proof.insider_claim import InsiderClaim
-from tablecloak.suppression.proof.kept_witnesses import PoolProof
 from tablecloak.suppression.proof.knowledge import Knowledge
-from tablecloak.suppression.proof.proof import TRUTH, ProtectionCertificate
+from tablecloak.suppression.proof.proof import TRUTH, InsiderClaim, ProtectionCertificate
+from tablecloak.suppression.proof.witness import PoolProof
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 

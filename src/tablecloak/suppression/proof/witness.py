@@ -1,18 +1,54 @@
-"""Witnesses collected by a search, and which needs they already prove."""
+"""Witnesses of a search: made exact, kept with the needs they prove, and pulled into shape."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Self
+
 import numpy as np
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.suppression.proof.exactness import Exactness
-from tablecloak.suppression.proof.kept_witnesses import KeptWitnesses
-from tablecloak.suppression.proof.proof import TRUTH, is_outside
-from tablecloak.suppression.system.system import System
+from tablecloak.solve.exact import NullSpace, products_vanish, snapped
+from tablecloak.suppression.proof.proof import REAL_SHARE, TRUTH, is_outside, least_asked
+from tablecloak.suppression.system.basis import ExactSpan
+from tablecloak.suppression.system.needs import Needs
+from tablecloak.suppression.system.system import System, entries_of
 
-__all__ = ["WitnessPool"]
+__all__ = [
+    "Exactness",
+    "PoolProof",
+    "WitnessPool",
+    "Witnesses",
+]
+
+KEPT_CELLS = 50_000
+"""Most cells, over all eliminations together, that are kept; each takes about a kilobyte."""
+
+FEWEST_SPANNED = 200
+"""Least number of moved cells for which a basis of free cells is used instead of an elimination."""
+
+LARGEST_SPANNED = 10_000_000
+"""Largest product of moved and free cells for which a basis is used, since all its coefficients are
+stored. Chosen by trial; not measured."""
+
+MOST_SHRUNK = 1e-6
+"""Largest share by which a deviation is shrunk if rounding moved cells beyond their bounds."""
+
+HELD_SHARE = 1e-7
+"""Cells within this distance of a bound, as a share of the largest move, count as lying at it."""
+
+PROGRESS = 1e-10
+"""Least share of a need by which a witness must move its cell farther to be kept."""
+
+Witnesses = list[tuple[Integers, Floats]]
+"""Witnesses, each as the cells that it moves, increasing, and their moves."""
+
+MOST_SPARE = 5_000
+"""Most spare witnesses that a pool keeps for insiders who can rule out those in use."""
 
 NOISES = (1e-10, 1e-8, 1e-13)
 """Shares of the largest move below which moves count as rounding errors of 0, tried one after the
@@ -27,6 +63,436 @@ PULLS = 3
 
 LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
 """Least share by which a witness is shrunk, and share beyond which it is given up instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exactness:
+    """Makes deviations of one system exact.
+
+    Parameters
+    ----------
+    system : System
+    needs : Needs
+        Needs in that system, perhaps capped by the bounds that an intruder knows.
+    whole_only : bool
+        Whether deviations must be whole numbers.
+    is_thorough : bool, default=True
+        Whether a deviation of many cells may take an elimination of its own.
+    """
+
+    system: System
+    needs: Needs
+    whole_only: bool
+    is_thorough: bool = True
+
+    def near(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
+        """Yield deviations close to a solver's, for which all relations hold exactly."""
+        if self.whole_only and not np.all(d == np.rint(d)):
+            return
+        entries = self._whole_entries(cells)
+        for exact in chain(snapped(*entries, d), self._repaired(entries, cells, d, budget)):
+            if self._adds_up(cells, exact):
+                yield exact
+
+    def is_exact(self, cells: Integers, d: Floats) -> bool:
+        """Whether all relations hold for a deviation as it is."""
+        if self.whole_only and not np.all(d == np.rint(d)):
+            return False
+        row, column, coefficient = self._whole_entries(cells)
+        n_rows = int(row.max(initial=-1)) + 1
+        matrix = csr_array((coefficient, (row, column)), shape=(n_rows, len(cells)))
+        return bool(products_vanish(matrix, csr_array(d[None, :]))[0]) and self._adds_up(cells, d)
+
+    def _whole_entries(self, cells: Integers) -> tuple[Integers, Integers, Floats]:
+        """Return row, column and coefficient of all entries in rows of whole numbers."""
+        system, by_cell = self.system, self.system.by_cell
+        taken = entries_of(by_cell, cells)
+        column = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
+        factor = system.factor[by_cell.indices[taken]]
+        whole = factor > 0
+        row = np.unique(by_cell.indices[taken][whole], return_inverse=True)[1]
+        coefficient = np.rint(by_cell.data[taken] * factor)[whole]
+        return row, column[whole], coefficient
+
+    def _repaired(
+        self,
+        entries: tuple[Integers, Integers, Floats],
+        cells: Integers,
+        d: Floats,
+        budget: Budget,
+    ) -> Iterator[Floats]:
+        """Yield deviations in which some cells absorb the rounding errors; eliminates only once."""
+        yield from self._spanned(cells, d, budget)
+        if not self.is_thorough and len(cells) >= FEWEST_SPANNED:
+            return
+        spaces, key = self.system.null_spaces, cells.tobytes()
+        held = self._held(cells, d)
+        space = spaces.get(key)
+        if space is not None and (exact := space.near(d)) is not None:
+            yield exact
+        if space is None or not np.array_equal(space.held, held):
+            # Other threads add to it and clear it meanwhile; a list is copied in one step.
+            if sum(len(each.held) for each in list(spaces.values())) > KEPT_CELLS:
+                spaces.clear()
+            space = NullSpace(*entries, held, lambda: budget.is_over)
+            if not space.is_cut_short:
+                spaces[key] = space
+            if (exact := space.near(d)) is not None:
+                yield exact
+
+    def _spanned(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
+        """Yield deviations by one elimination, which does not depend on the cells at bounds."""
+        if len(cells) < FEWEST_SPANNED:
+            return
+        spans, key = self.system.spans, cells.tobytes()
+        try:
+            found = spans[key]
+        except KeyError:
+            # Other threads add to it and clear it meanwhile; a list is copied in one step.
+            if sum(span.n_cells for span in list(spans.values()) if span) > KEPT_CELLS:
+                spans.clear()
+            relations = self.system.part(cells).matrix
+            found = ExactSpan.of(relations, budget, LARGEST_SPANNED / len(cells))
+            if budget.is_over:
+                return
+            spans[key] = found
+        if found is None:
+            return
+        shrunk = 1.0
+        for _ in range(2):
+            exact = found.near(d * shrunk)
+            if exact is None or not self.is_exact(cells, exact):
+                return
+            yield exact
+            beyond = self.beyond(cells, exact)
+            if not 0 < beyond <= MOST_SHRUNK:
+                return
+            # Shrinking repairs rounding at a bound, since the true table keeps all bounds.
+            shrunk = 1 - 2 * beyond
+
+    def _held(self, cells: Integers, d: Floats) -> Flags:
+        """Flag the cells that lie at a bound, or move exactly as far as required."""
+        system, needs = self.system, self.needs
+        near = HELD_SHARE * float(np.max(np.abs(d)))
+        held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
+        index = self.system.need_of[cells]
+        asked = np.where(d > 0, needs.upper[index], needs.lower[index])
+        held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
+        return held
+
+    def beyond(self, cells: Integers, d: Floats) -> float:
+        """Return the share by which a deviation must shrink to use half the tolerance of bounds."""
+        system = self.system
+        low, high = system.low[cells], system.high[cells]
+        slack = system.slack[cells] / 2
+        passed = is_outside(d, low, high, (slack, slack))
+        beyond = np.maximum(np.minimum(low, 0.0) - d, d - np.maximum(high, 0.0))
+        return float(np.max(beyond[passed] / np.abs(d[passed]), initial=0.0))
+
+    def _adds_up(self, cells: Integers, d: Floats) -> bool:
+        """Whether a deviation keeps relations with real coefficients, judged by its least need."""
+        if np.all(self.system.factor > 0):
+            return True
+        by_cell = self.system.by_cell
+        taken = entries_of(by_cell, cells)
+        moved = np.repeat(d, np.diff(by_cell.indptr)[cells])
+        rows = by_cell.indices[taken]
+        real = self.system.factor[rows] == 0
+        terms = (by_cell.data[taken] * moved)[real]
+        if not np.any(real):
+            return True
+        real_rows, row = np.unique(rows[real], return_inverse=True)
+        residual = np.bincount(row, weights=terms)
+        smallest, scale = np.full(len(real_rows), np.inf), np.zeros(len(real_rows))
+        np.minimum.at(smallest, row, np.where(terms != 0, np.abs(terms), np.inf))
+        np.maximum.at(scale, row, np.abs(by_cell.data[taken][real]))
+        index = self.system.need_of[cells]
+        level = least_asked(self.needs)[index[index >= 0]]
+        least = np.min(level, initial=np.inf) * np.minimum(scale, 1.0)
+        return bool(np.all(np.abs(residual) <= REAL_SHARE / 2 * np.minimum(least, smallest)))
+
+
+class ProvedNeeds:
+    """How far each sensitive cell is proved to move.
+
+    Parameters
+    ----------
+    needs : Needs
+    """
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        n = len(needs.cells)
+        self.above, self.below = np.zeros(n), np.zeros(n)
+        self.upper_witness = np.full(n, TRUTH, dtype=np.int64)
+        self.lower_witness = np.full(n, TRUTH, dtype=np.int64)
+
+    @property
+    def open(self) -> Flags:
+        """Which needs are not proved yet."""
+        return ~self.needs.met(self.above, self.below)
+
+    def open_sides(self) -> tuple[Flags, Flags]:
+        """Flag the needs that still need room above, and those that need it below."""
+        every = slice(None)
+        return self._lacking(every, 1), self._lacking(every, -1)
+
+    def is_open(self, index: int) -> bool:
+        """Whether one need is not proved yet; `open` would look at all of them."""
+        return self.lacks(index, 1) or self.lacks(index, -1)
+
+    def lacks(self, index: int, sign: int) -> bool:
+        """Whether one need still needs room above (sign = 1) or below (sign = -1)."""
+        return bool(self._lacking(index, sign))
+
+    def _lacking(self, index: int | slice | Integers, sign: int) -> Flags:
+        """Flag, for a selection of needs, those that still need room on one side."""
+        needs, share = self.needs, 1 - 1e-9
+        above, below = self.above[index], self.below[index]
+        side, need = (above, needs.upper) if sign > 0 else (below, needs.lower)
+        narrow = above + below < share * needs.width[index]
+        lacking: Flags = (side < share * need[index]) | narrow
+        return lacking
+
+    def reached(self, index: int) -> float:
+        """Return how far witnesses move a cell up and down together, up to what its need counts."""
+        needs = self.needs
+        if self.needs.width[index] > 0:
+            return float(self.above[index] + self.below[index])
+        above = min(self.above[index], needs.upper[index])
+        return float(above + min(self.below[index], needs.lower[index]))
+
+    def _is_new(self, index: Integers, moves: Floats) -> bool:
+        """Whether moves bring an open need closer to what it asks."""
+        return self._n_new(index, moves) > 0
+
+    def _n_new(self, index: Integers, moves: Floats) -> int:
+        return sum(int(np.sum(side)) for side in self._brought_on(index, moves))
+
+    def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
+        """Flag the open needs, above and below, that moves bring closer to what they ask."""
+        needs = self.needs
+        step = PROGRESS * np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
+        up = (moves > self.above[index] + step) & self._lacking(index, 1)
+        down = (-moves > self.below[index] + step) & self._lacking(index, -1)
+        return up, down
+
+
+@dataclass(frozen=True, eq=False)
+class PoolProof:
+    """The witnesses of some needs of a pool.
+
+    Parameters
+    ----------
+    index : numpy.ndarray of int, shape (n_proved,)
+        Positions of the proved cells among all sensitive cells of the table.
+    upper, lower : numpy.ndarray of int, shape (n_proved,)
+        Witness that moves each of them up, and down, as a position in `witnesses`.
+    cells : numpy.ndarray of int, shape (n_unknown,)
+        Number in the table of each cell of the pool's system.
+    witnesses : list of (numpy.ndarray of int, numpy.ndarray of float)
+        Witnesses by cells of the pool's system. Pools that share a witness share its arrays.
+    """
+
+    index: Integers
+    upper: Integers
+    lower: Integers
+    cells: Integers
+    witnesses: Witnesses
+
+
+class KeptWitnesses(ProvedNeeds):
+    """Stores exact witnesses, and selects for each need the one that moves its cell farthest.
+
+    Parameters
+    ----------
+    system : System
+        All positions here number its cells.
+    """
+
+    def __init__(self, system: System) -> None:
+        super().__init__(system.needs)
+        self.system = system
+        self.rows: dict[int, tuple[Integers, Floats]] = {}
+        self.need_of = system.need_of
+        self._next = 0
+        self._cache: csc_array | None = None
+        self._whole_only = False
+
+    def learn(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
+        """Store witnesses that were made exact elsewhere, without changing which are in use.
+
+        Parameters
+        ----------
+        witnesses : iterable of (numpy.ndarray of int, numpy.ndarray of float)
+            Witnesses by cells of this system. Those beyond its bounds are left out, and those
+            beyond the first `MOST_SPARE`.
+        """
+        rows = list(witnesses)[: max(MOST_SPARE + len(self._used()) - len(self.rows), 0)]
+        if not rows:
+            return
+        system, length = self.system, [len(cells) for cells, _ in rows]
+        every = np.concatenate([cells for cells, _ in rows])
+        moves, slack = np.concatenate([row for _, row in rows]), system.slack[every] / 2
+        outside = is_outside(moves, system.low[every], system.high[every], (slack, slack))
+        bad = np.zeros(len(rows), dtype=bool)
+        bad[np.repeat(np.arange(len(rows)), length)[outside]] = True
+        good = [row for row, is_bad in zip(rows, bad.tolist(), strict=True) if not is_bad]
+        self._hold(good)
+
+    def take(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
+        """Keep witnesses that satisfy all relations and bounds, and use them for open needs."""
+        self._hold(list(witnesses))
+        self.use_all()
+
+    def keep(self, witness: tuple[Integers, Floats], numbers: dict[int, int]) -> int:
+        """Keep one witness that was made exact for this system; return its number.
+
+        Parameters
+        ----------
+        witness : tuple of (numpy.ndarray of int, numpy.ndarray of float)
+        numbers : dict of int to int
+            Numbers of the stored witnesses by the identity of their moves; updated in place.
+        """
+        number = numbers.setdefault(id(witness[1]), self._next)
+        if number == self._next:
+            self.rows[number] = witness
+            self._next, self._cache = number + 1, None
+        return number
+
+    def moving(self, position: int) -> list[int]:
+        """Return the numbers of the witnesses that move a cell."""
+        matrix = self._matrix()
+        rows = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
+        found: list[int] = self._numbers()[rows].tolist()
+        return found
+
+    def use_all(self) -> None:
+        """Use the stored witnesses for all needs that they prove."""
+        self._use_best(self._matrix(), self._numbers(), np.ones(len(self.rows), dtype=bool))
+
+    def proof(self, chosen: Flags) -> PoolProof:
+        """Return the witnesses of both sides of some needs, renumbered from 0."""
+        needs = np.flatnonzero(chosen)
+        return self.proof_by(needs, self.upper_witness[needs], self.lower_witness[needs])
+
+    def proof_by(self, needs: Integers, upper: Integers, lower: Integers) -> PoolProof:
+        """Return given witnesses of some needs, renumbered from 0.
+
+        Parameters
+        ----------
+        needs : numpy.ndarray of int
+            Positions of the needs.
+        upper, lower : numpy.ndarray of int
+            Numbers of the witnesses that prove them.
+        """
+        used = np.unique(np.concatenate([upper, lower]))
+        used = used[used != TRUTH]
+        # The last entry answers for TRUTH, which is -1.
+        number_of = np.full(self._next + 1, TRUTH, dtype=np.int64)
+        number_of[used] = np.arange(len(used))
+        rows = [self.rows[number] for number in used.tolist()]
+        index, cells = self.needs.index[needs], self.system.cells
+        return PoolProof(index, number_of[upper], number_of[lower], cells, rows)
+
+    def whole_proof(self) -> PoolProof:
+        """Return the witnesses of all needs."""
+        return self.proof(np.ones(len(self.needs.cells), dtype=bool))
+
+    def witnesses(self) -> Witnesses:
+        """Return all witnesses, used or not, by cells of the table."""
+        return [(self.system.cells[cells], moves) for cells, moves in self.rows.values()]
+
+    def moved(self) -> Flags:
+        """Flag the cells that witnesses in use move; all of them must be suppressed."""
+        flags = np.zeros(self.system.n_unknown, dtype=bool)
+        for number in self._used():
+            flags[self.rows[int(number)][0]] = True
+        return flags
+
+    def copy(self) -> Self:
+        """Return a pool that can be changed without changing this one."""
+        pool = type(self).__new__(type(self))
+        pool.__dict__.update(self.__dict__)
+        pool.rows = dict(self.rows)
+        for name in ("above", "below", "upper_witness", "lower_witness"):
+            setattr(pool, name, getattr(self, name).copy())
+        return pool
+
+    def _hold(self, rows: Witnesses) -> None:
+        self.rows.update(enumerate(rows, start=self._next))
+        self._next += len(rows)
+        self._cache = None
+
+    def _keep_only(self, kept: Flags) -> None:
+        """Drop all but some witnesses, and let these replace the dropped ones in their order."""
+        if np.all(kept):
+            return
+        rows, matrix = list(self.rows.items()), self._matrix()
+        numbers = self._numbers()
+        # The last entry answers for TRUTH, which is -1.
+        stays = np.ones(self._next + 1, dtype=bool)
+        stays[numbers[~kept]] = False
+        for reach, witness in ((self.above, self.upper_witness), (self.below, self.lower_witness)):
+            lost = ~stays[witness]
+            reach[lost], witness[lost] = 0.0, TRUTH
+        self.rows = dict(rows[place] for place in np.flatnonzero(kept).tolist())
+        self._cache = None
+        self._use_best(matrix, numbers, kept)
+
+    def _use_best(self, matrix: csc_array, numbers: Integers, usable: Flags) -> None:
+        """Use witnesses that move a cell farther than those in use, where a need is open.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse.csc_array
+            One witness a row.
+        numbers : numpy.ndarray of int
+            Their numbers.
+        usable : numpy.ndarray of bool
+            Which of them to consider.
+        """
+        up, down = self.open_sides()
+        for sign, lacking in ((1, up), (-1, down)):
+            reach, witness = (
+                (self.above, self.upper_witness) if sign > 0 else (self.below, self.lower_witness)
+            )
+            needs = np.flatnonzero(lacking)
+            taken = entries_of(matrix, self.needs.cells[needs])
+            length = np.diff(matrix.indptr)[self.needs.cells[needs]]
+            need, row = np.repeat(needs, length), matrix.indices[taken]
+            move = sign * matrix.data[taken]
+            farther = usable[row] & (move > reach[need])
+            need, row, move = need[farther], row[farther], move[farther]
+            if not len(need):
+                continue
+            # Entries are sorted by need: the first witness that moves farthest is used.
+            starts = np.flatnonzero(np.diff(need, prepend=-1))
+            best = np.maximum.reduceat(move, starts)
+            is_best = move == np.repeat(best, np.diff(starts, append=len(need)))
+            first = np.minimum.reduceat(np.where(is_best, row, len(usable)), starts)
+            reach[need[starts]], witness[need[starts]] = best, numbers[first]
+
+    def _matrix(self) -> csc_array:
+        """All witnesses as rows, stored by columns; rebuilt when a witness was added."""
+        if self._cache is None:
+            self._cache = csc_array(_stacked(list(self.rows.values()), self.system.n_unknown))
+        return self._cache
+
+    def _numbers(self) -> Integers:
+        return np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
+
+    def _used(self) -> Integers:
+        used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))
+        kept: Integers = used[used != TRUTH]
+        return kept
+
+
+def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:
+    pointers = np.cumsum([0, *(len(cells) for cells, _ in rows)])
+    indices = np.concatenate([cells for cells, _ in rows]) if rows else np.zeros(0, dtype=np.int64)
+    data = np.concatenate([data for _, data in rows]) if rows else np.zeros(0)
+    return csr_array((data, indices, pointers), shape=(len(rows), n_cells))
 
 
 class WitnessPool(KeptWitnesses):

@@ -1,4 +1,4 @@
-"""A suppression pattern with its certificates and its release."""
+"""A suppression pattern with its certificates, its costs of options, and its release."""
 
 from __future__ import annotations
 
@@ -12,23 +12,105 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Integers, Texts
 from tablecloak.certificates.claim import Claim
+from tablecloak.errors import listed
 from tablecloak.results import Result
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.before import Before
 from tablecloak.suppression.proof.proof import ProtectionCertificate, Verification
-from tablecloak.suppression.result.frozen_cells import Unfrozen
-from tablecloak.suppression.result.protected_sums import ProtectedSums
 from tablecloak.suppression.rows.claims import pattern_claims, proved_pattern_bound
 from tablecloak.suppression.rows.master import BoundCertificate
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.keys import are_earlier, are_sums
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.published import released_rows
 
-__all__ = ["SuppressionPattern"]
+__all__ = [
+    "ProtectedSums",
+    "SuppressionPattern",
+    "Unfrozen",
+]
+
+NAMED = 10
+"""Most cells that a message names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unfrozen:
+    """Frozen cells to unfreeze so that every sensitive cell can be protected.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        With the frozen cells.
+    cells : numpy.ndarray of int
+        Cells that suffice.
+    fewest : int
+        Proved: no fewer suffice.
+    """
+
+    problem: ProtectionProblem
+    cells: Integers
+    fewest: int
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no fewer cells suffice, proved."""
+        return len(self.cells) <= self.fewest
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the cells."""
+        return self.problem.table.labels(self.cells)
+
+    def unfrozen(self) -> ProtectionProblem:
+        """Return the problem in which these cells may be suppressed."""
+        status = self.problem.status.copy()
+        status[self.cells] = CellStatus.SAFE.value
+        return self.problem.with_changes(status=status)
+
+    def summary(self) -> str:
+        """Say in one line which cells to unfreeze, and whether fewer might do."""
+        n = len(self.cells)
+        if not n:
+            return "no frozen cell need be unfrozen"
+        more = f" and {n - NAMED} more" * (n > NAMED)
+        proved = "no fewer suffice" if self.is_optimal else f"at least {self.fewest} are needed"
+        cells = "frozen cell" if n == 1 else "frozen cells"
+        return f"{n} {cells} to unfreeze ({proved}): {listed(self.labels[:NAMED])}{more}"
+
+    def __repr__(self) -> str:
+        return f"<{self.summary()}>"
+
+
+@dataclass(frozen=True)
+class ProtectedSums:
+    """What protection of sums cost, compared with the pattern found without them. Secret.
+
+    Parameters
+    ----------
+    estimated : int
+        Number of sensitive sums that could be estimated too well in the pattern without them.
+    loss_before : float
+        Loss of that pattern.
+    cells_before : int
+        Number of cells that it hides.
+    """
+
+    estimated: int
+    loss_before: float
+    cells_before: int
+
+    def summary(self, loss: float, cells: int) -> str:
+        """Return in one phrase what the sums cost a pattern with this loss and number of cells."""
+        if not self.estimated:
+            return "no sum could be estimated too well without this"
+        return (
+            f"{self.estimated} of these sums could be estimated too well: loss "
+            f"{self.loss_before:.12g} -> {loss:.12g}, cells {self.cells_before} -> {cells}"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from tablecloak.suppression.attack.audit import attacked
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.suppression.attack.question import Question
-from tablecloak.suppression.result.frozen_cells import Unfrozen
+from tablecloak.suppression.result.pattern import Unfrozen
 from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod

@@ -1,4 +1,4 @@
-"""Patterns that also protect sums of hidden cells: search, find the sums, and search again.
+"""The search for a pattern of a problem, and for one that also protects sums of hidden cells.
 
 Which sums are sensitive does not depend on the pattern as long as rules compare contributions with
 totals: a sum with a published cell is no less safe than without it. So sums are asked for only once
@@ -8,6 +8,7 @@ these as further cells. A bound that was proved without some sums holds with the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,19 +17,29 @@ from scipy.sparse import csr_array, hstack, vstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError, VerificationError
+from tablecloak.phases import run_phases
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.attack.audit import Audit, attacked
+from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.attack.finding import Verdict
+from tablecloak.suppression.attack.hold import Hold
+from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.proof.proof import TRUTH
-from tablecloak.suppression.result.pattern import SuppressionPattern
-from tablecloak.suppression.result.protected_sums import ProtectedSums
-from tablecloak.suppression.search.pattern_search import PatternSearch
+from tablecloak.suppression.result.pattern import ProtectedSums, SuppressionPattern
+from tablecloak.suppression.search.closing import closed
+from tablecloak.suppression.search.merging import search_merged
+from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
+from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.sums import SumsAsCells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sums import Groups, find_sums
 
-__all__ = ["SearchWithSums"]
+__all__ = [
+    "PatternSearch",
+    "SearchWithSums",
+]
 
 FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
 """Shares of the time left for the search without sums, and for each one that follows. Most tables
@@ -40,6 +51,36 @@ those that can be: each sum adds a need and a relation to the search."""
 
 MOST_ROUNDS = 50
 """Most searches after one another; no table tried needed more than five."""
+
+
+@dataclass(frozen=True, eq=False)
+class PatternSearch:
+    """The search for a pattern, and what is asked of it besides sums.
+
+    Parameters
+    ----------
+    method : SearchMethod
+    require, intruders, hold
+        As of `tablecloak.suppress`.
+    time_limit : float
+        Seconds that the caller allowed.
+    """
+
+    method: SearchMethod
+    require: Requirement | str
+    intruders: Intruder | str | Sequence[Intruder | str]
+    hold: Hold | str
+    time_limit: float
+
+    def __call__(self, problem: ProtectionProblem, budget: Budget) -> SuppressionPattern:
+        """Search within a budget, and return the pattern with its verified proofs."""
+        question = Question.of(problem, self.require, self.intruders, self.hold)
+        share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
+        part = budget.share(share if question.intruders else 1.0)
+        finite = with_finite_bounds(problem, question.requirement, budget).problem
+        state = search_merged(self.method, finite, question.requirement, part)
+        state = run_phases(INSIDERS, replace(state, question=question), budget)
+        return closed(problem, state, budget, time_limit=self.time_limit)
 
 
 @dataclass(frozen=True, eq=False)

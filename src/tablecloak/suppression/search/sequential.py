@@ -7,6 +7,10 @@ which grows if it does not suffice. Costs divided by the last moves make it pref
 to many small ones, because a cell is suppressed as a whole. The pattern is improved by protecting
 every cell again within it, and by publishing single cells again.
 
+A first pattern that is begun with all care and finished in a hurry loses more than one built with
+less care throughout, since cells hidden in a hurry are not looked at again. So the seconds of each
+need are measured from early on.
+
 References
 ----------
 .. [1] Kelly, Golden, Assad: Cell suppression: disclosure protection for sensitive tabular
@@ -16,6 +20,9 @@ References
 """
 
 from __future__ import annotations
+
+import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,18 +35,51 @@ from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder, scaled
-from tablecloak.suppression.search.pace import Pace
 from tablecloak.suppression.search.protect import (
     in_order,
     protect_in_region,
     protect_need,
     signed_target,
 )
-from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.search.strategy import EASIER, HASTY, Strategy
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["protect_one_by_one"]
+__all__ = [
+    "Pace",
+    "protect_one_by_one",
+]
+
+TRUSTED_SHARE = 0.1
+"""Share of the time that passes before the pace is judged. Tables that take less keep all care, so
+that their pattern depends on no clock."""
+
+TOLERANCE = 1.5
+"""Multiple of the time left up to which the open needs may be expected to take: the expectation is
+too high, since later needs find more hidden cells to move. docs/decisions, "Pace of a first
+pattern"."""
+
+HOPELESS = 3.0
+"""Multiple of the time left above which the expected seconds of the open needs, with the least
+care, end the attempt if there is another pattern."""
+
+GIVEN_UP_SHARE = 0.5
+"""Share of the time after which a pattern is completed rather than given up."""
+
+RESERVED = 1.0
+"""Share of the time left above which the expected seconds of the open needs, with the least care,
+make the least care obligatory."""
+
+LEAST_CARE = 1 / 3
+"""Assumed seconds of a need with the least care, as a share of those with the next level of care,
+until they are measured. Chosen by trial; not measured."""
+
+MEMORY = 0.9
+"""Weight of the previous average of the seconds of a need; the last need has the rest."""
+
+FORGETTING = 0.99
+"""Factor on the expected seconds of all other levels of care after each need, so that a more
+careful level is tried again."""
 
 BATCHED_CELLS = 100_000
 """Most cells for which a program attacks many needs at once during the search. On larger tables
@@ -67,6 +107,98 @@ REPORTED_EVERY = 0.2
 FEW = 50
 """Most open needs for which each is attacked alone after a program over the whole table. Chosen by
 trial; not measured."""
+
+
+class Pace:
+    """Chooses the level of care for one need after the other.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        The strategy with all care, used as long as there is time.
+    budget : Budget
+        Its end is the time by which all needs should be protected; then the least care is taken.
+    n_open : int
+        Needs that are open at the start.
+    """
+
+    def __init__(self, strategy: Strategy, budget: Budget, n_open: int) -> None:
+        self.levels = [strategy]
+        if strategy.programs:
+            self.levels += [
+                replace(each, symmetric=strategy.symmetric, largest_first=strategy.largest_first)
+                for each in EASIER
+            ]
+        self.budget, self.n_open = budget, n_open
+        self.whole = budget.left
+        self.seconds: list[float | None] = [None] * len(self.levels)
+        self.handled = 0
+
+    def strategy(self, n_open: int) -> Strategy:
+        """Return the strategy for the next need.
+
+        Parameters
+        ----------
+        n_open : int
+            Needs that are open now.
+        """
+        if self.budget.is_over:
+            return HASTY
+        return self.levels[self._level(n_open)]
+
+    def record(self, strategy: Strategy, seconds: float) -> None:
+        """Update the expected seconds by those of one need."""
+        self.handled += 1
+        if strategy not in self.levels:
+            return
+        used = self.levels.index(strategy)
+        for level, known in enumerate(self.seconds):
+            if level == used:
+                before = seconds if known is None else known
+                self.seconds[level] = MEMORY * before + (1 - MEMORY) * seconds
+            elif known is not None:
+                self.seconds[level] = FORGETTING * known
+
+    def is_hopeless(self, n_open: int) -> bool:
+        """Whether not even the least care will protect all needs in time.
+
+        Parameters
+        ----------
+        n_open : int
+            Needs that are open now.
+        """
+        least = self.seconds[-1]
+        is_late = self.budget.left < (1 - GIVEN_UP_SHARE) * self.whole
+        if self._is_early or is_late or least is None:
+            return False
+        return least * self._expected(n_open) > HOPELESS * self.budget.left
+
+    @property
+    def _is_early(self) -> bool:
+        left = self.budget.left
+        is_early = self.whole - left <= TRUSTED_SHARE * self.whole
+        return not math.isfinite(left) or is_early or not self.handled
+
+    def _level(self, n_open: int) -> int:
+        if self._is_early:
+            return 0
+        time, expected = self.budget.left, self._expected(n_open)
+        for level, seconds in enumerate(self.seconds[:-1]):
+            if seconds is None or seconds * expected <= TOLERANCE * time:
+                return level
+        # The cells chosen for large needs decide the loss, and large needs come first, so care is
+        # kept as long as possible (docs/decisions, "Pace of a first pattern").
+        least, last = self.seconds[-1], len(self.levels) - 1
+        if least is None:
+            least = LEAST_CARE * (self.seconds[last - 1] or 0.0)
+        return last if least * expected > RESERVED * time else max(last - 1, 0)
+
+    def _expected(self, n_open: int) -> float:
+        """Return the expected number of needs to handle: each one handled also meets others."""
+        met = math.log((self.n_open + 1) / (n_open + 1))
+        if met <= 0:
+            return n_open
+        return min(n_open, self.handled / met * math.log(n_open + 1))
 
 
 def protect_one_by_one(

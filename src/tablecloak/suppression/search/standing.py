@@ -16,22 +16,25 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.audit import Audit
-from tablecloak.suppression.attack.few_cells import FewCells
-from tablecloak.suppression.attack.members import Members
 from tablecloak.suppression.attack.moves_program import Extreme
-from tablecloak.suppression.attack.part import Part
+from tablecloak.suppression.attack.part import FewCells, Members, Part
 from tablecloak.suppression.attack.prove import prove
+from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.attack.whole_numbers import prove_in_whole_numbers
 from tablecloak.suppression.proof.joining import certificate_of
-from tablecloak.suppression.proof.kept_witnesses import PoolProof
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.suppression.proof.proof import ProtectionCertificate
-from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.proof.witness import PoolProof, WitnessPool
 from tablecloak.suppression.system.system import System
 
-__all__ = ["Standing"]
+__all__ = [
+    "Held",
+    "Standing",
+    "held",
+]
 
 _NO_NEEDS = np.zeros(0, dtype=np.int64)
 
@@ -361,3 +364,71 @@ def _differ(one: WitnessPool, other: WitnessPool) -> Flags:
     return np.array(
         [one.upper_witness != other.upper_witness, one.lower_witness != other.lower_witness]
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A pattern with its verified proof against everybody and against insiders.
+
+    Parameters
+    ----------
+    suppressed : numpy.ndarray of bool, shape (n_cells,)
+    certificate : ProtectionCertificate
+        Verified.
+    left_out : list of (str, int)
+        Pairs of an insider's name and a sensitive cell for which no protection is claimed.
+    insiders : AgainstInsiders, optional
+        The cost of protection against insiders; None if no insider was named.
+    """
+
+    suppressed: Flags
+    certificate: ProtectionCertificate
+    left_out: list[tuple[str, int]]
+    insiders: AgainstInsiders | None = None
+
+
+def held(standing: Standing, question: Question) -> Held:
+    """Return the standing pattern, verified, with cells published that no witness moves.
+
+    Parameters
+    ----------
+    standing : Standing
+    question : Question
+
+    Raises
+    ------
+    VerificationError
+        If the proof does not pass its check.
+    """
+    problem, audited = question.problem, standing.audit.suppressed
+    must = problem.sensitive | problem.forced
+    # A cell that no witness moves protects nothing, and may follow from published cells anyway.
+    for fewer in (standing.suppressed & (must | standing.moved()), standing.suppressed):
+        if not _know_more(question, audited, fewer):
+            standing.suppressed = fewer
+            break
+    else:
+        standing = Standing(standing.audit, standing.members)
+    proof = standing.certificate()
+    proof.verify()
+    named, pairs = standing.members.named, standing.left_out()
+    return Held(standing.suppressed, proof, [(named[number].name, cell) for number, cell in pairs])
+
+
+def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
+    """Whether an insider may know more of the published pattern than of the audited one.
+
+    What an insider knows may depend on what is suppressed, such as which cell is the largest.
+    """
+    if np.array_equal(audited, published):
+        return False
+    for kind in question.intruders:
+        known = {one.name: one for one in kind.members(question.problem, audited)}
+        for one in kind.members(question.problem, published):
+            before = known.get(one.name)
+            if before is None or not np.all(np.isin(one.cells, before.cells)):
+                return True
+            at = np.argsort(before.cells)[np.searchsorted(np.sort(before.cells), one.cells)]
+            if np.any(one.lower > before.lower[at]) or np.any(one.upper < before.upper[at]):
+                return True
+    return False

@@ -12,8 +12,8 @@ from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.rows.master import BoundCertificate
 from tablecloak.suppression.search.exploration import Exploration
-from tablecloak.suppression.search.held import Held
 from tablecloak.suppression.search.nullspace.opening import Opening
+from tablecloak.suppression.search.standing import Held
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System

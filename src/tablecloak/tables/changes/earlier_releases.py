@@ -22,10 +22,9 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.equations import Equation
+from tablecloak.tables.equations import Equation, match
 from tablecloak.tables.keys import EARLIER, are_rests
 from tablecloak.tables.link import linked_hierarchies
-from tablecloak.tables.matched import match
 from tablecloak.tables.problem import CellStatus, ProtectionProblem
 from tablecloak.tables.table import Table
 

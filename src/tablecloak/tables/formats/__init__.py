@@ -1,10 +1,13 @@
 """File formats: one sibling for each, and what reads and writes files by their names."""
 
 from tablecloak.tables.formats.files import (
+    column_names,
     existing,
+    read_columns,
     read_frame,
     read_problem,
     record_endings,
+    replace_columns,
     write_frame,
     write_problem,
 )
@@ -20,7 +23,6 @@ from tablecloak.tables.formats.format import (
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.jj import read_jj, write_jj
 from tablecloak.tables.formats.spreadsheet_text import harmless, original_codes
-from tablecloak.tables.formats.streams import column_names, read_columns, replace_columns
 
 __all__ = [
     "FORMATS",

@@ -1,25 +1,34 @@
-"""Problems and frames in files; the ending of the name says in which format."""
+"""Problems, frames and records in files; the ending of the name says in which format."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from tablecloak.errors import InputError
-from tablecloak.storage import existing_file
-from tablecloak.tables.formats.format import ProblemFormat, format_of, formats_holding
+from tablecloak.arrays import Integers
+from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import existing_file, replacing
+from tablecloak.tables.formats.format import ProblemFormat, format_of, formats_holding, reading
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.problem import ProtectionProblem
 
 __all__ = [
+    "column_names",
     "existing",
+    "read_columns",
     "read_frame",
     "read_problem",
     "record_endings",
+    "replace_columns",
     "write_frame",
     "write_problem",
 ]
+
+PIECE = 200_000
+"""Records that are held at once besides the columns that change."""
 
 
 def read_problem(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
@@ -79,3 +88,123 @@ def record_endings() -> tuple[str, ...]:
         for each in formats_holding(FrameFormat)
         for suffix in (*each.suffixes, *each.record_suffixes)
     )
+
+
+def column_names(path: str | Path) -> list[str]:
+    """Return the names of the columns of a CSV or Parquet file.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist or cannot be read.
+    """
+    path = existing(path)
+    with reading(path):
+        return _format_of(path).column_names(path)
+
+
+def read_columns(
+    path: str | Path, columns: Sequence[str], *, as_text: bool = False
+) -> pd.DataFrame:
+    """Read some columns of a CSV or Parquet file.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of str
+    as_text : bool, default=False
+        Columns of a CSV file as they stand there, so that "01" stays "01".
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or a column is not there.
+    """
+    path = Path(path)
+    known = column_names(path)
+    for name in columns:
+        if name not in known:
+            raise InputError(f"{path}: there is no column {name!r}.{suggestion(name, known)}")
+    wanted = [name for name in known if name in set(columns)]
+    with reading(path):
+        return _format_of(path).read_columns(path, wanted, as_text=as_text)
+
+
+def _format_of(path: Path) -> FrameFormat:
+    """Files of records have many endings; those without a known one are read as CSV."""
+    return format_of(path, FrameFormat, otherwise="csv")
+
+
+def replace_columns(
+    source: str | Path,
+    target: str | Path,
+    changed: pd.DataFrame,
+    places: Integers | None = None,
+) -> None:
+    """Copy a file of records with other values in some columns, piece by piece.
+
+    Parameters
+    ----------
+    source, target : path
+        CSV or Parquet. Other columns are copied unchanged.
+    changed : pandas.DataFrame
+        One row for each record of the source, in its order.
+    places : numpy.ndarray of int, shape (n_records,), optional
+        The place of each record in the target; by default the order stays.
+
+    Raises
+    ------
+    InputError
+        If the source has another number of records.
+    """
+    source, target = Path(source), Path(target)
+    written = format_of(target, FrameFormat)
+    is_copied = _format_of(source).name == written.name
+    with replacing(target) as temporary:
+        appender = written.appender(temporary)
+        pieces = _pieces(source, typed=not is_copied)
+        with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".order-") as aside:
+            replaced = _replaced(source, pieces, changed)
+            for piece in replaced if places is None else _placed(replaced, places, Path(aside)):
+                appender.add(piece)
+        appender.close()
+
+
+def _replaced(
+    source: Path, pieces: Iterator[pd.DataFrame], changed: pd.DataFrame
+) -> Iterator[pd.DataFrame]:
+    """Put other values into some columns of the pieces of a file."""
+    at = 0
+    for piece in pieces:
+        part = changed.iloc[at : at + len(piece)]
+        at += len(piece)
+        if len(part) < len(piece):
+            break
+        for name in changed.columns:
+            piece[name] = part[name].to_numpy()
+        yield piece
+    if at != len(changed):
+        raise InputError(
+            f"{source}: the number of records has changed since it was read. Nothing was written."
+        )
+
+
+def _placed(
+    pieces: Iterator[pd.DataFrame], places: Integers, aside: Path
+) -> Iterator[pd.DataFrame]:
+    """Bring records into another order; those beyond memory wait in a private folder."""
+    at = 0
+    for number, piece in enumerate(pieces):
+        piece.index = pd.Index(places[at : at + len(piece)])
+        at += len(piece)
+        for bucket, part in piece.groupby(piece.index // PIECE):
+            part.to_pickle(aside / f"{bucket}-{number}.pickle")
+    for bucket in range(-(-len(places) // PIECE)):
+        parts = [pd.read_pickle(path) for path in sorted(aside.glob(f"{bucket}-*.pickle"))]
+        yield pd.concat(parts).sort_index().reset_index(drop=True)
+
+
+def _pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
+    """Read a file piece by piece; whole if types must be known, as from CSV to Parquet."""
+    with reading(path):
+        yield from _format_of(path).pieces(path, PIECE, typed=typed)

@@ -1,21 +1,282 @@
-"""Formats of rows and columns, which hold records, results, problems and releases."""
+"""Formats of rows and columns, which hold records, results, problems and releases.
+
+``cells.csv`` has one row for each cell: its codes, then ``value``, ``status``, levels,
+bounds and weights. ``cells.relations.csv`` has one row for each cell of each relation:
+``relation, cell, coefficient, right_hand_side``. If contributors are known,
+``cells.contributions.csv`` has one row for each cell and level (contributor, holding): the
+number of contributors and the largest of them.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
+import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array, csr_array
 
+from tablecloak.arrays import Floats
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file, replacing
-from tablecloak.tables.formats.cells import problem_from_frames, write_frames
+from tablecloak.tables.cell_arrays import CellArrays
+from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats.format import ProblemFormat, ReleaseFormat, reading
+from tablecloak.tables.formats.relation_terms import relation_matrix
+from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
+from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = ["Appender", "FrameFormat"]
+__all__ = [
+    "Appender",
+    "FrameFormat",
+]
+
+_ARRAYS = CellArrays.kinds()
+_REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
+_LEVELS = {"contributor": "contributions", "holding": "holdings"}
+_RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
+
+
+class ReadFrame(Protocol):
+    """Reads the frame of a file; the named columns as text."""
+
+    def __call__(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame: ...
+
+
+WriteFrame = Callable[[pd.DataFrame, Path], None]
+"""Writes a frame to a file that only its owner can read."""
+
+
+def write_frames(problem: ProtectionProblem, path: Path, write: WriteFrame) -> None:
+    """Write the cells of a problem to a file, and relations and contributors beside it."""
+    frame = problem.to_frame()
+    if problem.table.is_count and "measure" not in frame:
+        frame = frame.assign(measure="count")
+    write(frame, path)
+    write(_relations_frame(problem.table), beside(path, "relations"))
+    levels = {"contributor": problem.table.contributions, "holding": problem.table.holdings}
+    known = [given.to_frame().assign(level=level) for level, given in levels.items() if given]
+    if known:
+        write(pd.concat(known), beside(path, "contributions"))
+    else:
+        beside(path, "contributions").unlink(missing_ok=True)
+
+
+def problem_from_frames(
+    path: Path, read: ReadFrame, *, is_typed: bool, tolerance: float
+) -> ProtectionProblem:
+    """Read a problem from a file of cells and those beside it.
+
+    Parameters
+    ----------
+    path : Path
+        The file of cells.
+    read : callable
+    is_typed : bool
+        Whether the file says the types of its columns; otherwise codes are read again, as text.
+    tolerance : float
+        Accepted absolute error of a relation.
+
+    Raises
+    ------
+    InputError
+        Names file, row and column.
+    """
+    frame = read(path)
+    _require_columns(frame, path)
+    is_count = "measure" in frame and bool((frame["measure"] == "count").all())
+    known = {*_REQUIRED, *_ARRAYS, *(["measure"] if is_count else [])}
+    codes = [column for column in frame.columns if column not in known]
+    frame = frame if is_typed else read(path, tuple(codes))
+    _require_codes(frame, codes, path)
+    n_cells = len(frame)
+    relations = _relation_rows(read, beside(path, "relations"))
+    _check_order(frame, path)
+    matrix, right_hand_side = _read_relations(relations, beside(path, "relations"), n_cells)
+    contributions = _read_contributions(read, beside(path, "contributions"), n_cells)
+    table = Table(
+        keys=_keys(frame, codes),
+        values=numbers(frame["value"], path),
+        relations=matrix,
+        right_hand_side=right_hand_side,
+        name="count" if is_count else "value",
+        tolerance=tolerance,
+        contributions=contributions.get("contributions"),
+        holdings=contributions.get("holdings"),
+    )
+    return ProtectionProblem(table=table, **_arrays(frame, path))
+
+
+def beside(path: Path, what: str) -> Path:
+    """``cells.csv.gz`` -> ``cells.relations.csv.gz``."""
+    stem = path.name[: -len("".join(path.suffixes))] if path.suffixes else path.name
+    return path.with_name(f"{stem}.{what}{''.join(path.suffixes)}")
+
+
+def _relations_frame(table: Table) -> pd.DataFrame:
+    block = coo_array(table.relations)
+    # A relation without cells is empty, and would leave a gap in the numbers.
+    _, number = np.unique(block.coords[0], return_inverse=True)
+    return pd.DataFrame(
+        {
+            "relation": number,
+            "cell": block.coords[1],
+            "coefficient": block.data,
+            "right_hand_side": table.right_hand_side[block.coords[0]],
+        }
+    )
+
+
+def _require_columns(frame: pd.DataFrame, path: Path) -> None:
+    for column in _REQUIRED:
+        if column not in frame.columns:
+            raise InputError(
+                f"{path}: column {column!r} is missing."
+                f"{suggestion(column, map(str, frame.columns))}"
+            )
+
+
+def _require_codes(frame: pd.DataFrame, codes: list[str], path: Path) -> None:
+    for column in codes:
+        empty = np.flatnonzero(frame[column].isna())
+        if len(empty):
+            raise InputError(
+                f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing. Fill it in."
+            )
+
+
+def _relation_rows(read: ReadFrame, path: Path) -> pd.DataFrame:
+    relations = read(path)
+    for column in _RELATIONS:
+        if column not in relations.columns:
+            raise InputError(
+                f"{path}: column {column!r} is missing. A file of relations needs "
+                f"{listed(list(_RELATIONS))}."
+            )
+    return relations
+
+
+def _keys(frame: pd.DataFrame, codes: list[str]) -> pd.DataFrame:
+    if codes:
+        return frame[codes].apply(original_codes)
+    return pd.DataFrame({"cell": np.arange(len(frame)).astype(str)})
+
+
+def _arrays(frame: pd.DataFrame, path: Path) -> dict[str, Any]:
+    """What a problem has for each cell besides its value."""
+    arrays: dict[str, Any] = {}
+    for name, kind in _ARRAYS.items():
+        column: Any = frame[name] if name in frame else pd.Series([kind.default] * len(frame))
+        if kind.default is not None:
+            column = column.astype(object).where(column.notna(), kind.default)
+        is_text = kind.dtype is np.str_
+        arrays[name] = column.astype(str).to_numpy() if is_text else numbers(column, path)
+    return arrays
+
+
+def numbers(column: pd.Series, path: Path) -> Floats:
+    """Return a column as numbers; empty entries become NaN.
+
+    Raises
+    ------
+    InputError
+        Names the row of an entry that is no number.
+    """
+    entries = numbers_of(column)
+    is_given = column.notna() & (column.astype(str).str.lower() != "nan")
+    odd = np.flatnonzero(entries.isna() & is_given)
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: {column.name} is {column.iloc[odd[0]]!r}, which is not a "
+            f"number."
+        )
+    return entries.to_numpy(dtype=np.float64)
+
+
+def _check_order(frame: pd.DataFrame, path: Path) -> None:
+    """Raise if rows that number their cells are not in that order."""
+    if "cell" not in frame:
+        return
+    cells = pd.to_numeric(frame["cell"], errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(cells != np.arange(len(frame)))
+    if len(wrong) and np.array_equal(np.sort(cells), np.arange(len(frame))):
+        raise InputError(
+            f"{path}: row {wrong[0] + 1} holds cell {cells[wrong[0]]:g}, but relations number "
+            f"cells by their rows, from 0. Sort the rows by `cell`."
+        )
+
+
+def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[csr_array, Floats]:
+    """Return coefficients and right-hand sides from one row for each cell of each relation."""
+    columns = {name: numbers(relations[name], path) for name in _RELATIONS}
+    _check_numbers(columns, path, n_cells)
+    row, cell = (columns[name].astype(np.int64) for name in ("relation", "cell"))
+    side = columns["right_hand_side"]
+    _, first = np.unique(row, return_index=True)
+    right_hand_side = side[first]
+    odd = np.flatnonzero(side != right_hand_side[row])
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: relation {row[odd[0]]} has the right-hand side "
+            f"{side[odd[0]]:g}, but {right_hand_side[row[odd[0]]]:g} before. Repeat the same one."
+        )
+    matrix = relation_matrix(row, cell, columns["coefficient"], (len(first), n_cells))
+    return matrix, right_hand_side
+
+
+def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None:
+    """Refuse numbers of relations and cells that do not exist, and infinite coefficients."""
+    # Numbers must have no gaps: otherwise a single number could ask for any amount of memory.
+    n_relations = len(np.unique(columns["relation"]))
+    for name, end in (("relation", n_relations), ("cell", n_cells)):
+        column = columns[name]
+        outside = np.flatnonzero(~((column >= 0) & (column < end) & (column == np.floor(column))))
+        if len(outside):
+            raise InputError(
+                f"{path}, row {outside[0] + 1}: there is no {name} {column[outside[0]]:g}; they "
+                f"are numbered from 0 to {end - 1}, without gaps."
+            )
+    for name in ("coefficient", "right_hand_side"):
+        odd = np.flatnonzero(~np.isfinite(columns[name]))
+        if len(odd):
+            raise InputError(
+                f"{path}, row {odd[0] + 1}: {name} is missing or infinite. Give a finite number."
+            )
+
+
+def _read_contributions(read: ReadFrame, path: Path, n_cells: int) -> dict[str, Contributions]:
+    """Contributions by the name of their attribute; empty if there is no such file."""
+    if not path.exists():
+        return {}
+    first = read(path)
+    if "level" not in first.columns:
+        raise InputError(
+            f"{path}: column 'level' is missing, which says of each row whether it is about the "
+            f"contributors or the holdings of a cell. Write the file again by `tablecloak convert`."
+        )
+    odd = np.flatnonzero(~first["level"].isin(list(_LEVELS)))
+    if len(odd):
+        raise InputError(
+            f"{path}, row {odd[0] + 1}: the level is {first['level'].iloc[odd[0]]!r}. Known are: "
+            f"{listed(list(_LEVELS))}."
+        )
+    text = tuple(column for column in first.columns if column.startswith("contributor_"))
+    frame = read(path, text)
+    for name in text:
+        frame[name] = frame[name].map(unmarked)
+    contributions = {}
+    for level, attribute in _LEVELS.items():
+        rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
+        if len(rows) not in (0, n_cells):
+            raise InputError(f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells.")
+        if len(rows):
+            contributions[attribute] = Contributions.from_frame(rows)
+    return contributions
 
 
 class Appender:

@@ -14,8 +14,7 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.proposals.code_sums import CodeTree, code_tree
-from tablecloak.tables.proposals.crosstab import Crosstab, read_crosstab
-from tablecloak.tables.proposals.squares import as_number, read_squares
+from tablecloak.tables.proposals.crosstab import Crosstab, as_number, read_crosstab, read_squares
 from tablecloak.tables.table import Table
 
 __all__ = ["Proposal", "propose"]

@@ -23,9 +23,13 @@ from tablecloak.tables.dimensions import as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.record_checks import check_records
-from tablecloak.tables.tabulation.records import open_source, resolve, select_records
-from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.records import (
+    Roles,
+    check_records,
+    open_source,
+    resolve,
+    select_records,
+)
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand, group_rows, positions_of
 
 __all__ = ["Contributed", "contributed"]

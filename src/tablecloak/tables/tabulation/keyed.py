@@ -18,9 +18,13 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.tables.dimensions import Dimension, as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.record_checks import check_records
-from tablecloak.tables.tabulation.records import open_source, resolve, select_records
-from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.records import (
+    Roles,
+    check_records,
+    open_source,
+    resolve,
+    select_records,
+)
 from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
 
 __all__ = ["KeyedCells", "keyed_cells"]

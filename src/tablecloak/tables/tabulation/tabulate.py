@@ -21,18 +21,20 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, TablecloakWarning, suggestion
 from tablecloak.tables.dimensions import Dimension, as_dimensions
-from tablecloak.tables.empty_cells import all_positions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
-from tablecloak.tables.relations import hierarchical_relations
+from tablecloak.tables.relations import all_positions, hierarchical_relations
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributors import contributions_of
 from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.exact_sums import Overview
-from tablecloak.tables.tabulation.queries import Grouped, grouped, leaf_sums
-from tablecloak.tables.tabulation.record_checks import check_records
-from tablecloak.tables.tabulation.records import open_source, resolve, select_records
-from tablecloak.tables.tabulation.roles import Roles
+from tablecloak.tables.tabulation.queries import Grouped, Overview, grouped, leaf_sums
+from tablecloak.tables.tabulation.records import (
+    Roles,
+    check_records,
+    open_source,
+    resolve,
+    select_records,
+)
 from tablecloak.tables.tabulation.roll_up import ancestors_of, locate, positions_of, roll_up
 
 __all__ = ["tabulate"]

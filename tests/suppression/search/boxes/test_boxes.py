@@ -11,9 +11,7 @@ import pytest
 import tablecloak as tc
 from margins import with_levels, with_margins
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.boxes.grid import Grid
-from tablecloak.suppression.search.boxes.moves import Moves
-from tablecloak.suppression.search.boxes.pattern import BoxPattern
+from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid, Moves
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern
 from tablecloak.suppression.search.merging import merged_for

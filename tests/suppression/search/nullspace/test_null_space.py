@@ -21,11 +21,9 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search import schedule
 from tablecloak.suppression.search.deletion_phases import clean_up_in_null_space
-from tablecloak.suppression.search.nullspace.capacity import Capacity
-from tablecloak.suppression.search.nullspace.kernel import null_vectors
 from tablecloak.suppression.search.nullspace.proposal import proved_candidate
-from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch
-from tablecloak.suppression.search.nullspace.space import Space, space_of
+from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch, null_vectors
+from tablecloak.suppression.search.nullspace.space import Capacity, Space, space_of
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 

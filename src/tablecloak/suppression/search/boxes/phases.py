@@ -7,11 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, generator
-from tablecloak.suppression.proof.kept_witnesses import Witnesses
-from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
-from tablecloak.suppression.search.boxes.grid import Grid
-from tablecloak.suppression.search.boxes.pattern import BoxPattern
+from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import protect_in_region, protect_need

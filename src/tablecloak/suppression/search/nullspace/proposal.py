@@ -13,7 +13,7 @@ from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.strategy import Strategy
-from tablecloak.suppression.system.exact_span import ExactSpan
+from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.system import System
 
 __all__ = ["proved_candidate"]

@@ -8,12 +8,10 @@ import scipy.linalg as dense
 
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.nullspace import strain as module
-from tablecloak.suppression.search.nullspace.capacity import Capacity
-from tablecloak.suppression.search.nullspace.kernel import null_vectors
-from tablecloak.suppression.search.nullspace.search import NullSpaceSearch
-from tablecloak.suppression.search.nullspace.space import Space, space_of
-from tablecloak.suppression.search.nullspace.strain import LEAST_BLOCK, Blocks, Strain
+from tablecloak.suppression.search.nullspace import deletion as module
+from tablecloak.suppression.search.nullspace.deletion import LEAST_BLOCK, Blocks, Strain
+from tablecloak.suppression.search.nullspace.search import NullSpaceSearch, null_vectors
+from tablecloak.suppression.search.nullspace.space import Capacity, Space, space_of
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 

@@ -8,7 +8,7 @@ import pytest
 
 import tablecloak.budget
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.pace import Pace
+from tablecloak.suppression.search.sequential import Pace
 from tablecloak.suppression.search.strategy import EASIER, HASTY, PORTFOLIO, Strategy
 
 

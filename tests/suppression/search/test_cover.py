@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from tablecloak.suppression.search.cover import Neighbourhoods
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.system.neighbourhood import Neighbourhoods
 from tablecloak.suppression.system.requirement import Requirement
 
 

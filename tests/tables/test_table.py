@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.tables.variables import Variables
+from tablecloak.tables.table import Variables
 
 UNITS = {"gas": "GWh", "sales": "EUR", "taxes": "EUR"}
 VARIABLES = Variables("variable", UNITS, {"gas": 0, "sales": 1, "taxes": 1})

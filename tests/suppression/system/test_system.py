@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from random_tables import random_problem
 from tablecloak.suppression.attack.attack import Attack
-from tablecloak.suppression.system.coupled_system import CoupledSystem
 from tablecloak.suppression.system.needs import asked_of
 from tablecloak.suppression.system.requirement import Requirement
-from tablecloak.suppression.system.system import System
+from tablecloak.suppression.system.system import CoupledSystem, System
 from tablecloak.tables.coupled import CoupledCells
 
 SEEDS = st.integers(0, 10**6)

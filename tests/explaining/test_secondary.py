@@ -7,9 +7,9 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.explaining import alternative
-from tablecloak.explaining.alternative import Alternative, Outcome, cheapest_without
+from tablecloak.explaining import secondary
 from tablecloak.explaining.pattern_question import PatternQuestion
+from tablecloak.explaining.secondary import Alternative, Outcome, cheapest_without
 
 COX = tc.examples.cox_rounded()
 CELL = COX.table.cell(row="r2", column="c8")
@@ -50,7 +50,7 @@ def test_a_cheaper_pattern_lowers_the_loss(pattern):
 
 def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkeypatch):
     """The first search breaks off; the second finds a pattern beside the present one."""
-    real, asked = alternative.suppress, []
+    real, asked = secondary.suppress, []
 
     def breaking_off(problem, **options):
         asked.append(problem.weights)
@@ -58,7 +58,7 @@ def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkey
             raise tc.SolverError("none in time")
         return real(problem, **options)
 
-    monkeypatch.setattr(alternative, "suppress", breaking_off)
+    monkeypatch.setattr(secondary, "suppress", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
     assert found.outcome is Outcome.FOUND
     assert len(asked) == 2
@@ -74,7 +74,7 @@ def test_a_pattern_that_fails_its_audit_does_not_count(pattern, monkeypatch):
     def breaking_off(problem, **options):
         raise tc.SolverError("none in time")
 
-    monkeypatch.setattr(alternative, "suppress", breaking_off)
+    monkeypatch.setattr(secondary, "suppress", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
     assert found.outcome is Outcome.NONE_FOUND
     assert found.facts()["loss"] is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tablecloak as tc
-from tablecloak.explaining.labels import with_labels
+from tablecloak.explaining.explanation import with_labels
 
 TEXT = "at most 47 (branch=47, region=N) - 3 (branch=471, region=N, at least 3) = 44"
 

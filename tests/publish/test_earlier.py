@@ -7,7 +7,7 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import one_row
-from tablecloak.publish.previous import read_previous
+from tablecloak.publish.earlier import read_previous
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5)})
 

@@ -1,4 +1,4 @@
-"""The report names every hidden cell once, in parts that are folded away, and sums up by rule."""
+"""A report says of the dearest secondary suppressions who needs them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,35 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.render import hidden_cells
-from tablecloak.render.hidden_cells import add_hidden_cells, by_rule
+from random_tables import random_problem
+from tablecloak.render import pattern_parts
 from tablecloak.render.page import Page
+from tablecloak.render.pattern_parts import add_explanations, add_hidden_cells, by_rule
+
+
+def explanations(pattern: tc.SuppressionPattern) -> list[str]:
+    page = Page("report")
+    add_explanations(page, pattern)
+    return page.parts
+
+
+def test_a_report_explains_the_dearest_secondary_suppressions_with_their_attacks(monkeypatch):
+    monkeypatch.setattr(pattern_parts, "MOST_EXPLAINED", 2)
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem, time_limit=1000)
+    head, *found = explanations(pattern)
+    assert "2 dearest of 5 secondary suppressions" in head
+    dearest = np.sort(problem.weights[pattern.secondary])[-2:]
+    assert all(f"= {weight:g}: secondary" in "".join(found) for weight in dearest)
+    assert all("Needed by (" in each for each in found)
+    assert all("too close" in each for each in found)
+
+
+def test_a_report_without_secondary_suppressions_or_of_a_large_table_explains_none(monkeypatch):
+    problem = random_problem(1, (2, 2), 4)
+    assert explanations(tc.suppress(problem, time_limit=1000)) == []
+    monkeypatch.setattr(pattern_parts, "EXPLAINED_CELLS", 10)
+    assert explanations(tc.suppress(tc.examples.cox_rounded(), time_limit=1000)) == []
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +73,7 @@ def test_rules_are_summed_up_with_what_their_cells_have_to_spare(found):
 
 def test_of_very_many_those_that_matter_most_are_listed(found, monkeypatch):
     pattern, audit = found
-    monkeypatch.setattr(hidden_cells, "MOST_LISTED", 4)
+    monkeypatch.setattr(pattern_parts, "MOST_LISTED", 4)
     page = Page("t")
     add_hidden_cells(page, pattern, audit)
     listed = rows_of(page)
@@ -58,7 +84,7 @@ def test_of_very_many_those_that_matter_most_are_listed(found, monkeypatch):
 
 def test_without_hierarchies_cells_are_listed_in_parts_of_equal_length(monkeypatch):
     problem = tc.examples.cox_rounded()
-    monkeypatch.setattr(hidden_cells, "LONG_PART", 5)
+    monkeypatch.setattr(pattern_parts, "LONG_PART", 5)
     pattern = tc.suppress(problem, time_limit=1000)
     page = Page("t")
     add_hidden_cells(page, pattern, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.suppression.attack.units import Units
+from tablecloak.suppression.attack.moves_program import Units
 
 
 def test_sums_of_one_variable_stay_as_they_are_also_of_cells_that_move_together():

@@ -156,9 +156,9 @@ STARTERS = (
 )
 """What starts threads or processes."""
 
-SERVERS = {"app/server.py", "service/server.py"}
-"""Guarded servers of HTTP: waitress starts the threads that read requests and send answers. What is
-asked for runs elsewhere, through `executors`."""
+SERVERS = {"web/listening.py"}
+"""The guarded server of HTTP: waitress starts the threads that read requests and send answers. What
+is asked for runs elsewhere, through `executors`."""
 
 
 def test_only_the_executors_start_threads_and_processes(names):

@@ -9,9 +9,9 @@ import threading
 import pytest
 
 import tablecloak as tc
-from tablecloak.app import server as server_module
 from tablecloak.app.pages import ROUTES, Pages
 from tablecloak.app.server import create_app, listening
+from tablecloak.web import listening as listening_module
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
 
 
 def test_idle_and_half_sent_requests_keep_nobody_from_a_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(server_module, "PATIENCE", 1)
-    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 20)
+    monkeypatch.setattr(listening_module, "PATIENCE", 1)
+    monkeypatch.setattr(listening_module, "MOST_CONNECTIONS", 20)
     server = listening(create_app(tmp_path, "secret"), 0)
     port = server.effective_port
     thread = threading.Thread(target=server.run, daemon=True)

@@ -21,6 +21,7 @@ from tablecloak.service import work as work_module
 from tablecloak.service.call import CALLS, Call
 from tablecloak.service.server import create_app, listening
 from tablecloak.service.work import Work
+from tablecloak.web import listening as listening_module
 
 MOST = 20_000
 """Bytes of the largest request to the server of these tests."""
@@ -270,9 +271,9 @@ def test_a_place_where_nothing_can_listen_is_named(tmp_path, client):
 
 def test_idle_and_half_sent_requests_keep_nobody_from_an_answer(tmp_path, monkeypatch):
     """More connections than are open at a time; those that send nothing, or bit by bit, end."""
-    monkeypatch.setattr(server_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(listening_module, "PATIENCE", 1.0)
     monkeypatch.setattr(server_module, "MOST_SENDING", 2.0)
-    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 60)
+    monkeypatch.setattr(listening_module, "MOST_CONNECTIONS", 60)
     head = b"POST /v1/suppress HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     starts = [b"", b"POST /v1/sup", head, head + b"Content-Length: 900\r\n\r\n{"]
     with serving(tmp_path, MOST) as client:

@@ -11,11 +11,9 @@ A second address is for a checker, who sees everything and can change nothing.
 from __future__ import annotations
 
 import secrets
-import signal
-import sys
 import tempfile
-import threading
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +24,8 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import DelayedCall
 from tablecloak.extras import required
 from tablecloak.render.page import STYLE
+from tablecloak.web.guard import LOOPBACK, guard, is_secret
+from tablecloak.web.listening import listen, run
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -47,14 +47,11 @@ POLICY = (
 READING = ("/grid/view",)
 """Addresses that a checker may send something to: they change nothing."""
 
-MOST_CONNECTIONS = 500
-"""Most connections that are open; further ones are accepted when others have ended."""
-
-PATIENCE = 10
-"""Seconds after which a connection that sends nothing is closed; browsers open another one."""
-
 MOST_UPLOADED = 2 * 2**30
 """Most bytes of an upload; larger files are opened by their path."""
+
+MOST_SENT = 2**30
+"""Bytes of a request after which its sender is cut off."""
 
 
 def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = None) -> None:
@@ -85,13 +82,7 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
         print("Ctrl-C ends.", flush=True)
         if open_browser:
             DelayedCall(BROWSER_SECONDS, webbrowser.open, address)
-        if threading.current_thread() is threading.main_thread():
-            # Ended by another program as by Ctrl-C: the private folder is removed.
-            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-        try:
-            server.run()
-        finally:
-            server.close()
+        run(server)
 
 
 def listening(app: Any, port: int) -> Any:
@@ -104,21 +95,7 @@ def listening(app: Any, port: int) -> Any:
     InputError
         If waitress is not installed, or the port is taken.
     """
-    required("waitress", "The pages of the app")
-    from waitress import create_server
-
-    try:
-        return create_server(
-            app,
-            host="127.0.0.1",
-            port=port,
-            threads=4,
-            connection_limit=MOST_CONNECTIONS,
-            channel_timeout=PATIENCE,
-            cleanup_interval=1,
-        )
-    except OSError as error:
-        raise InputError(f"Port {port} cannot be used ({error}). Choose another.") from error
+    return listen(app, "127.0.0.1", port, threads=4, most_bytes=MOST_SENT)
 
 
 def create_app(folder: Path, token: str, checker: str = "") -> Flask:
@@ -138,7 +115,7 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
     flask.Flask
     """
     required("flask", "The pages of the app")
-    from flask import Flask
+    from flask import Flask, g
     from werkzeug.exceptions import HTTPException
 
     home = Path(__file__).parent
@@ -158,9 +135,18 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
         ) from None
     session = Session(folder)
     pages = Pages(session)
-    _guard(app, token, checker)
+    guard(
+        app,
+        Visitors({"user": token, "checker": checker}),
+        LOOPBACK - {"[::1]"},
+        {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"},
+    )
     pages.add_to(app)
     BenchPages(session).add_to(app)
+
+    @app.context_processor
+    def rights() -> dict[str, bool]:
+        return {"may_change": g.get("may_change", False)}
 
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
@@ -180,51 +166,46 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
     return app
 
 
-def _guard(app: Flask, token: str, checker: str) -> None:
-    """Answer only requests of the user who started the app, and of a checker."""
-    from flask import abort, g, redirect, request
+class Visitors:
+    """The user who started the app, and a checker, by their secrets.
 
-    secret = {
-        name: given.encode() for name, given in (("user", token), ("checker", checker)) if given
-    }
+    Parameters
+    ----------
+    secret : mapping of str to str
+        Of each role; an empty one lets nobody in.
+    """
 
-    def role_of(given: str) -> str:
-        found = [
-            name for name, one in secret.items() if secrets.compare_digest(given.encode(), one)
-        ]
-        return found[0] if found else ""
+    reads_are_free = True
 
-    @app.before_request
-    def only_from_here() -> Any:
-        if request.host.rsplit(":", 1)[0] not in ("127.0.0.1", "localhost"):
-            abort(403)
-        # For the browser, other servers on this machine are the same site, so their pages could
-        # send forms with the cookie.
-        origin = request.headers.get("Origin", request.host_url.rstrip("/"))
+    def __init__(self, secret: Mapping[str, str]) -> None:
+        self._secret = secret
+
+    def refuse(self, kind: str) -> Any:
+        """Say no more than that the request is refused."""
+        del kind
+        from flask import abort
+
+        abort(403)
+
+    def admit(self) -> Any:
+        """Let in who has a secret, and a checker only to look."""
+        from flask import g, redirect, request
+
         is_reading = request.method in ("GET", "HEAD")
-        if not is_reading and origin != request.host_url.rstrip("/"):
-            abort(403)
-        offered = request.args.get("token", "")
-        if is_reading and role_of(offered):
+        offer = request.args.get("token", "")
+        if is_reading and self._role(offer):
             answer = redirect("/")
-            answer.set_cookie(COOKIE, offered, httponly=True, samesite="Strict")
+            answer.set_cookie(COOKIE, offer, httponly=True, samesite="Strict")
             return answer
-        role = role_of(request.cookies.get(COOKIE, ""))
-        may_change = role == "user"
+        role = self._role(request.cookies.get(COOKIE, ""))
+        g.may_change = role == "user"
         changes = not is_reading and request.path not in READING
-        if not role or (not may_change and (changes or request.args.get("sheet"))):
-            abort(403)
-        g.may_change = may_change
+        if not role or (not g.may_change and (changes or request.args.get("sheet"))):
+            return self.refuse("token")
         return None
 
-    @app.context_processor
-    def rights() -> dict[str, bool]:
-        return {"may_change": g.get("may_change", False)}
-
-    @app.after_request
-    def closed(answer: Any) -> Any:
-        answer.headers["Content-Security-Policy"] = POLICY
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        answer.headers["Referrer-Policy"] = "same-origin"
-        answer.headers["Cache-Control"] = "no-store"
-        return answer
+    def _role(self, offer: str) -> str:
+        roles = [
+            role for role, secret in self._secret.items() if secret and is_secret(offer, secret)
+        ]
+        return roles[0] if roles else ""

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import json
 import secrets
-import signal
-import socket
-import sys
 import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablecloak.budget import Stopwatch
 from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.extras import required
 from tablecloak.service.call import CALLS
@@ -25,6 +21,8 @@ from tablecloak.service.faults import Fault, Kind, fault_of
 from tablecloak.service.openapi import description
 from tablecloak.service.request import read_json
 from tablecloak.service.work import BusyError, UnknownJobError, Work, hearing_warnings
+from tablecloak.web.guard import LOOPBACK, guard, is_secret
+from tablecloak.web.listening import listen, run
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -42,20 +40,8 @@ MOST_WAITING = THREADS - 2
 MOST_WAIT = 60.0
 """Most seconds that a request can wait for the end of a job."""
 
-MOST_CONNECTIONS = 500
-"""Most connections that are open; further ones are accepted when others have ended."""
-
-PATIENCE = 10.0
-"""Seconds after which a connection is closed that sends nothing, or not all headers."""
-
 MOST_SENDING = 60.0
 """Most seconds for a whole request."""
-
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-"""Names by which this machine calls itself."""
-
-EVERYWHERE = ("", "0.0.0.0", "::", "*")
-"""What stands for all addresses of a machine."""
 
 OF_STATUS: dict[int, tuple[Kind, str]] = {
     404: ("address", "There is nothing at this address. All addresses are in /openapi.json."),
@@ -96,12 +82,9 @@ def serve(
         shown = f"[{host}]" if ":" in host else host
         print(f"tablecloak serves at http://{shown}:{server.effective_port}", flush=True)
         print(f"token: {token}\nCtrl-C ends.", flush=True)
-        # Ended by another program as by Ctrl-C: the folder with the files of requests is removed.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         try:
-            server.run()
+            run(server)
         finally:
-            server.close()
             work.close()
 
 
@@ -113,73 +96,21 @@ def listening(app: Flask, host: str, port: int, most_bytes: int) -> Any:
     InputError
         If waitress is not installed, or host and port cannot be used.
     """
-    required("waitress", "Questions over HTTP")
-    from waitress import create_server
-    from waitress.channel import HTTPChannel
-    from waitress.task import ErrorTask
-
-    class Refusal(ErrorTask):  # type: ignore[misc]
-        """An answer in JSON to what is no request of HTTP, or too large a one."""
-
-        def execute(self) -> None:
-            error = self.request.error
-            kind, message = OF_STATUS.get(error.code, ("request", "This is no request of HTTP."))
-            body = _text({"error": Fault(kind=kind, message=message).model_dump()}).encode()
-            self.status = f"{error.code} {error.reason}"
-            self.response_headers.append(("Content-Type", "application/json"))
-            self.set_close_on_finish()
-            self.content_length = len(body)
-            self.write(body)
-
-    class Channel(HTTPChannel):  # type: ignore[misc]
-        """A connection that is closed when it is idle, or its request takes too long.
-
-        The server closes what had no activity for a while. What is sent bit by bit is none.
-        """
-
-        error_task_class = Refusal
-        watch = Stopwatch()
-        last_activity: float
-
-        def handle_read(self) -> None:
-            """Take what was sent."""
-            before, is_first = self.last_activity, self.request is None
-            super().handle_read()
-            if is_first:
-                self.watch = Stopwatch()
-            part = self.request
-            if part and (not part.headers_finished or self.watch.seconds > MOST_SENDING):
-                self.last_activity = before
-
-    # Bound here: waitress leaves a socket open where it cannot bind.
-    server = create_server(
+    return listen(
         app,
-        sockets=[_bound(host, port)],
+        host,
+        port,
         threads=THREADS,
-        connection_limit=MOST_CONNECTIONS,
-        channel_timeout=PATIENCE,
-        cleanup_interval=1,
         # Who sends a little too much reads why; who sends more is cut off while sending.
-        max_request_body_size=2 * most_bytes,
+        most_bytes=2 * most_bytes,
+        most_seconds=MOST_SENDING,
+        refusal=_refusal,
     )
-    server.channel_class = Channel
-    return server
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    if host in EVERYWHERE:
-        raise InputError(
-            f"--host {host!r} is every address of this machine. Give one of them, so that requests "
-            f"to any other name are refused."
-        )
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family)
-    except (OSError, OverflowError, UnicodeError) as error:
-        raise InputError(
-            f"{host}, port {port}: the server cannot listen there ({error}). Choose another port, "
-            f"or an address of this machine."
-        ) from None
+def _refusal(status: int) -> str:
+    kind, message = OF_STATUS.get(status, ("request", "This is no request of HTTP."))
+    return _text({"error": Fault(kind=kind, message=message).model_dump()})
 
 
 def create_app(work: Work, token: str, host: str, most_bytes: int) -> Flask:
@@ -205,8 +136,9 @@ def create_app(work: Work, token: str, host: str, most_bytes: int) -> Flask:
 
     app = Flask("tablecloak.service", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = most_bytes
-    own = {host.lower(), f"[{host.lower()}]"}
-    _guard(app, token, own | set(LOOPBACK) if own & set(LOOPBACK) else own)
+    names = frozenset({host.lower(), f"[{host.lower()}]"})
+    hosts = names | LOOPBACK if names & LOOPBACK else names
+    guard(app, Bearer(token), hosts, {"Content-Security-Policy": "default-src 'none'"})
     _add_addresses(app, work)
 
     @app.errorhandler(TablecloakError)
@@ -228,19 +160,30 @@ def create_app(work: Work, token: str, host: str, most_bytes: int) -> Flask:
     return app
 
 
-def _guard(app: Flask, token: str, hosts: set[str]) -> None:
-    """Answer only requests that carry the token, and that no other page sent."""
-    from flask import request
+class Bearer:
+    """Who carries the token that the server printed.
 
-    @app.before_request
-    def only_with_token() -> Any:
-        name = request.host.lower()
-        if name not in hosts and name.rsplit(":", 1)[0] not in hosts:
+    Parameters
+    ----------
+    token : str
+    """
+
+    reads_are_free = False
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def refuse(self, kind: str) -> Any:
+        """Say what is wrong with the address or the origin."""
+        if kind == "host":
             return _refused("host", "Call the server by the address that it printed.", 403)
-        if request.headers.get("Origin", request.host_url.rstrip("/")) != request.host_url[:-1]:
-            return _refused("origin", "Pages of other servers get no answer.", 403)
-        given = request.headers.get("Authorization", "")
-        if secrets.compare_digest(given.encode(), f"Bearer {token}".encode()):
+        return _refused("origin", "Pages of other servers get no answer.", 403)
+
+    def admit(self) -> Any:
+        """Let in who carries the token."""
+        from flask import request
+
+        if is_secret(request.headers.get("Authorization", ""), f"Bearer {self._token}"):
             return None
         answer = _refused(
             "token",
@@ -249,13 +192,6 @@ def _guard(app: Flask, token: str, hosts: set[str]) -> None:
             401,
         )
         answer.headers["WWW-Authenticate"] = "Bearer"
-        return answer
-
-    @app.after_request
-    def closed(answer: Any) -> Any:
-        answer.headers["Content-Security-Policy"] = "default-src 'none'"
-        answer.headers["X-Content-Type-Options"] = "nosniff"
-        answer.headers["Cache-Control"] = "no-store"
         return answer
 
 

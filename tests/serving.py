@@ -93,4 +93,9 @@ def serving(folder: Path, most_bytes: int = 10**6) -> Iterator[Client]:
     with hearing_warnings():
         thread.start()
         yield Client(int(server.effective_port), work)
-        server.close()
+        end(server)
+
+
+def end(server: Any) -> None:
+    """Close a server in the thread that waits for its sockets: elsewhere that wait would fail."""
+    server.trigger.pull_trigger(server.close)

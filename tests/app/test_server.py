@@ -9,6 +9,7 @@ import threading
 import pytest
 
 import tablecloak as tc
+from serving import end
 from tablecloak.app.pages import ROUTES, Pages
 from tablecloak.app.server import create_app, listening
 from tablecloak.web import listening as listening_module
@@ -99,5 +100,5 @@ def test_idle_and_half_sent_requests_keep_nobody_from_a_page(tmp_path, monkeypat
             assert connection.recv(1 << 16) == b""
             connection.close()
     finally:
-        server.close()
+        end(server)
         server.task_dispatcher.shutdown()

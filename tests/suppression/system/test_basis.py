@@ -7,8 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import tablecloak as tc
-from tablecloak.suppression.system.basis import basis_of
 from tablecloak.suppression.system import basis as module
+from tablecloak.suppression.system.basis import basis_of
 
 
 def some_relations(seed: int, n_rows: int = 12, n_cells: int = 30) -> csr_array:

@@ -32,8 +32,11 @@ EXTRA_OF = {
 
 
 def is_installed(library: str) -> bool:
-    """Whether a library can be found; nothing is imported for that."""
-    return find_spec(library) is not None
+    """Whether a library or a part of this package is there; only what it lies in is imported."""
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def how_to_install(library: str) -> str:

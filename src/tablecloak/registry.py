@@ -18,7 +18,6 @@ messages about misspelt names need no list of their own::
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 import pkgutil
 import threading
@@ -29,6 +28,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.extras import is_installed
 from tablecloak.parameters import Parameter, parameters_of
 
 __all__ = ["Named", "Parameter", "Registry"]
@@ -243,15 +243,7 @@ class Registry(Generic[T]):
         if self._is_loaded:
             return
         with self._loading:
-            for home in filter(_is_installed, self._homes):
+            for home in filter(is_installed, self._homes):
                 for module in pkgutil.iter_modules(importlib.import_module(home).__path__):
                     importlib.import_module(f"{home}.{module.name}")
             self._is_loaded = True
-
-
-def _is_installed(package: str) -> bool:
-    """Whether a package is there; those of a wing may be left out."""
-    try:
-        return importlib.util.find_spec(package) is not None
-    except ModuleNotFoundError:
-        return False

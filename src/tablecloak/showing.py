@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from tablecloak.errors import InputError
+from tablecloak.extras import is_installed
 
 __all__ = ["Hook", "html", "page", "plot"]
 
-DRAWINGS = "tablecloak.render.drawings"
-"""Module that registers all drawings of the package. Named, not imported: it lies above."""
+DRAWINGS = ("tablecloak.render.drawings", "tablecloak.microdata.drawings")
+"""Modules that register drawings. Named, not imported: they lie above, and a wing may be absent."""
 
 FIRST_ROWS = 20
 """Rows of a frame that a notebook shows of results without a drawing of their own."""
@@ -50,7 +51,8 @@ class Hook(Generic[T]):
 
     def __call__(self, shown: object, *arguments: Any) -> T:
         """Show it."""
-        importlib.import_module(DRAWINGS)
+        for module in filter(is_installed, DRAWINGS):
+            importlib.import_module(module)
         return self._by_class(shown, *arguments)
 
 

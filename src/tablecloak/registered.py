@@ -97,8 +97,28 @@ def named_in(field: FieldInfo) -> NameIn | None:
     return next((mark for mark in marks if isinstance(mark, NameIn)), None)
 
 
+class _BuiltWhenRead:
+    """Annotation of what is checked when a job is read, and built then."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            self._built,
+            serialization=core_schema.plain_serializer_function_ser_schema(self._described),
+        )
+
+    def _built(self, given: Any) -> Any:
+        """Return the thing for what stands in the job."""
+        raise NotImplementedError
+
+    def _described(self, built: Any) -> Any:
+        """Return what would stand in a job for the thing."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class SiblingIn:
+class SiblingIn(_BuiltWhenRead):
     """Marks a table of a job file that describes something registered: its name and parameters.
 
     The value of the field is the thing itself.
@@ -112,15 +132,6 @@ class SiblingIn:
 
     registry: Registry[Any]
     key: str
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Check name and parameters when a job is read, and build the thing."""
-        return core_schema.no_info_plain_validator_function(
-            self._built,
-            serialization=core_schema.plain_serializer_function_ser_schema(self._described),
-        )
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -160,7 +171,7 @@ class SiblingIn:
 
 
 @dataclass(frozen=True)
-class SectionsOf:
+class SectionsOf(_BuiltWhenRead):
     """Marks a field with sections of a job file, each of them that of something registered.
 
     The value of the field is a mapping of names to the things themselves, in the order of the
@@ -172,15 +183,6 @@ class SectionsOf:
     """
 
     registry: Registry[Any]
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Check the sections when a job is read, and build the things."""
-        return core_schema.no_info_plain_validator_function(
-            self._built,
-            serialization=core_schema.plain_serializer_function_ser_schema(self._described),
-        )
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler

@@ -62,6 +62,7 @@ from .suppression.search.frozen import fewest_to_unfreeze as fewest_to_unfreeze
 from .suppression.suppress import suppress as suppress
 from .suppression.system.requirement import Requirement as Requirement
 from .suppression.waivers_saved import waivers_saved as waivers_saved
+from .tables.cell_arrays import CellStatus as CellStatus
 from .tables.changes.earlier_releases import Published as Published
 from .tables.confidentiality import Confidentiality as Confidentiality
 from .tables.dimensions import Dimension as Dimension
@@ -73,7 +74,6 @@ from .tables.formats import write_problem as write_problem
 from .tables.hierarchy import Hierarchy as Hierarchy
 from .tables.joined import join as join
 from .tables.link import link as link
-from .tables.problem import CellStatus as CellStatus
 from .tables.problem import ProtectionProblem as ProtectionProblem
 from .tables.proposals.proposal import Proposal as Proposal
 from .tables.proposals.proposal import propose as propose

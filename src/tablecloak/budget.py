@@ -22,8 +22,6 @@ import numpy as np
 
 from tablecloak.errors import InputError
 
-__all__ = ["Budget", "Progress", "StopButton", "Stopwatch", "generator", "running"]
-
 Progress = Callable[[str, float, float, int], None]
 """Called with the stage, the loss, the lower bound, and the number of open cells or nodes."""
 

@@ -20,19 +20,6 @@ import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-__all__ = [
-    "InputError",
-    "ModelError",
-    "SolverError",
-    "TablecloakError",
-    "TablecloakWarning",
-    "VerificationError",
-    "listed",
-    "plain",
-    "suggestion",
-    "where_raised",
-]
-
 
 class TablecloakError(Exception):
     """Root of all errors raised on purpose by this package.

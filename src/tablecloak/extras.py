@@ -12,8 +12,6 @@ from types import ModuleType
 
 from tablecloak.errors import InputError
 
-__all__ = ["EXTRA_OF", "how_to_install", "is_installed", "required"]
-
 EXTRA_OF = {
     "cryptography": "agencies",
     "distributed": "dask",

@@ -15,20 +15,6 @@ from scipy.sparse.csgraph import connected_components, dijkstra, minimum_spannin
 
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 
-__all__ = [
-    "children_of",
-    "components",
-    "components_of_cells",
-    "components_of_columns",
-    "joined_names",
-    "parents_first",
-    "parents_of",
-    "parts_first",
-    "path_to_root",
-    "shortest_paths",
-    "spanning_forest",
-]
-
 Node = TypeVar("Node", bound=Hashable)
 
 

@@ -9,8 +9,6 @@ import pandas as pd
 
 from tablecloak.budget import Progress, Stopwatch
 
-__all__ = ["History"]
-
 UNFINISHED = ("protecting",)
 """Stages whose loss is that of a part of the table so far."""
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 
-__all__ = ["require_sound_ratio", "unpacked"]
-
 MOST_RATIO = 100
 """Largest ratio of unpacked to packed bytes; tables as text reach 10 to 50."""
 

@@ -19,8 +19,6 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-__all__ = ["ASKED", "REQUIRED", "Parameter", "parameters_of", "percent"]
-
 REQUIRED = inspect.Parameter.empty
 
 PER_CENT = "%"

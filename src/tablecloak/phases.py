@@ -14,8 +14,6 @@ from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from tablecloak.budget import Budget
 
-__all__ = ["Phase", "Run", "either", "group", "run_phases"]
-
 
 class SearchStage(Protocol):
     """The state of a search, as far as its phases are timed by it."""

@@ -45,21 +45,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Protects
 
-__all__ = [
-    "PROTECTIONS",
-    "UNCHANGED",
-    "Attackers",
-    "Judgement",
-    "Material",
-    "Product",
-    "Protection",
-    "Records",
-    "Search",
-    "required_way",
-    "sections_table",
-    "way_of",
-]
-
 
 class Judgement(Protocol):
     """An audit of any release, or what stands for one."""

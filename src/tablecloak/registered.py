@@ -27,17 +27,6 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from tablecloak.registry import Registry
 
-__all__ = [
-    "NameIn",
-    "Section",
-    "SectionsOf",
-    "SiblingIn",
-    "innermost",
-    "missing",
-    "named_in",
-    "telling",
-]
-
 
 @dataclass(frozen=True)
 class NameIn:

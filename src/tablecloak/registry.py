@@ -31,8 +31,6 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.extras import is_installed
 from tablecloak.parameters import Parameter, parameters_of
 
-__all__ = ["Named", "Parameter", "Registry"]
-
 
 class Named(Protocol):
     """What can be registered: a class with a name."""

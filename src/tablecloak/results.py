@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-__all__ = ["OPTIMAL", "Result"]
-
 OPTIMAL = 1e-6
 """Gap up to which a result counts as proved optimal. Bounds of linear programs lose about that
 much, since every number in them is loosened by its own rounding before it counts as proved."""

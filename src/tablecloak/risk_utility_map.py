@@ -19,8 +19,6 @@ from tablecloak import showing
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 
-__all__ = ["RiskUtilityMap", "best_below", "frontier"]
-
 
 @dataclass(frozen=True, eq=False)
 class RiskUtilityMap:

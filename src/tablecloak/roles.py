@@ -13,8 +13,6 @@ from pathlib import Path
 
 from tablecloak.errors import InputError
 
-__all__ = ["as_input", "as_output", "require_no_input_in", "run_with"]
-
 Identity = str | tuple[int, int]
 
 

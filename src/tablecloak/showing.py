@@ -21,8 +21,6 @@ from typing import Any, Generic, TypeVar
 from tablecloak.errors import InputError
 from tablecloak.extras import is_installed
 
-__all__ = ["Hook", "html", "page", "plot"]
-
 DRAWINGS = ("tablecloak.render.drawings", "tablecloak.microdata.drawings")
 """Modules that register drawings. Named, not imported: they lie above, and a wing may be absent."""
 

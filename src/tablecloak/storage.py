@@ -11,16 +11,6 @@ from tablecloak.errors import InputError
 from tablecloak.roles import as_input, as_output, require_no_input_in
 from tablecloak.unfinished import put_in_place, temporary_beside
 
-__all__ = [
-    "existing_file",
-    "readable",
-    "replacing",
-    "replacing_folder",
-    "require_own_folder",
-    "require_writable",
-    "write_text",
-]
-
 SECRET_MODE = 0o600
 PUBLIC_MODE = 0o644
 

@@ -12,8 +12,6 @@ from typing import Any
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 
-__all__ = ["MOST_LEVELS", "levels_of", "read_toml", "toml_text"]
-
 MOST_LEVELS = 100
 """Largest depth of tables within tables: deeper ones exhaust the stack of recursive readers."""
 

@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["put_in_place", "temporary_beside"]
-
 WRITING = "writing"
 """Mark of what is incomplete."""
 

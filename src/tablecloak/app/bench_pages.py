@@ -17,13 +17,12 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import required_way
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats import write_problem
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 
 if TYPE_CHECKING:
     from flask import Flask
-
-__all__ = ["BenchPages"]
 
 ROUTES = (
     ("GET", "/grid", "page"),

@@ -15,8 +15,6 @@ from tablecloak.extras import required
 from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["KEPT", "ROLES", "Choices", "ways"]
-
 ROLES = {
     "value": "value",
     "contributor": "contributor",

@@ -12,8 +12,6 @@ from tablecloak.errors import InputError
 from tablecloak.parameters import Parameter
 from tablecloak.registry import Registry
 
-__all__ = ["Choice", "FormField", "choices_of", "number", "whole"]
-
 
 @dataclass(frozen=True)
 class FormField:

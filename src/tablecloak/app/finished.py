@@ -21,8 +21,6 @@ from tablecloak.tables.protect import protect
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["Finished", "outline", "read_outline"]
-
 INDENT = "  "
 """One level in an outline of codes."""
 

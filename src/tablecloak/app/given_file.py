@@ -11,8 +11,6 @@ from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
 from tablecloak.tables.formats import existing
 
-__all__ = ["given_file"]
-
 LONGEST_NAME = 80
 """Most characters of an upload's name that are kept, without its ending."""
 

@@ -16,8 +16,6 @@ from tablecloak.graph import children_of, parents_first, path_to_root
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
-__all__ = ["Grid", "Look", "Sum"]
-
 OPEN_ROWS, OPEN_COLUMNS = 80, 20
 """Most codes that are all unfolded at the beginning; of longer dimensions the first levels are."""
 

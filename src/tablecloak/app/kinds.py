@@ -13,8 +13,6 @@ from tablecloak.jobs.load import load_problem, read_job
 from tablecloak.tables.formats import ProblemFormat, formats_holding, read_problem, record_endings
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["KINDS", "FileKind", "kind_of"]
-
 SHEETS = (".xlsx", ".xlsm")
 JOBS = (".toml",)
 BATCHES = (".arb",)

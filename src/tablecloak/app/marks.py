@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from tablecloak.errors import InputError
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
-
-__all__ = ["DECISIONS", "Mark", "marked"]
+from tablecloak.tables.cell_arrays import CellStatus
+from tablecloak.tables.problem import ProtectionProblem
 
 DECISIONS = {
     "sensitive": "Sensitive: must be protected",

@@ -12,8 +12,6 @@ from tablecloak.app.fields import FormField
 from tablecloak.protection import PROTECTIONS
 from tablecloak.registered import NameIn, named_in
 
-__all__ = ["Option", "fields_of", "options_of"]
-
 
 @dataclass(frozen=True)
 class Option:

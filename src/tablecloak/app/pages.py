@@ -30,8 +30,6 @@ from tablecloak.tables.rules.rule import RULES
 if TYPE_CHECKING:
     from flask import Flask
 
-__all__ = ["Pages"]
-
 SHOWN_RECORDS = 5
 """Number of records that the page of choices shows."""
 

@@ -30,8 +30,6 @@ from tablecloak.web.listening import listen, run
 if TYPE_CHECKING:
     from flask import Flask
 
-__all__ = ["create_app", "listening", "serve"]
-
 BROWSER_SECONDS = 0.5
 """Seconds that the server has to begin before a browser asks for its first page."""
 

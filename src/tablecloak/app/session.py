@@ -19,8 +19,6 @@ from tablecloak.jobs.schema import Job
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposals.proposal import Proposal
 
-__all__ = ["Session"]
-
 
 class Session:
     """State of the app.

@@ -19,8 +19,6 @@ from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Solved", "Workbench", "methods"]
-
 AUDIT_SHARE = 0.5
 """Seconds for the exact intervals of sensitive cells, as a share of those of the search."""
 

@@ -21,19 +21,10 @@ from tablecloak.errors import InputError
 from tablecloak.graph import parents_of, path_to_root
 from tablecloak.storage import existing_file, replacing
 from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order
-
-__all__ = [
-    "ACTIONS",
-    "Apriori",
-    "AprioriList",
-    "apply_apriori",
-    "read_apriori",
-    "with_status",
-    "write_apriori",
-]
 
 Key = tuple[str, ...]
 

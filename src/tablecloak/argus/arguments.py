@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from tablecloak.errors import InputError
 
-__all__ = ["Arguments"]
-
 _TOKEN = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<mark>[(),|])|(?P<plain>[^\s"(),|]+))')
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)?(\.\d+)?(?<=\d)", re.ASCII)

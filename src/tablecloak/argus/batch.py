@@ -13,8 +13,6 @@ from tablecloak.argus.places import lines_of
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file
 
-__all__ = ["read_batch", "read_rules", "read_specification", "read_suppression", "read_writing"]
-
 RULES = {
     "P": (1, 3, 4), "NK": (2, 2, 4), "FREQ": (2, 2, 2), "REQ": (4, 4, 2), "ZERO": (1, 1, 1),
     "MIS": (1, 1, 1), "WGT": (1, 1, 1), "MAN": (1, 1, 1),

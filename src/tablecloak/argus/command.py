@@ -10,8 +10,6 @@ from tablecloak.argus.lines import Command
 from tablecloak.argus.state import BatchState
 from tablecloak.registry import Registry
 
-__all__ = ["COMMANDS", "BatchCommand"]
-
 
 class BatchCommand(ABC):
     """What one command does."""

@@ -20,8 +20,6 @@ from tablecloak.errors import VerificationError, listed
 from tablecloak.graph import parents_of
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["Evidence", "check", "check_together"]
-
 Key = tuple[str, ...]
 
 SLACK = 1e-9

@@ -10,8 +10,6 @@ from pathlib import Path
 from tablecloak.argus.arguments import Arguments
 from tablecloak.errors import TablecloakError
 
-__all__ = ["Command", "Rule", "Specification", "Suppression", "Writing"]
-
 
 @dataclass(frozen=True)
 class Command:

@@ -11,8 +11,6 @@ from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["linked", "positions"]
-
 _STRENGTH = {"s": 0, "z": 1, "m": 2, "u": 3}
 """Of two statuses of a cell the stronger one counts."""
 

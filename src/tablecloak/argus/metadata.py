@@ -13,8 +13,6 @@ from tablecloak.argus.places import find_file, lines_of, text_of, tokens
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["Metadata", "Variable", "read_metadata"]
-
 TOTAL = "Total"
 
 MOST_WIDTH = 100_000

@@ -13,8 +13,6 @@ from tablecloak.argus.table_job import TableJob
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["METHODS", "ProtectionMethod", "Task"]
-
 
 @dataclass(frozen=True, eq=False)
 class Task:

@@ -19,8 +19,6 @@ from tablecloak.tables.formats import write_jj
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["Layout", "Output", "Protected", "made_of"]
-
 SAFE, RULE, REQUEST, FREQUENCY, ZERO = 1, 3, 4, 5, 6
 MANUAL, FROZEN, SECONDARY, EMPTY = 9, 10, 11, 14
 _BY_RULE = {"P": RULE, "NK": RULE, "REQ": REQUEST, "FREQ": FREQUENCY, "ZERO": ZERO}

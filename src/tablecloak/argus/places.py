@@ -9,8 +9,6 @@ from pathlib import Path, PureWindowsPath
 from tablecloak.errors import InputError
 from tablecloak.packed import unpacked
 
-__all__ = ["find_file", "lines_of", "text_of", "tokens"]
-
 
 def find_file(name: str, folder: Path) -> Path:
     """Return the file of this name, in any case, below a folder, also if it is compressed.

@@ -22,19 +22,13 @@ from tablecloak.argus.table_job import TableJob
 from tablecloak.argus.tables import Cells, from_cells, from_records, read_statuses
 from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.external_bounds import not_zero
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
-
-__all__ = [
-    "by_rules",
-    "given_statuses",
-    "tabulate_records",
-    "take_cells",
-]
 
 Trees = dict[str, Hierarchy]
 

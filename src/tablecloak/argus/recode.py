@@ -15,8 +15,6 @@ from tablecloak.errors import InputError, listed
 from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["Recoded", "cut_below", "cut_to_level", "recode", "recoded"]
-
 
 def cut_to_level(tree: Hierarchy, level: int, codes: pd.Series) -> tuple[Hierarchy, pd.Series]:
     """Keep the levels from 1, the one below the total, to `level`."""

@@ -8,16 +8,6 @@ from tablecloak.errors import InputError
 from tablecloak.tables.rules.rule import RULES, Level
 from tablecloak.tables.rules.rule import Rule as SensitivityRule
 
-__all__ = [
-    "check_rules",
-    "describe",
-    "is_active",
-    "is_for_holdings",
-    "n_largest",
-    "numbers_of",
-    "sensitivity_rules",
-]
-
 
 def numbers_of(rules: list[Rule], name: str) -> list[list[float]]:
     """Numbers of all rules with a name, in their order."""

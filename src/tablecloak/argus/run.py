@@ -13,8 +13,6 @@ from tablecloak.budget import Progress
 from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["NOT_APPLIED", "BatchResult", "batch_problems", "run_batch"]
-
 PREPARING = frozenset(
     {
         "OPENMICRODATA", "OPENTABLEDATA", "OPENMETADATA", "SPECIFYTABLE", "SAFETYRULE",

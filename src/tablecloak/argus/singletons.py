@@ -13,8 +13,6 @@ from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["with_virtual_cells"]
-
 SHARE = 0.0001
 """Upper protection level of a virtual cell, as a share of its value; as in tau-ARGUS."""
 

@@ -17,8 +17,6 @@ from tablecloak.errors import InputError
 from tablecloak.storage import require_writable
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["BatchState"]
-
 
 @dataclass
 class BatchState:

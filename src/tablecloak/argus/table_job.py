@@ -16,8 +16,6 @@ from tablecloak.graph import children_of, parents_first
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["TableJob"]
-
 MARGIN = 20.0
 """Protection level of cells with a given status, in per cent, unless MAN says otherwise.
 

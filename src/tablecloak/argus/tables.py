@@ -19,8 +19,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 
-__all__ = ["Cells", "counts", "from_cells", "from_records", "read_statuses"]
-
 Trees = dict[str, Hierarchy]
 
 MOST_CONTRIBUTORS = 10

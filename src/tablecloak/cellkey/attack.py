@@ -40,11 +40,6 @@ from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.relations import hierarchical_relations
 
-__all__ = [
-    "CountAttack",
-    "attack_counts",
-]
-
 MOST_DEVIATION = 10_000
 """Largest change that an intruder may assume: each cell lists its true counts one by one."""
 

@@ -16,8 +16,6 @@ from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.keyed import keyed_cells
 
-__all__ = ["PerturbedCounts", "perturb_counts"]
-
 
 @dataclass(frozen=True, eq=False)
 class PerturbedCounts:

@@ -22,11 +22,6 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.cellkey.perturbation_table import PerturbationTable
 from tablecloak.errors import InputError, SolverError
 
-__all__ = [
-    "design_count_table",
-    "design_magnitude_table",
-]
-
 MOST_STEPS = 200
 """Newton steps; ten to forty are usual, and more if a probability must vanish."""
 

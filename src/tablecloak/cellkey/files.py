@@ -17,14 +17,6 @@ from tablecloak.registry import Registry
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.formats.format import require_few_columns
 
-__all__ = [
-    "TABLE_FORMATS",
-    "TableFormat",
-    "read_magnitude_tables",
-    "read_perturbations",
-    "write_perturbations",
-]
-
 
 class TableFormat(ABC):
     """A layout of perturbation tables."""

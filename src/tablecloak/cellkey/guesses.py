@@ -9,8 +9,6 @@ from tablecloak.cellkey.perturbation_table import Perturbations
 from tablecloak.comparison.possible_counts import Guesses
 from tablecloak.errors import InputError
 
-__all__ = ["guesses_for"]
-
 
 def guesses_for(
     published: Integers,

@@ -21,15 +21,6 @@ from tablecloak.tables.table import Protects, Table
 from tablecloak.tables.tabulation.keyed import KeyedCells, keyed_cells
 from tablecloak.tables.tabulation.tabulate import tabulate
 
-__all__ = [
-    "Constant",
-    "Flex",
-    "MagnitudeNoise",
-    "PerturbedMagnitudes",
-    "perturb_magnitudes",
-    "rotated",
-]
-
 BASES = ("largest", "mean", "range", "sum")
 """Bases that noise can be proportional to: the largest contributions, or one figure of the cell."""
 

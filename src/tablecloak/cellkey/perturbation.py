@@ -19,8 +19,6 @@ from tablecloak.errors import InputError
 from tablecloak.protection import Records
 from tablecloak.registry import Registry
 
-__all__ = ["PERTURBATIONS", "Perturbation"]
-
 
 class Perturbation(ABC):
     """One kind of perturbation by cell keys."""

@@ -12,8 +12,6 @@ from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.render.heat_map import Drawing, add_heat_map, as_number, labels_of
 from tablecloak.render.page import Page, Square
 
-__all__ = ["perturbation_report"]
-
 MEANING = (
     "d1 is the absolute distance of true and perturbed values, d2 the distance as a share of the "
     "true value, d3 the distance of the square roots. Values that became 0 are counted apart."

@@ -12,8 +12,6 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed
 
-__all__ = ["KINDS", "KeyRows", "PerturbationTable", "Perturbations"]
-
 DIGITS = 8
 """Digits of the bounds of intervals, as in ptable and tau-ARGUS, so that files are exact."""
 

@@ -28,8 +28,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.table import Table
 
-__all__ = ["PerturbedProblem", "perturb_problem"]
-
 DEVIATION, VARIANCE, BLOCKED = 5, 3.0, 2
 """Perturbation table that is used if none is given: that of the European census tests."""
 

@@ -14,8 +14,6 @@ from tablecloak.cellkey.utility import Utility, utility_of
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.published import published_column, published_decimals
 
-__all__ = ["PerturbedTables"]
-
 PerturbedTable = PerturbedCounts | PerturbedMagnitudes
 
 

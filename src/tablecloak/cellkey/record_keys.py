@@ -15,8 +15,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file, write_text
 
-__all__ = ["draw_record_keys", "make_secret", "read_secret"]
-
 DIGITS = 8
 """Digits of record keys that are fractions, as in tau-ARGUS."""
 

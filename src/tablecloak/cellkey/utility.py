@@ -10,8 +10,6 @@ import pandas as pd
 
 from tablecloak.arrays import Floats
 
-__all__ = ["Utility", "utility_of"]
-
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Quantiles that are reported."""
 

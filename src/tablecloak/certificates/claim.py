@@ -20,21 +20,6 @@ from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "Arrays",
-    "Certificate",
-    "Certified",
-    "Claim",
-    "Released",
-    "UnknownClaimError",
-    "arrays_of",
-    "joined",
-    "loss_claim",
-    "refused",
-    "rows_of",
-    "starts_of",
-]
-
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 FORMAT = "tablecloak certificate, secret"

@@ -17,8 +17,6 @@ from tablecloak.certificates.verifier import RefusedError, UnknownError, read, v
 from tablecloak.errors import VerificationError
 from tablecloak.storage import replacing
 
-__all__ = ["write_certificate"]
-
 
 def write_certificate(result: Certified, path: str | Path) -> None:
     """Write all claims of a result for ``python -m tablecloak.certificates.verifier``.

@@ -22,8 +22,6 @@ from tablecloak.certificates.claim import (
 from tablecloak.errors import VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["ROOT", "Forest", "Multipliers", "Node", "Tree", "bound_claim", "proved", "tree_of"]
-
 RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
 """Kinds of multipliers of adjustments, as the verifier numbers them."""
 

@@ -26,8 +26,6 @@ from tablecloak.cli.results import require_writable_result, write_result
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
 
-__all__ = ["register"]
-
 SensitiveLimit = Annotated[
     float | None,
     typer.Option(help="Largest change of a sensitive cell, as a multiple of its level."),

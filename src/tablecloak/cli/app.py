@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""

@@ -9,8 +9,6 @@ import typer
 
 from tablecloak.cli.display import reporting
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tablecloak.publish.adjusted_audit import AdjustedAudit
     from tablecloak.suppression.attack.audit import Audit
 
-__all__ = ["register"]
-
 Original = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

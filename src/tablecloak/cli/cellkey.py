@@ -12,8 +12,6 @@ from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of
 from tablecloak.cli.results import require_writable_result
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["register"]
-
 cellkey = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -15,8 +15,6 @@ from tablecloak.errors import InputError, plain
 if TYPE_CHECKING:
     from tablecloak.safe.checking.decisions import Bundle, State
 
-__all__ = ["register"]
-
 Folder = Annotated[Path, typer.Argument(help="Bundle: the folder that Project.finalise wrote.")]
 Approve = Annotated[list[str] | None, typer.Option(help="Output to approve; repeat.")]
 Reject = Annotated[list[str] | None, typer.Option(help="Output to reject; repeat.")]

@@ -12,8 +12,6 @@ from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Executor
 from tablecloak.cli.results import require_writable_result
 
-__all__ = ["register"]
-
 File = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tablecloak.arrays import Flags
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["register"]
-
 Source = Annotated[Path, names.PROBLEM_FILES.argument("File to read, also packed:")]
 Target = Annotated[
     Path,

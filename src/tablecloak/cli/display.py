@@ -13,17 +13,6 @@ from tablecloak.budget import Stopwatch
 from tablecloak.errors import plain
 from tablecloak.executors import DelayedCall
 
-__all__ = [
-    "BAD_INPUT",
-    "INTERNAL",
-    "INTERRUPTED",
-    "NOT_SAFE",
-    "Reporter",
-    "reporting",
-    "say",
-    "show_warning",
-]
-
 NOT_SAFE = 1
 """Exit code: a release is not proved to be safe."""
 BAD_INPUT = 2

@@ -28,8 +28,6 @@ from tablecloak.errors import (
 from tablecloak.roles import run_with
 from tablecloak.storage import readable
 
-__all__ = ["MADE", "Commands", "Program", "errors_as_messages", "guard", "parts_of"]
-
 SHOW_TRACEBACK = "TABLECLOAK_TRACEBACK"
 """Name of the environment variable that lets tracebacks through."""
 

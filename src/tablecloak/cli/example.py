@@ -10,8 +10,6 @@ import typer
 from tablecloak.cli import names
 from tablecloak.cli.names import LiveCommand
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""

@@ -13,8 +13,6 @@ from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Require, Seed, Solver, Threads, TimeLimit, Tolerance
 from tablecloak.cli.originals import read_original_as_asked
 
-__all__ = ["register"]
-
 Original = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["ended_at_once"]
-
 
 @contextmanager
 def ended_at_once() -> Iterator[None]:

@@ -20,8 +20,6 @@ from tablecloak.cli.options import (
 )
 from tablecloak.cli.results import require_writable_result, write_result
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""

@@ -18,9 +18,7 @@ import typer
 from annotated_types import Ge, Le
 
 from tablecloak.errors import InputError
-from tablecloak.registry import Parameter
-
-__all__ = ["TypedOption"]
+from tablecloak.parameters import Parameter
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tablecloak.cli.method_options import TypedOption
     from tablecloak.microdata.methods.method import Columns, Method, Release
 
-__all__ = ["register"]
-
 
 def register() -> None:
     """Let the entry make a command of each method, when it is asked for one."""

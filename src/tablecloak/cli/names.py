@@ -18,28 +18,6 @@ from typer.core import TyperCommand
 from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 
-__all__ = [
-    "CALLS",
-    "DISTANCES",
-    "ENGINES",
-    "EXAMPLES",
-    "EXECUTORS",
-    "FRAME_FILES",
-    "INSIDERS",
-    "KNOWLEDGE",
-    "NEARNESS",
-    "PROBLEM_FILES",
-    "RELEASES",
-    "REQUIREMENTS",
-    "SEARCH_METHODS",
-    "SOLVERS",
-    "STATISTICS",
-    "TOTALS",
-    "WEIGHTS",
-    "LiveCommand",
-    "Names",
-]
-
 
 @dataclass(frozen=True)
 class Names:

@@ -11,30 +11,6 @@ import typer
 from tablecloak.cli import names
 from tablecloak.errors import InputError
 
-__all__ = [
-    "Blur",
-    "By",
-    "Certificate",
-    "Distance",
-    "Engine",
-    "Executor",
-    "Hold",
-    "Insiders",
-    "Method",
-    "Output",
-    "Preserve",
-    "ProblemFile",
-    "Require",
-    "SecretSeed",
-    "Seed",
-    "Solver",
-    "Threads",
-    "TimeLimit",
-    "Tolerance",
-    "Weights",
-    "dimensions_of",
-]
-
 ProblemFile = Annotated[
     Path, typer.Argument(help=f"Problem as written by convert: {names.PROBLEM_FILES.placeholder}.")
 ]

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
     from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["read_original", "read_original_as_asked"]
-
 
 def read_original(
     path: Path, tolerance: float, *, groups: bool

@@ -15,8 +15,6 @@ from tablecloak.errors import InputError, TablecloakWarning
 if TYPE_CHECKING:
     from tablecloak.planning.plan import Plan
 
-__all__ = ["register"]
-
 Metadata = Annotated[
     Path | None,
     typer.Argument(help="One line for each table to publish: CSV, Parquet or Excel (.xlsx)."),

@@ -14,8 +14,6 @@ from tablecloak.cli.options import Engine, Executor
 if TYPE_CHECKING:
     from tablecloak.jobs.result import JobResult
 
-__all__ = ["register"]
-
 JobFile = Annotated[
     Path, typer.Argument(help="Job file (TOML); see docs/job-file.md. With --all a folder.")
 ]

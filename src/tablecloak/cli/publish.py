@@ -16,8 +16,6 @@ from tablecloak.errors import InputError
 if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["register"]
-
 Original = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

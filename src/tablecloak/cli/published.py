@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tablecloak.tables.changes.earlier_releases import Published
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Between", "Earlier", "read_earlier"]
-
 Earlier = Annotated[
     list[str] | None,
     typer.Option(

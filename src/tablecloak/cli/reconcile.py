@@ -12,8 +12,6 @@ from tablecloak.cli.names import FRAME_FILES, NEARNESS, LiveCommand
 from tablecloak.cli.options import By, Output, TimeLimit, dimensions_of
 from tablecloak.cli.results import require_writable_result, write_result
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""

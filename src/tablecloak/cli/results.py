@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["require_writable_result", "write_result"]
-
 
 def require_writable_result(output: Path | None, *others: Path | None) -> None:
     """Refuse names under which nothing can be written, before work that may take long.

@@ -20,8 +20,6 @@ from tablecloak.cli.options import (
 )
 from tablecloak.cli.results import require_writable_result, write_result
 
-__all__ = ["register"]
-
 Base = Annotated[int, typer.Option(min=2, help="Values become multiples of it.")]
 MaxSteps = Annotated[
     int,

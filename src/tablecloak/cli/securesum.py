@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tablecloak.microdata.agencies import Study
     from tablecloak.microdata.agencies.agency import Agency
 
-__all__ = ["register"]
-
 securesum = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -11,8 +11,6 @@ from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.names import LiveCommand
 
-__all__ = ["register"]
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""

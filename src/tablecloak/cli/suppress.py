@@ -28,8 +28,6 @@ from tablecloak.cli.originals import read_original
 from tablecloak.cli.published import Between, Earlier, read_earlier
 from tablecloak.cli.results import require_writable_result, write_result
 
-__all__ = ["register"]
-
 Previous = Annotated[
     Path | None,
     typer.Option(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
     from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["register"]
-
 Original = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),

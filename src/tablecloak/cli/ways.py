@@ -17,8 +17,6 @@ from tablecloak.cli.options import Certificate, Output, ProblemFile, Seed, Threa
 from tablecloak.cli.originals import read_original_as_asked
 from tablecloak.cli.results import require_writable_result, write_result
 
-__all__ = ["register"]
-
 
 def register() -> None:
     """Let the entry make a command of each way, when it is asked for one."""

@@ -13,8 +13,6 @@ from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.protection import PROTECTIONS, Protection, required_way
 
-__all__ = ["compared", "guesses", "notes", "risk", "seen", "utility"]
-
 SAFE = (
     "safe: whether every sensitive cell is protected by the levels that are required, whatever "
     "the levels the release was made with."

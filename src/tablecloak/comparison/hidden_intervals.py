@@ -11,8 +11,6 @@ from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 
-__all__ = ["hidden_intervals"]
-
 
 def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
     """Return the interval of each cell that follows from what a pattern publishes.

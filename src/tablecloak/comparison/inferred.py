@@ -10,8 +10,6 @@ from tablecloak.comparison.possible_counts import Guesses, possible_counts
 from tablecloak.protection import UNCHANGED
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["COUNTED", "are_wide", "counts_within", "inferred", "protects"]
-
 MOST_COUNTS = 100_000
 """Largest number of whole numbers of one cell that are listed; wider intervals are left as they
 are, since counts that large are not determined by their being whole."""

@@ -10,8 +10,6 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.registry import Registry
 
-__all__ = ["RISKS", "UTILITIES", "RiskMeasure", "Seen", "UtilityMeasure"]
-
 
 @dataclass(frozen=True, eq=False)
 class Seen:

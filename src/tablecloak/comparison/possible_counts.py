@@ -20,8 +20,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
-__all__ = ["Guesses", "possible_counts"]
-
 
 @dataclass(frozen=True, eq=False)
 class Guesses:

@@ -21,8 +21,6 @@ from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
 
-__all__ = ["Comparison", "compare"]
-
 Method = Callable[[ProtectionProblem], Any]
 
 

@@ -15,8 +15,6 @@ from tablecloak.cta.search.distance import DISTANCES, Distance
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["DISTANCE", "check_distance"]
-
 CLOSE = 1e-9
 """Relative difference up to which two losses count as equal."""
 

@@ -18,16 +18,6 @@ from tablecloak.tables.rules.p_percent import PPercent
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 
-__all__ = [
-    "awkward_problem",
-    "check_facts",
-    "expect",
-    "first_line",
-    "patterns",
-    "problem_of_decimals",
-    "problem_with_contributors",
-]
-
 T = TypeVar("T")
 """Type of the part that a contract is about."""
 

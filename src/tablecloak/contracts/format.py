@@ -26,8 +26,6 @@ from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.layouts import Layout
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["FORMAT", "check_format"]
-
 ARRAYS = [name for name, kind in CellArrays.kinds().items() if kind.dtype is np.float64]
 """Attributes of a problem with one number for each cell."""
 

@@ -21,8 +21,6 @@ from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["INTRUDER", "check_intruder"]
-
 CLOSE = 1e-9
 """Relative difference up to which two values of cells count as equal."""
 

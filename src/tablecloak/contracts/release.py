@@ -12,8 +12,6 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.contracts.facts import expect
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["check_release"]
-
 MET = 1e-6
 """Share by which a protection level, an interval or a relation may be missed: linear programs are
 solved to seven digits."""

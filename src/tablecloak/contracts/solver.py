@@ -6,8 +6,6 @@ from tablecloak.contracts.facts import check_facts
 from tablecloak.solve.conformance import CHECKS
 from tablecloak.solve.solver import Solver
 
-__all__ = ["SOLVER", "check_solver"]
-
 SOLVER = CHECKS
 """Facts that every solver must satisfy, each a function of the solver."""
 

@@ -18,8 +18,6 @@ from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["adjust"]
-
 
 @on_chosen_solver
 def adjust(

@@ -11,8 +11,6 @@ from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import ModelError
 
-__all__ = ["left_to_chance"]
-
 
 def left_to_chance(task: AdjustmentTask, plain: Adjustment, budget: Budget) -> Adjustment:
     """Return an adjustment for the first draw of distances for which there is one.

@@ -11,8 +11,6 @@ from tablecloak.cta.search.remedy import repaired_task
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import ModelError, SolverError
 
-__all__ = ["nearest_table"]
-
 MOST_SEARCHES = 4
 """Most searches of one problem, each in larger rooms than the one before."""
 

@@ -20,8 +20,6 @@ from tablecloak.cta.statistics.subsets import Subset
 from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["adjust_together"]
-
 LEAST_SECONDS = 1.0
 """Least time in seconds for all remaining tables together, past the time limit if need be."""
 

@@ -21,13 +21,6 @@ from tablecloak.storage import replacing
 if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "EXAMPLES",
-    "Example",
-    "write",
-    "write_sheet",
-]
-
 TITLE = "Turnover (thousand EUR) and firms by region, industry and size, 2025"
 SOURCE = "Source: survey of invented firms"
 

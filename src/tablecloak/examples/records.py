@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["INDUSTRIES", "REGIONS", "census", "demography", "firms", "people"]
-
 REGIONS = {"N": ("N1", "N2", "N3"), "S": ("S1", "S2"), "W": ("W1",)}
 """Parts of the invented country with their regions."""
 

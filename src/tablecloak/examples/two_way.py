@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["cox", "cox_rounded"]
-
 _COX = """
 167500 317501 1283751 587501 4490751 3981001 2442001 1150000 70000
 56250 1487000 172500 667503 1006253 327500 1683000 1138250 46000
@@ -57,7 +55,8 @@ def _two_way(
     import numpy as np
     import pandas as pd
 
-    from tablecloak.tables.problem import CellStatus, ProtectionProblem
+    from tablecloak.tables.cell_arrays import CellStatus
+    from tablecloak.tables.problem import ProtectionProblem
     from tablecloak.tables.table import Table
 
     inner = np.array([line.split() for line in text.strip().splitlines()], dtype=np.float64)

@@ -7,8 +7,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["BackgroundCall", "DelayedCall", "in_thread"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

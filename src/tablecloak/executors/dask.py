@@ -9,8 +9,6 @@ from tablecloak.errors import InputError
 from tablecloak.executors.executor import EXECUTORS, Executor, workers_of
 from tablecloak.extras import required
 
-__all__ = ["DaskExecutor"]
-
 PATIENCE = 5
 """Seconds in which a scheduler must answer."""
 

@@ -17,15 +17,6 @@ from tablecloak.budget import MOST_THREADS
 from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 
-__all__ = [
-    "EXECUTORS",
-    "Executor",
-    "WorkersExecutor",
-    "executor_named",
-    "gathered",
-    "workers_of",
-]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -11,8 +11,6 @@ from typing import TypeVar
 from tablecloak.errors import SolverError
 from tablecloak.executors.executor import EXECUTORS, WorkersExecutor, gathered
 
-__all__ = ["ProcessExecutor"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

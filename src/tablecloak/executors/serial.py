@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from tablecloak.executors.executor import EXECUTORS, Executor
 
-__all__ = ["SerialExecutor"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

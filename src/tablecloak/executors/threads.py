@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from tablecloak.executors.executor import EXECUTORS, WorkersExecutor, gathered
 
-__all__ = ["ThreadExecutor", "in_context"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

@@ -31,12 +31,6 @@ from tablecloak.explaining.sensitive import rule_text
 from tablecloak.results import OPTIMAL
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "AdjustedCell",
-    "AdjustedQuestion",
-    "explain_adjusted",
-]
-
 NOISE = 1e-9
 """Share of a level below which a change counts as none: levels are met up to as much."""
 

@@ -12,8 +12,6 @@ import numpy as np
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.table import Table
 
-__all__ = ["AskedCell", "cell_asked"]
-
 AskedCell = int | str | Mapping[str, Any] | Sequence[str]
 """Ways to name a cell."""
 

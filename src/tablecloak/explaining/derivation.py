@@ -26,8 +26,6 @@ from tablecloak.explaining.explanation import exact, shown, times
 from tablecloak.explaining.known import Known, Limit
 from tablecloak.tables.table import Table
 
-__all__ = ["Derivation", "Term", "derived"]
-
 DENOMINATORS = (12, 1000, 10**6)
 """Largest denominators of multipliers, tried in this order: relations with coefficients of 1 and
 -1 have vertices with small ones."""

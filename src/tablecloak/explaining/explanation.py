@@ -12,8 +12,6 @@ from typing import Any
 
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SECRET", "Explanation", "exact", "shown", "times", "with_labels"]
-
 Labels = Mapping[str, Mapping[str, str]]
 """For a dimension what its codes are called."""
 

@@ -9,8 +9,6 @@ from tablecloak.explaining.derivation import Derivation
 from tablecloak.explaining.explanation import shown
 from tablecloak.explaining.pattern_question import Interval
 
-__all__ = ["interval_facts", "interval_lines", "span", "sum_lines", "verdict"]
-
 
 def interval_lines(interval: Interval, who: str) -> list[str]:
     """Return what somebody can compute, as sums, and whether that is too close."""

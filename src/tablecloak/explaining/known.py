@@ -20,8 +20,6 @@ from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.solver import SolveStatus
 from tablecloak.tables.table import Table
 
-__all__ = ["Known", "Limit"]
-
 SIMPLIFIED_CELLS = 5_000
 """Most unknown cells among which the fewest relations are looked for; what that gains is in
 docs/decisions, "Few relations". The number was chosen by trial; not measured."""

@@ -20,8 +20,6 @@ from tablecloak.suppression.system.needs import Needs, asked_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Interval", "PatternQuestion"]
-
 
 @dataclass(frozen=True, eq=False)
 class Interval:

@@ -9,8 +9,6 @@ from tablecloak.explaining.explanation import Explanation, shown
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["PublishedCell", "explain_published"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PublishedCell(Explanation):

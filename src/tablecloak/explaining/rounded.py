@@ -19,8 +19,6 @@ from tablecloak.explaining.known import Known
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["RoundedCell", "explain_rounded"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RoundedCell(Explanation):

@@ -8,8 +8,6 @@ from typing import TypeVar
 from tablecloak.budget import Budget
 from tablecloak.errors import ModelError, SolverError
 
-__all__ = ["searched"]
-
 ResultT = TypeVar("ResultT")
 
 

@@ -26,14 +26,6 @@ from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "Alternative",
-    "HiddenCell",
-    "Outcome",
-    "cheapest_without",
-    "explain_secondary",
-]
-
 FULL_SHARE = 0.6
 """Share of the time for a search from scratch; the rest is for one from the present pattern, which
 finds more on large tables. Chosen by trial; not measured."""

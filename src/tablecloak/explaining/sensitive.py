@@ -16,12 +16,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "SensitiveCell",
-    "explain_sensitive",
-    "rule_text",
-]
-
 MOST_INSIDERS = 200
 """Insiders that are tried for one cell, those first who know most of it. Chosen by trial; not
 measured."""

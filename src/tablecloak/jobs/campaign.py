@@ -27,8 +27,6 @@ from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.engine_errors import engine_errors
 from tablecloak.tables.tabulation.engines import engine_named
 
-__all__ = ["Outcome", "run_campaign"]
-
 
 @dataclass(frozen=True)
 class Outcome:

@@ -17,8 +17,6 @@ from tablecloak.registered import innermost, telling
 from tablecloak.registry import Registry
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["LISTS", "in_words"]
-
 WAYS = "ways"
 """Field of a job that gathers the sections of ways to protect; no part of any place in a file."""
 

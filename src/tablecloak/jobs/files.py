@@ -15,8 +15,6 @@ from tablecloak.errors import TablecloakError
 from tablecloak.storage import write_text
 from tablecloak.tables.formats import write_frame
 
-__all__ = ["RESULT", "JobFiles"]
-
 RESULT = "internal/result.json"
 """File that says how a job went, and of which inputs its results are."""
 
@@ -24,7 +22,9 @@ RESULT = "internal/result.json"
 class ReleaseWriter(Protocol):
     """Writes the files of a release."""
 
-    def __call__(self, *, folder: Path, withheld: Path) -> list[Path]: ...
+    def __call__(self, *, folder: Path, withheld: Path) -> list[Path]:
+        """Write to the two folders; give back the paths."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.table import Table
 
-__all__ = ["flagged_cells"]
-
 WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,
          "false": False, "0": False, "0.0": False, "no": False, "s": False, "": False}  # fmt: skip
 """What a flag may be, in small letters: also the statuses unsafe and safe of tau-ARGUS."""

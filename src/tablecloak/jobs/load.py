@@ -16,7 +16,8 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.flagged import flagged_cells
-from tablecloak.jobs.schema import Data, DimensionSpec, Job, TableSpec
+from tablecloak.jobs.schema import Data, DimensionSpec, Job
+from tablecloak.jobs.tables import TableSpec
 from tablecloak.protection import Material, Records
 from tablecloak.publish.earlier import read_published
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
@@ -34,17 +35,6 @@ from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.database import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
-
-__all__ = [
-    "contributed_records",
-    "has_steps",
-    "job_of",
-    "keyed_records",
-    "load_data",
-    "load_problem",
-    "material_of",
-    "read_job",
-]
 
 
 def load_data(job: Job, engine: str = "duckdb") -> Material:

@@ -22,15 +22,6 @@ from tablecloak.planning.planner import plan
 from tablecloak.registered import Section
 from tablecloak.toml_file import read_toml
 
-__all__ = [
-    "Publication",
-    "PublicationResult",
-    "is_publication",
-    "planned",
-    "read_publication",
-    "run_publication",
-]
-
 
 class PublicationSpec(Section, BaseModel):
     """``[publication]``: which tables are to be published."""

@@ -16,8 +16,6 @@ from tablecloak.microdata.order import OrderWarning, places, refuse_sorted
 from tablecloak.storage import require_writable
 from tablecloak.tables.formats import column_names, read_columns, read_frame, replace_columns
 
-__all__ = ["RecordFiles"]
-
 Reporter = Callable[[pd.DataFrame, pd.DataFrame, Release, Columns], Any]
 """Told the original and the released records, all of their columns."""
 

@@ -11,8 +11,6 @@ from tablecloak.history import History
 from tablecloak.protection import Material, Product
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["JobResult"]
-
 
 @dataclass(frozen=True, eq=False)
 class JobResult:

@@ -24,8 +24,6 @@ from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import FORMATS
 
-__all__ = ["protected", "run_job"]
-
 
 def run_job(
     job: Job | str | Path,

@@ -39,8 +39,6 @@ from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.sums import rules_for_sums
 from tablecloak.tables.zeros import Zeros
 
-__all__ = ["Data", "DimensionSpec", "Job", "ProtectionLevels", "TableSpec", "sections"]
-
 
 class _Part(Section, BaseModel):
     model_config = ConfigDict(populate_by_name=True)

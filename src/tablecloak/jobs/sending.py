@@ -15,8 +15,6 @@ from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["FlaggedCells", "TransmissionSpec"]
-
 
 class FlaggedCells(Section, BaseModel):
     """One entry of ``cells``: codes, and the flag of all cells that have them."""

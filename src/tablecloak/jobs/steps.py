@@ -29,8 +29,6 @@ from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import existing, record_endings
 from tablecloak.toml_file import read_toml
 
-__all__ = ["StepsJob", "StepsResult", "read_steps", "run_steps"]
-
 
 class _Part(Section, BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)

@@ -10,8 +10,6 @@ from pydantic import BaseModel, Field, model_validator
 
 from tablecloak.registered import Section
 
-__all__ = ["TableSpec", "check_files", "refuse_twice", "with_own_file"]
-
 
 class TableSpec(Section, BaseModel):
     """``[[tables]]``: one of several linked tables: its dimensions; a ready one also has a file."""

@@ -19,8 +19,6 @@ from tablecloak.render.report import internal_report
 from tablecloak.suppression.waivers_saved import saved_by_waivers
 from tablecloak.tables.formats import write_problem
 
-__all__ = ["write_results"]
-
 
 def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> None:
     """Write both folders, and add their files to those of the result.

@@ -17,8 +17,6 @@ from tablecloak.microdata.utility.columns_compared import categories_compared, n
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 
-__all__ = ["write_report"]
-
 
 def write_report(
     path: str | Path,

@@ -12,8 +12,6 @@ from pydantic import Field
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import Columns, Method, Release
 
-__all__ = ["Chain", "ChainRelease"]
-
 
 @dataclass(frozen=True, eq=False)
 class ChainRelease:

@@ -13,8 +13,6 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, row_label
 
-__all__ = ["MOST_CELLS", "CodedRecords"]
-
 MOST_CELLS = 50_000_000
 """Most cells of a cross-classification for which a count of every cell is kept, even of empty
 ones."""

@@ -11,18 +11,6 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, suggestion
 
-__all__ = [
-    "columns_of",
-    "like",
-    "names_of",
-    "numbers_of",
-    "paired_numbers",
-    "require_same_records",
-    "row_label",
-    "some_rows",
-    "taken_from",
-]
-
 LARGEST = 1e100
 """Largest size of a number in records: sums of squares of larger ones become infinite."""
 

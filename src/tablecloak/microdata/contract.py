@@ -14,8 +14,6 @@ from tablecloak.errors import TablecloakError
 from tablecloak.microdata.methods.method import Columns, Method, Release
 from tablecloak.parameters import parameters_of
 
-__all__ = ["METHOD", "Trial", "check_microdata_method"]
-
 SEED = 20
 """Seed of a trial's random numbers; any other number would do."""
 

@@ -9,8 +9,6 @@ from tablecloak import showing
 from tablecloak.microdata.utility.noise_maps import Curve, NoiseMap
 from tablecloak.render.plotting import new_figure, save_secret
 
-__all__ = ["plot_noise"]
-
 COLOURS = ("#1d3557", "#d62828", "#2a9d8f", "#e9c46a", "#6d597a")
 
 

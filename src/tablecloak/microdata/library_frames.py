@@ -15,8 +15,6 @@ from tablecloak.microdata.columns import columns_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LibraryFrame", "seen_by_pandas"]
-
 
 class LibraryFrame:
     """Records as a caller gave them, and the same records for pandas.

@@ -18,8 +18,6 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 
-__all__ = ["LogLinearModel", "choose_model"]
-
 SWEEPS = 1000
 """Most sweeps of iterative proportional fitting."""
 

@@ -27,8 +27,6 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
 
-__all__ = ["KEPT", "Least", "Most", "Multipliers", "Shape", "Sizes", "balanced", "kept"]
-
 KEPT = 1e-9
 """Difference from the true total, as a share of the sum of absolute contributions, below which a
 total counts as kept."""

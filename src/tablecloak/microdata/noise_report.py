@@ -12,8 +12,6 @@ from tablecloak.microdata.noisy_table import NoisyTable
 from tablecloak.render.heat_map import Drawing, add_heat_map, as_number, labels_of
 from tablecloak.render.page import Page, Square
 
-__all__ = ["noise_report"]
-
 
 def noise_report(
     title: str,

@@ -15,8 +15,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.microdata.noisy_table import NoisyTable
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Insiders", "insiders", "insiders_guess", "outsiders_guess", "windows"]
-
 SAME = 1e-12
 """Difference of sizes, as a share, that counts as rounding."""
 

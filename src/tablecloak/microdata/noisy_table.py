@@ -25,8 +25,6 @@ from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.tabulation.contributed import Contributed
 from tablecloak.tables.tabulation.roll_up import group_rows
 
-__all__ = ["NoisyTable", "noisy_table"]
-
 DRAWS = 200
 """Draws of the multipliers by which guesses are weighed; a share of 10 % then has a standard error
 of 2 %."""

@@ -16,8 +16,6 @@ from tablecloak.arrays import Integers
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, TablecloakWarning
 
-__all__ = ["OrderWarning", "in_random_order", "order_tells", "places", "refuse_sorted"]
-
 LEAST_RECORDS = 20
 """Least number of records for which a column is also checked for being sorted in parts, or
 clustered; with fewer, only for being sorted throughout.

@@ -9,8 +9,6 @@ import numpy as np
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import generator
 
-__all__ = ["LegacySampler", "NumpySampler", "Sampler"]
-
 
 class Sampler(Protocol):
     """Source of uniform random numbers between 0 and 1."""

@@ -22,8 +22,6 @@ from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapReport, SwapTable
 from tablecloak.risk_utility_map import best_below, frontier
 
-__all__ = ["SwapCandidates", "sweep"]
-
 
 @dataclass(frozen=True, eq=False)
 class SwapCandidates:

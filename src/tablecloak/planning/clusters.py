@@ -15,13 +15,6 @@ from tablecloak.planning.lines import PublishedTable, Spanning, natural
 from tablecloak.planning.plan import Cluster, ProtectedTable
 from tablecloak.tables.equations import Equation
 
-__all__ = [
-    "Scope",
-    "clusters_of",
-    "scopes_of",
-    "without_prefix",
-]
-
 Levels = Mapping[str, Mapping[str, str]]
 Shape = tuple[str, ...]
 

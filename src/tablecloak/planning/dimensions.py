@@ -11,8 +11,6 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.graph import joined_names
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 
-__all__ = ["PlannedDimension", "planned_dimensions"]
-
 
 @dataclass(frozen=True)
 class PlannedDimension:

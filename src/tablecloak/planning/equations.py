@@ -13,8 +13,6 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.planning.sheets import Sheet
 from tablecloak.tables.equations import Equation
 
-__all__ = ["read_equations", "spelled", "total_of"]
-
 
 def read_equations(given: object) -> list[Equation]:
     """Read equations between variables.

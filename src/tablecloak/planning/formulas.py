@@ -11,8 +11,6 @@ from typing import NoReturn
 from tablecloak.errors import InputError
 from tablecloak.planning.lines import PublishedTable, Spanning
 
-__all__ = ["read_formulas", "terms_of"]
-
 Term = frozenset[str]
 
 _TOKEN = re.compile(r"\s*(?:(?P<name>[^\W\d][\w.]*)|`(?P<quoted>[^`]+)`|(?P<sign>[-+*:()~01]))")

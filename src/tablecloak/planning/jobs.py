@@ -15,8 +15,6 @@ from tablecloak.planning.formulas import VALUE
 from tablecloak.planning.lines import PublishedTable
 from tablecloak.planning.plan import Cluster, Plan
 
-__all__ = ["DRAFT", "JobWriter", "file_names", "moved"]
-
 Tables = dict[str, Any]
 
 DRAFT: Tables = {

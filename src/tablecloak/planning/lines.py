@@ -12,8 +12,6 @@ from pathlib import Path
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.planning.sheets import Sheet
 
-__all__ = ["PublishedTable", "Spanning", "in_one_spelling", "natural", "read_lines"]
-
 NEEDED = ("table_name", "field", "indicator", "spanning_1")
 OPTIONAL = ("hrc_field", "hrc_indicator", "file")
 

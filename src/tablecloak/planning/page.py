@@ -17,13 +17,6 @@ from tablecloak.storage import readable, require_writable, write_text
 from tablecloak.tables.formats import write_frame
 from tablecloak.toml_file import toml_text
 
-__all__ = [
-    "plan_page",
-    "require_ours",
-    "write_jobs",
-    "write_plan",
-]
-
 ROW, GAP = 26, 14
 """Height of a published table, and space between two tables to protect, in pixels."""
 

@@ -11,8 +11,6 @@ from tablecloak.planning.dimensions import PlannedDimension
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 from tablecloak.tables.equations import Equation
 
-__all__ = ["Cluster", "Plan", "ProtectedTable"]
-
 
 @dataclass(frozen=True)
 class ProtectedTable:

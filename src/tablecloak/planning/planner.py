@@ -22,8 +22,6 @@ from tablecloak.planning.plan import Cluster, Plan
 from tablecloak.planning.template import Totals, read_template
 from tablecloak.tables.equations import Equation
 
-__all__ = ["plan"]
-
 
 def plan(
     metadata: object = None,

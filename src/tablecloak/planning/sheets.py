@@ -15,8 +15,6 @@ from tablecloak.tables.formats.format import format_of, reading
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.workbooks import reading_workbook
 
-__all__ = ["Sheet"]
-
 BLANK = frozenset({"", "na", "nan", "n/a", "<na>", "none", "null"})
 """Entries that say nothing, in small letters. R writes NA for what is missing."""
 

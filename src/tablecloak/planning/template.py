@@ -10,8 +10,6 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 from tablecloak.planning.sheets import Sheet
 
-__all__ = ["Totals", "read_template"]
-
 Totals = Mapping[str, str | Sequence[str]]
 
 TOTALS = ("_T", "TOTAL", "TOT", "ALL")

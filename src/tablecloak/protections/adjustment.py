@@ -31,8 +31,6 @@ from tablecloak.render.page import Page
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["ControlledAdjustment"]
-
 DistanceName = Annotated[str, NameIn(DISTANCES)]
 StatisticName = Annotated[str, NameIn(STATISTICS, only=lambda kind: kind.is_named, end=":")]
 """Such as ``mean`` and ``mean:all``."""

@@ -26,8 +26,6 @@ from tablecloak.suppression.intervals.intervals import IntervalPattern, publish_
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["PartialSuppression"]
-
 
 @PROTECTIONS.register
 class PartialSuppression(TableProtection):

@@ -23,8 +23,6 @@ from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WEIGHT_RULES
 
-__all__ = ["RequirementName", "Seconds", "TableProtection", "WeightName", "are_wide_enough"]
-
 WeightName = Annotated[str, NameIn(WEIGHT_RULES, only=lambda rule: rule.is_of_table)]
 RequirementName = Annotated[str, NameIn(REQUIREMENTS)]
 Seconds = Annotated[float, Field(gt=0, description="Seconds for the search.")]

@@ -26,8 +26,6 @@ from tablecloak.protections.of_table import (
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["ControlledRounding", "RoundingProtection"]
-
 BASE = 3
 """Base to which counts are rounded if no release is given, as statistical offices usually do."""
 

@@ -13,8 +13,6 @@ from tablecloak.protections.of_table import Seconds, WeightName
 from tablecloak.protections.rounding import RoundingProtection
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SmallCounts"]
-
 
 @PROTECTIONS.register
 class SmallCounts(RoundingProtection):

@@ -37,8 +37,6 @@ from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sums import Groups, rules_for_sums
 
-__all__ = ["Suppression"]
-
 MethodName = Annotated[str, NameIn(SEARCH_METHODS)]
 InsiderName = Annotated[str, NameIn(INTRUDERS, only=lambda intruder: not intruder.is_everybody)]
 HoldName = Annotated[str, NameIn(HOLDS)]

@@ -16,8 +16,6 @@ from tablecloak.errors import InputError
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustedAudit", "audit_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class AdjustedAudit:

@@ -31,8 +31,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 
-__all__ = ["Release", "audit", "ends_of", "told_by"]
-
 Release = Any
 """What can be audited: a release of any way to protect, a frame, a path or an array."""
 

@@ -23,11 +23,6 @@ from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = [
-    "read_previous",
-    "read_published",
-]
-
 
 def read_published(
     release: str | Path | pd.DataFrame, problem: ProtectionProblem, *, revised: bool = False

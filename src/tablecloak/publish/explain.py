@@ -20,8 +20,6 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["explain"]
-
 
 @on_chosen_solver
 def explain(

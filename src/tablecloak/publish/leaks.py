@@ -36,8 +36,6 @@ from tablecloak.tables.formats.format import (
     format_of,
 )
 
-__all__ = ["Leak", "find_leaks", "has_flags"]
-
 TELLING_DIGITS = 4
 """Least number of significant digits with which a number counts as the hidden value itself."""
 

@@ -18,8 +18,6 @@ from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.suppression.intervals.intervals import protecting_room
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["protected_intervals"]
-
 TURNS = 12
 """Most rounds in which intervals around true and adjusted values are widened."""
 

@@ -25,14 +25,6 @@ from tablecloak.tables.formats.layouts import LONG, Layout
 from tablecloak.tables.formats.release_values import hidden_cells
 from tablecloak.tables.leaving import Leaving
 
-__all__ = [
-    "ABOUT",
-    "public_report",
-    "require_two_values",
-    "write_leaving",
-    "write_release",
-]
-
 ABOUT = "about.json"
 """What readers are told of a release; shows that a folder holds one."""
 

@@ -19,17 +19,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = [
-    "ENDS",
-    "names_of_cells",
-    "published_ends",
-    "read_code_values",
-    "read_release",
-    "rows_in_table_order",
-    "suppressed_in",
-    "with_rows_of_rests",
-]
-
 HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
 """Unsafe by rule, request, frequency, zero, singleton or manually; secondary."""
 

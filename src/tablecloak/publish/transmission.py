@@ -31,14 +31,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_decimals, published_order
 from tablecloak.tables.rules.rule import RULES, Rule
 
-__all__ = [
-    "Sent",
-    "Transmission",
-    "require_internal",
-    "rows_to_send",
-    "write_transmission",
-]
-
 HEADER = 2
 """Line of the first row: a file counts lines from 1, and its header is the first."""
 

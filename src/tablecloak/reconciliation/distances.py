@@ -25,8 +25,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Capability, chosen_solver
 
-__all__ = ["NEARNESS", "Nearness", "settled"]
-
 SETTLED = 1e-9
 """Residual of a relation, relative to its terms, with which Newton's method has done its work."""
 

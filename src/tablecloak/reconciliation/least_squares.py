@@ -21,8 +21,6 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.reconciliation.problem import ReconciliationProblem
 
-__all__ = ["NearestPoint", "least_squares", "least_squares_bound"]
-
 MOST_STEPS = 200
 """Largest number of Newton steps; few are needed if no bound binds, ten to thirty if many do."""
 

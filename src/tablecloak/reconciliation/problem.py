@@ -9,8 +9,6 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats
 
-__all__ = ["WHOLE", "ReconciliationProblem"]
-
 WHOLE = 1e-6
 """Largest distance from a whole number at which a real number counts as whole."""
 

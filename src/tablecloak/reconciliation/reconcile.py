@@ -26,8 +26,6 @@ from tablecloak.tables.published import common_decimals
 from tablecloak.tables.ready import ReadyCells, read_cells
 from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = ["reconcile"]
-
 LATER = 1e-6
 """Factor of the weights of cells of later passes, so that they hardly affect earlier ones."""
 

@@ -16,8 +16,6 @@ from tablecloak.results import Result
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
-__all__ = ["ACCEPTED", "Pass", "ReconciledTable"]
-
 ACCEPTED = 1e-9
 """Largest residual of a relation, relative to its terms, of a table that counts as additive."""
 

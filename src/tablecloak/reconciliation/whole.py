@@ -15,8 +15,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
-__all__ = ["whole_table"]
-
 LEAST_SECONDS = 1.0
 """Time limit in seconds of one program after the time is over: without it there is no answer."""
 

@@ -15,19 +15,6 @@ from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
 from tablecloak.render.page import GRID_STYLE, Grid, Page, Square
 
-__all__ = [
-    "ADJUSTMENT",
-    "SENSITIVITY",
-    "SUPPRESSION",
-    "add_heat_map",
-    "adjustment_squares",
-    "as_number",
-    "for_notebook",
-    "labels_of",
-    "sensitivity_squares",
-    "suppression_squares",
-]
-
 Drawing = Callable[[int], Square]
 """Draws the cell with this number."""
 
@@ -54,10 +41,14 @@ class Tree(Protocol):
     """The part of a hierarchy that a heat map uses."""
 
     @property
-    def total(self) -> str: ...
+    def total(self) -> str:
+        """Code of the total."""
+        ...
 
     @property
-    def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]: ...
+    def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Each code that is a sum, with its parts."""
+        ...
 
 
 def add_heat_map(

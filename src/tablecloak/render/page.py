@@ -19,8 +19,6 @@ from tablecloak.storage import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GRID_STYLE", "STYLE", "Grid", "Page", "Square"]
-
 
 def _style(name: str) -> str:
     return files("tablecloak").joinpath(name).read_text(encoding="utf-8")

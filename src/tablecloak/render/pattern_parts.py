@@ -25,13 +25,6 @@ from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "add_explanations",
-    "add_hidden_cells",
-    "add_pattern",
-    "by_rule",
-]
-
 MOST_EXPLAINED = 8
 """Most secondary suppressions that a report explains, those of the largest weight first."""
 

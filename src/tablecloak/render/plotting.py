@@ -9,8 +9,6 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import replacing
 
-__all__ = ["new_figure", "picture_format", "save_secret"]
-
 FORMATS = ("eps", "jpg", "pdf", "png", "svg", "tif", "webp")
 """Kinds of pictures that matplotlib writes without further programs."""
 

@@ -19,8 +19,6 @@ from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["internal_report"]
-
 COMPARED_CELLS = 5000
 """Cells up to which a report compares two releases: two programs for each suppressed cell."""
 

@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file
 
-__all__ = ["Appetite"]
-
 
 class Appetite(BaseModel):
     """Limits of a data centre, under the names of the YAML file that ACRO reads.

@@ -35,8 +35,6 @@ from tablecloak.safe.output import Output
 from tablecloak.storage import replacing_folder
 from tablecloak.tables.formats.spreadsheet_text import marked
 
-__all__ = ["BundleFormat", "blocked", "released", "write_bundle"]
-
 BundleFormat = Literal["json", "xlsx"]
 
 ACRO_VERSION = "1.0.1"

@@ -7,8 +7,6 @@ from typing import Any
 from tablecloak.safe.project import Project
 from tablecloak.safe.tables.frame import SafeFrame
 
-__all__ = ["OF_THE_SESSION", "crosstab", "new_project", "pivot_table", "project"]
-
 _current: list[Project] = []
 
 

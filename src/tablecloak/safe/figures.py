@@ -9,8 +9,6 @@ import numpy as np
 
 from tablecloak.arrays import AnyIntegers, Floats
 
-__all__ = ["Figures"]
-
 
 @dataclass(frozen=True)
 class Figures:

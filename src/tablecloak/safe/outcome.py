@@ -8,8 +8,6 @@ from typing import Literal
 
 import pandas as pd
 
-__all__ = ["Outcome", "Reason", "Status"]
-
 Status = Literal["pass", "review", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "fail")
 

@@ -11,8 +11,6 @@ import pandas as pd
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.outcome import Outcome
 
-__all__ = ["Output"]
-
 
 @dataclass(eq=False)
 class Output:

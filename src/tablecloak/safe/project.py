@@ -24,8 +24,6 @@ from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
 from tablecloak.safe.tables.calls import TableOutputs
 
-__all__ = ["Project"]
-
 
 class Project(OtherOutputs, TableOutputs):
     """All outputs that one researcher makes from the same records.

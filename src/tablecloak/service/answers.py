@@ -13,19 +13,6 @@ from tablecloak.protection import Product
 from tablecloak.service.columns import columns_of, finite
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "Found",
-    "Measured",
-    "Protected",
-    "Rounded",
-    "Table",
-    "Verdict",
-    "audited",
-    "measured",
-    "of_product",
-    "of_rounding",
-]
-
 Table = dict[str, list[Any]]
 
 IsSafe = Annotated[bool, Field(description="Whether every release passed its audit.")]

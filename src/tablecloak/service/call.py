@@ -18,8 +18,6 @@ from tablecloak.budget import Progress
 from tablecloak.jobs.schema import Job
 from tablecloak.registry import Registry
 
-__all__ = ["CALLS", "SOURCE", "Call", "Question"]
-
 SOURCE = (
     "title", "seed", "solver", "threads", "data", "dimensions", "tables", "variables", "equations",
     "rules", "protection",

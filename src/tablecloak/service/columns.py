@@ -10,8 +10,6 @@ from pydantic import Field
 
 from tablecloak.errors import InputError
 
-__all__ = ["Columns", "columns_of", "finite", "frame_of"]
-
 Value = str | int | float | bool | None
 
 Columns = Annotated[

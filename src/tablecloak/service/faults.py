@@ -17,8 +17,6 @@ from tablecloak.errors import (
     where_raised,
 )
 
-__all__ = ["Fault", "fault_of"]
-
 Kind = Literal[
     "input", "impossible", "solver", "verification", "internal", "token", "host", "origin",
     "address", "method", "type", "size", "busy", "request",

@@ -14,8 +14,6 @@ from tablecloak.service.call import CALLS
 from tablecloak.service.request import JOB, asked, read_json
 from tablecloak.storage import existing_file, require_writable, write_text
 
-__all__ = ["answer_file"]
-
 
 def answer_file(
     name: str, request: Path, output: Path, progress: Progress | None = None

@@ -14,8 +14,6 @@ from tablecloak.service.faults import Fault
 from tablecloak.service.request import Files
 from tablecloak.service.work import JobState
 
-__all__ = ["description"]
-
 PLACE = "#/components/schemas/{model}"
 
 WAIT = {

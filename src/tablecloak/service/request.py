@@ -28,8 +28,6 @@ from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.toml_file import MOST_LEVELS, levels_of
 
-__all__ = ["JOB", "Files", "RequestError", "asked", "keys_of", "read_json"]
-
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
 """Names of files in a request: no folders, so that they stay within the folder of the request."""
 

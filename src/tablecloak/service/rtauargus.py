@@ -22,18 +22,6 @@ from tablecloak.service.request import JOB, RequestError
 from tablecloak.tables.rules.rule import RULES
 from tablecloak.tables.rules.rule import Rule as SensitivityRule
 
-__all__ = [
-    "Asked",
-    "Letters",
-    "Names",
-    "Statistics",
-    "Tables",
-    "Totals",
-    "listing",
-    "named_totals",
-    "statistics",
-]
-
 Names = str | list[str]
 """One name, or several: R does not tell one from a list of one."""
 

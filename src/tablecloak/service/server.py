@@ -27,8 +27,6 @@ from tablecloak.web.listening import listen, run
 if TYPE_CHECKING:
     from flask import Flask
 
-__all__ = ["MEGABYTE", "create_app", "listening", "serve"]
-
 MEGABYTE = 2**20
 
 THREADS = 8

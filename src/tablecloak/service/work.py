@@ -23,8 +23,6 @@ from tablecloak.service.call import Call, Question
 from tablecloak.service.faults import Fault, fault_of
 from tablecloak.service.request import asked
 
-__all__ = ["MOST_KEPT", "JobState", "Progress", "Work", "hearing_warnings"]
-
 MOST_KEPT = 100
 """Most jobs that are kept, with their answers. Of those that have ended the oldest is forgotten."""
 

@@ -10,16 +10,6 @@ from tablecloak.arrays import Floats, LongFloats
 from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.program import Program
 
-__all__ = [
-    "ACCEPTED_VIOLATION",
-    "Violation",
-    "check_claim",
-    "dual_bound",
-    "is_proved",
-    "proves_infeasible",
-    "violation",
-]
-
 ACCEPTED_VIOLATION = 1e-7
 """Largest violation of a scaled program that an accepted point may have."""
 

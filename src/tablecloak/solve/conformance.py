@@ -26,8 +26,6 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Capability, Request, Solver, SolveStatus, using_solver
 
-__all__ = ["CHECKS", "conforms"]
-
 SMALL = 1e-7
 """Difference up to which two objectives near 1 count as equal."""
 

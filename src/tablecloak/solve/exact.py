@@ -17,8 +17,6 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 
-__all__ = ["NullSpace", "products_vanish", "snapped", "whole_factors", "whole_rows"]
-
 DECIMALS = 12
 """Most decimals with which a coefficient is read as a decimal number."""
 

@@ -13,8 +13,6 @@ from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 
-__all__ = ["Infeasibility", "elastic", "find_infeasibility"]
-
 
 @dataclass(frozen=True, eq=False)
 class Infeasibility:

@@ -13,8 +13,6 @@ from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Floats, Integers
 
-__all__ = ["independent_rows"]
-
 LARGEST = 10_000
 """Most rows for which dependent rows are sought: the factors of larger systems fill up."""
 

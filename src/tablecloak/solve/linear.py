@@ -29,12 +29,6 @@ from tablecloak.solve.solver import (
     chosen_solver,
 )
 
-__all__ = [
-    "Interior",
-    "LinearSolver",
-    "dual_program",
-]
-
 Interior = Literal["never", "first", "always"]
 """When to solve from scratch by an interior point method."""
 

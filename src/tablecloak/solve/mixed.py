@@ -12,8 +12,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, Claim, Request, Solution, SolveStatus, chosen_solver
 
-__all__ = ["solve"]
-
 ROUNDED = 1e-5
 """Largest distance of an integral column to a whole number for a point to count as optimal."""
 

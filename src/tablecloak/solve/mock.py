@@ -12,8 +12,6 @@ from tablecloak.errors import SolverError
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, Claim, Request, Solver, SolveStatus
 
-__all__ = ["MockSolver", "infeasible", "optimal", "out_of_time", "unbounded"]
-
 
 class MockSolver(Solver):
     """Solver that returns prepared answers one after the other, then raises SolverError.

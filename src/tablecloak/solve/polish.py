@@ -15,8 +15,6 @@ from tablecloak.arrays import Flags, Floats, LongFloats
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
 
-__all__ = ["polished", "settled_duals"]
-
 NEAR = 1e-7
 """Distance within which a written number counts as equal to a bound, relative for numbers
 above 1."""

@@ -12,8 +12,6 @@ from scipy.sparse import csr_array, diags_array, vstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 
-__all__ = ["Program", "Scaling", "power_of_two"]
-
 LARGEST_COST = 1e9
 """Largest cost of a scaled program. The median cost is scaled to 1 unless that would make another
 cost larger than this."""

@@ -27,8 +27,6 @@ from tablecloak.solve.solver import (
     SolveStatus,
 )
 
-__all__ = ["Cbc", "Copt", "Cplex", "Glpk", "Gurobi", "PulpSolver", "Scip", "Xpress"]
-
 LEAST_SECONDS = 0.01
 """Least time limit that is passed to a solver; some take 0 for no limit."""
 

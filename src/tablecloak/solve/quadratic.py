@@ -9,8 +9,6 @@ from tablecloak.solve.bounds import ACCEPTED_VIOLATION, violation
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, Request, chosen_solver
 
-__all__ = ["solve_quadratic"]
-
 
 def solve_quadratic(
     program: Program, curvature: Floats, time_limit: float = np.inf

@@ -32,25 +32,6 @@ from tablecloak.extras import EXTRA_OF, how_to_install, is_installed
 from tablecloak.registry import Registry
 from tablecloak.solve.program import Program
 
-__all__ = [
-    "FEASIBILITY_TOLERANCE",
-    "SOLVERS",
-    "Capability",
-    "Claim",
-    "ColdProgram",
-    "LoadedProgram",
-    "Method",
-    "Request",
-    "Solution",
-    "SolveStatus",
-    "Solver",
-    "chosen_solver",
-    "installed_solver",
-    "on_chosen_solver",
-    "solvers_table",
-    "using_solver",
-]
-
 FEASIBILITY_TOLERANCE = 1e-9
 """Tolerance that solvers are given, for rows, bounds and signs of reduced costs."""
 

@@ -26,8 +26,6 @@ from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["suppress"]
-
 Earlier = (
     Published
     | EarlierRelease

@@ -16,13 +16,12 @@ from tablecloak.budget import Progress
 from tablecloak.errors import InputError, ModelError
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Table
-
-__all__ = ["ALL_TOGETHER", "saved_by_waivers", "waivers_saved"]
 
 ALL_TOGETHER = "all together"
 """Stands in place of a contributor in the row of all waivers of a level."""

@@ -11,8 +11,6 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats
 
-__all__ = ["ADDITIVITY_TOLERANCE", "CANCELLATION", "added_up", "is_off", "left_over"]
-
 ADDITIVITY_TOLERANCE = 1e-9
 """Largest accepted error of a relation, as a share of the sum of its absolute values.
 

@@ -20,8 +20,6 @@ from tablecloak.arrays import AnyIntegers, Floats, Integers, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.coupled import CoupledCells
 
-__all__ = ["ArrayKind", "CellArrays", "CellStatus"]
-
 Merge: TypeAlias = Callable[[Any, Any, CoupledCells, Integers, Floats], Any]
 """Array, opposite array, groups, the cell that names each group, values -> array of groups."""
 

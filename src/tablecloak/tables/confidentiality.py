@@ -11,8 +11,6 @@ from enum import Enum
 
 from tablecloak.errors import InputError, suggestion
 
-__all__ = ["Confidentiality"]
-
 
 class Confidentiality(Enum):
     """Confidentiality status of a cell; the letters are those of CL_CONF_STATUS."""

@@ -15,8 +15,6 @@ from tablecloak.tables.waivers import Waivers
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ContributionLevel", "Contributions"]
-
 ContributionLevel = Literal["contributor", "holding"]
 """Whether contributors or holdings are counted as one."""
 

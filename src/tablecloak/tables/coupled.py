@@ -18,8 +18,6 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.graph import components, spanning_forest
 
-__all__ = ["CoupledCells", "whole_rows"]
-
 CANCELLED = 1e-14
 """Share of its terms up to which a merged coefficient counts as 0."""
 

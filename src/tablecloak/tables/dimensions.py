@@ -13,8 +13,6 @@ from tablecloak.errors import InputError, listed
 from tablecloak.tables import trees
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["Dimension", "as_dimensions", "read_dimensions"]
-
 
 @dataclass(frozen=True)
 class Dimension:

@@ -12,8 +12,6 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Integers
 
-__all__ = ["distinct_rows", "without_repeated_rows"]
-
 LARGEST_SCALED = 2.0**25
 """Coefficients up to this size are divided by each other: two different quotients of such whole
 numbers never round to the same number."""

@@ -20,12 +20,6 @@ from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, CANCELLATION, add
 from tablecloak.tables.keys import are_rests, number_rows
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "Equation",
-    "Matched",
-    "match",
-]
-
 LARGEST_WHOLE = 2**31
 """Coefficients below this are read exactly where witnesses are made exact (`whole_factors`)."""
 

@@ -7,8 +7,6 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.tables.table import Table
 
-__all__ = ["default_bounds", "not_zero"]
-
 
 def default_bounds(table: Table) -> tuple[float, float]:
     """Return one interval for the whole table, as tau-ARGUS assumes it."""

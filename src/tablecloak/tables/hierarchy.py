@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from scipy.sparse import csr_array
 
-__all__ = ["Group", "Hierarchy"]
-
 
 @dataclass(frozen=True)
 class Hierarchy:

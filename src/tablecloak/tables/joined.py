@@ -22,8 +22,6 @@ from tablecloak.tables.link import completed_keys, linked_hierarchies
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table, Variables
 
-__all__ = ["join"]
-
 
 def join(
     problems: Mapping[str, ProtectionProblem],

@@ -12,20 +12,6 @@ from tablecloak.arrays import AnyIntegers, Flags, Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 
-__all__ = [
-    "EARLIER",
-    "REST",
-    "SUM",
-    "are_earlier",
-    "are_rests",
-    "are_sums",
-    "cell_of",
-    "check_same_values",
-    "described_sum",
-    "label_of",
-    "number_rows",
-]
-
 REST = "~not~"
 """Beginning of a code that stands for all codes of a group but those that follow it.
 

@@ -14,8 +14,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals, released_rows
 
-__all__ = ["Leaving"]
-
 
 @dataclass(frozen=True, eq=False)
 class Leaving:

@@ -17,8 +17,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import check_same_values, number_rows
 from tablecloak.tables.table import Table
 
-__all__ = ["completed_keys", "link", "linked_hierarchies"]
-
 
 def link(*tables: Table) -> Table:
     """Join tables of the same measure into one: the union of cells, all relations stacked.

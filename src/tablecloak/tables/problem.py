@@ -18,8 +18,6 @@ from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.table import LARGEST_TERM, Table
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["CellStatus", "ProtectionProblem"]
-
 
 @dataclass(frozen=True, eq=False)
 class _OfTable:

@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, TablecloakWarning, listed
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.rests import Rests, with_rests
 from tablecloak.tables.external_bounds import default_bounds, not_zero
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights.rule import WeightRule
 from tablecloak.tables.zeros import ProtectedZeros, Zeros, check_zeros
-
-__all__ = ["Judge", "levels_by", "protect"]
 
 Hits = Sequence[tuple["Judge", Flags]]
 

@@ -20,17 +20,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 if TYPE_CHECKING:
     from tablecloak.tables.table import Table
 
-__all__ = [
-    "common_decimals",
-    "in_published_order",
-    "published_column",
-    "published_decimals",
-    "published_intervals",
-    "published_order",
-    "published_rows",
-    "released_rows",
-]
-
 MOST_DECIMALS = 10
 """Most digits after the decimal point with which values count as decimal numbers."""
 

@@ -19,8 +19,6 @@ from tablecloak.tables.keys import check_same_values, label_of, number_rows
 from tablecloak.tables.relations import hierarchical_relations, with_empty_rows
 from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = ["ReadyCells", "read_cells"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReadyCells:

@@ -13,12 +13,6 @@ from tablecloak.arrays import AnyIntegers, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = [
-    "all_positions",
-    "hierarchical_relations",
-    "with_empty_rows",
-]
-
 MOST_CELLS = 20_000_000
 """Most cells of a table that lists its empty ones: at about 1 kB a cell what 20 GB hold."""
 

@@ -28,14 +28,6 @@ from tablecloak.tables.protect import levels_by
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.waivers import Waivers
 
-__all__ = [
-    "Groups",
-    "as_table",
-    "find_sums",
-    "joined_contributions",
-    "rules_for_sums",
-]
-
 MOST_SUMS = 2000
 """Most choices of some hidden cells of one side of a relation that are judged. Beyond that, choices
 of fewer cells are: with `most=5` five of up to 12, four of up to 15, three of up to 22 and two of

@@ -21,12 +21,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
 from tablecloak.tables.ready import read_cells
 
-__all__ = [
-    "LARGEST_TERM",
-    "Table",
-    "Variables",
-]
-
 MOST_DECLARED = 15
 """Digits that a double can hold."""
 

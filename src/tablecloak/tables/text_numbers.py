@@ -7,8 +7,6 @@ import re
 import numpy as np
 import pandas as pd
 
-__all__ = ["numbers_of"]
-
 _DECIMAL = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 

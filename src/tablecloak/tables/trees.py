@@ -19,19 +19,6 @@ from tablecloak.packed import unpacked
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Group",
-    "NestedCodes",
-    "Tree",
-    "check_parents",
-    "hrc",
-    "levels",
-    "nested",
-    "pairs",
-    "sdc_hierarchies",
-    "topological_order",
-]
-
 Group = tuple[str, tuple[str, ...]]
 """A parent code and the child codes that add up to it."""
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats, Integers
 
-__all__ = ["Waivers"]
-
 
 @dataclass(frozen=True, eq=False)
 class Waivers:

@@ -10,8 +10,6 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.table import Table
 
-__all__ = ["ProtectedZeros", "Zeros", "check_zeros"]
-
 Zeros = Literal["public", "candidates", "protected"]
 """Whether zeros are published, may be suppressed to protect other cells, or are sensitive."""
 

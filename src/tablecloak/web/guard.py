@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from flask import Flask
 
-__all__ = ["LOOPBACK", "Door", "guard", "is_secret"]
-
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names by which this machine calls itself."""
 

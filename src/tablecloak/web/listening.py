@@ -14,8 +14,6 @@ from tablecloak.budget import Stopwatch
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 
-__all__ = ["listen", "run"]
-
 MOST_CONNECTIONS = 500
 """Most connections that are open; further ones are accepted when others have ended."""
 

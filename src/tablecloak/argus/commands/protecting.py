@@ -19,8 +19,6 @@ from tablecloak.argus.table_job import TableJob
 from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Suppress"]
-
 UNUSED = {
     "scale": "the largest cost (MSC): costs are not scaled",
     "lower": "LOWERMARG: the whole table is one problem, no subtable has levels of its own",

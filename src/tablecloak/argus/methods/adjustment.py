@@ -11,8 +11,6 @@ from tablecloak.argus.outputs import Protected
 from tablecloak.cta.adjust import adjust
 from tablecloak.publish.audit import audit
 
-__all__ = ["Adjusting"]
-
 
 @METHODS.register
 class Adjusting(ProtectionMethod):

@@ -14,8 +14,6 @@ from tablecloak.publish.audit import audit
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.changes.change import Change
 
-__all__ = ["Hypercube", "Modular", "Network", "Optimal"]
-
 
 class _Pattern(ProtectionMethod):
     """Suppress cells, and audit the pattern."""

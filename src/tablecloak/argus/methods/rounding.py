@@ -13,8 +13,6 @@ from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["Rounding"]
-
 
 @METHODS.register
 class Rounding(ProtectionMethod):

@@ -37,8 +37,6 @@ from tablecloak.render.page import Page
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["CellKeys", "InferredCounts", "PerturbedRelease"]
-
 MOST_ATTACKED = 20_000
 """Largest number of cells of a grid that a job attacks, and for which it waits
 `ATTACK_SECONDS` at most. Larger tables can be attacked by `tablecloak cellkey attack`."""

@@ -9,8 +9,6 @@ import numpy as np
 from tablecloak.comparison.measure import RISKS, RiskMeasure
 from tablecloak.cta.risk.risk import Guesses
 
-__all__ = ["Errors", "Guessed"]
-
 
 @RISKS.register
 class Guessed(RiskMeasure):

@@ -8,8 +8,6 @@ import numpy as np
 
 from tablecloak.comparison.measure import UTILITIES, Seen, UtilityMeasure
 
-__all__ = ["Changes", "Lost"]
-
 
 @UTILITIES.register
 class Lost(UtilityMeasure):

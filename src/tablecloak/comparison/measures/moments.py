@@ -7,8 +7,6 @@ from typing import ClassVar
 from tablecloak.comparison.measure import UTILITIES, Seen, UtilityMeasure
 from tablecloak.cta.statistics.moments import moments
 
-__all__ = ["Moments"]
-
 
 @UTILITIES.register
 class Moments(UtilityMeasure):

@@ -22,8 +22,6 @@ from tablecloak.cta.first_order.schedule import DENOMINATORS, SHORT_BY, WHOLE
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 
-__all__ = ["Combining"]
-
 
 class Combining:
     """Finds sums of relations near some cells.

@@ -16,8 +16,6 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model.model import AdjustmentModel
 
-__all__ = ["FirstOrderLayout", "column_sums", "row_least", "row_sums"]
-
 SPREAD = 8
 """Rounds in which relations without sensitive cells take the typical change of their neighbours.
 Chosen by trial; a hierarchy has fewer levels."""

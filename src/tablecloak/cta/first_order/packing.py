@@ -36,8 +36,6 @@ from tablecloak.cta.first_order.schedule import (
 )
 from tablecloak.cta.model.tight_rows import discrepancies_of
 
-__all__ = ["Charges", "Packing", "packed"]
-
 SAFE_STEP = 0.98
 """Share of the longest steps for which convergence is proved."""
 

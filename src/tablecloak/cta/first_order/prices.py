@@ -14,8 +14,6 @@ from tablecloak.certificates.tree import RELATION, Multipliers
 from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
 from tablecloak.cta.first_order.schedule import CHARGED_ROUNDS, NEARLY
 
-__all__ = ["affordable_prices", "price_bound", "price_multipliers"]
-
 
 def affordable_prices(layout: FirstOrderLayout, prices: Floats, is_up: Flags) -> Floats:
     """Return smaller prices, at which moving farther pays for no group.

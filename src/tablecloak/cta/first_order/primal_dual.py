@@ -26,8 +26,6 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats
 from tablecloak.cta.first_order.layout import FirstOrderLayout
 
-__all__ = ["Chooser", "PrimalDual"]
-
 Chooser = Callable[[Floats, Floats], Flags]
 """From what going up and going down costs each sensitive group in this step, which ones go up."""
 

@@ -11,8 +11,6 @@ from tablecloak.certificates.tree import Multipliers
 from tablecloak.cta.model.answer import LossProof
 from tablecloak.cta.model.space import AdjustmentSpace
 
-__all__ = ["FirstOrderBound"]
-
 
 @dataclass(frozen=True, eq=False)
 class FirstOrderBound:

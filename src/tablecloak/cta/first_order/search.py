@@ -26,8 +26,6 @@ from tablecloak.cta.first_order.schedule import (
 )
 from tablecloak.cta.first_order.totals import AdditiveGrid
 
-__all__ = ["BestTable", "Warm", "best_table", "cooled", "directed_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class BestTable:

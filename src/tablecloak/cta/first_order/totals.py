@@ -17,8 +17,6 @@ from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
 from tablecloak.cta.first_order.schedule import FINE
 from tablecloak.solve.program import power_of_two
 
-__all__ = ["AdditiveGrid", "Totals"]
-
 MENDS = 40
 """Rounds in which totals beyond their bounds are mended. Chosen by trial: most take 1 to 3."""
 

@@ -15,8 +15,6 @@ from tablecloak.certificates.claim import rows_of
 from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
 from tablecloak.cta.model.space import AdjustmentSpace
 
-__all__ = ["INTERRUPTED", "LATE", "AdjustmentAnswer", "LossBound", "LossProof"]
-
 INTERRUPTED = "interrupted: best adjustment so far"
 """Note of a search that was stopped."""
 

@@ -23,8 +23,6 @@ from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["LastDigits"]
-
 
 @dataclass(frozen=True, eq=False)
 class LastDigits(Change):

@@ -25,8 +25,6 @@ from tablecloak.solve.independent import independent_rows
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustmentModel", "Directions", "Rows"]
-
 Directions = Literal["search", "up", "down"] | npt.ArrayLike
 F = TypeVar("F", np.float64, np.longdouble)
 

@@ -15,10 +15,9 @@ from scipy.sparse import csr_array, diags_array
 from tablecloak.arrays import Flags, Integers
 from tablecloak.cta.model.room import Room
 from tablecloak.graph import components_of_cells
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
-
-__all__ = ["Part", "parts_of"]
+from tablecloak.tables.problem import ProtectionProblem
 
 
 @dataclass(frozen=True, eq=False)

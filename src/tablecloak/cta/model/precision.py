@@ -22,23 +22,6 @@ from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "Deviation",
-    "accepted_errors",
-    "check_required",
-    "deviation",
-    "exact_products",
-    "from_units",
-    "in_units",
-    "last_digit",
-    "last_unit",
-    "moved_multiples",
-    "multiples_of",
-    "off_by",
-    "shortfall",
-    "whole_products",
-]
-
 MOST_DECIMALS = 6
 """Digits behind the decimal point up to which values are taken for decimal numbers."""
 

@@ -31,8 +31,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, power_of_two
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["additive_changes", "group_changes", "published_values", "refined"]
-
 _LONG = np.longdouble
 
 REFINEMENTS = 8

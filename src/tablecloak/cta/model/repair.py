@@ -26,10 +26,9 @@ from tablecloak.solve.branch import branch_and_bound
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
-
-__all__ = ["Repair", "find_repair"]
+from tablecloak.tables.problem import ProtectionProblem
 
 NOISE = 1e-7
 """Error of a solver in a relation, in median levels."""

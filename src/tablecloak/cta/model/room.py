@@ -12,8 +12,6 @@ from tablecloak.errors import ModelError, listed
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Room", "coupled_room", "first_reach", "near_bound", "room_of", "sensitive_groups"]
-
 FAR_VALUES, FAR_LEVELS = 10.0, 100.0
 """Multiples of the largest value and of the sum of all levels beyond which a search looks for no
 table at first. Chosen by trial; not measured. Nothing that is claimed rests on them."""

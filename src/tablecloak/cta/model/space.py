@@ -18,8 +18,6 @@ from tablecloak.cta.model.room import Room, first_reach, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustmentSpace"]
-
 
 @dataclass(frozen=True, eq=False)
 class AdjustmentSpace:

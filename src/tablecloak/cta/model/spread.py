@@ -27,8 +27,6 @@ from tablecloak.tables.changes.change import Change
 from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Chance", "RandomDistances", "Spread"]
-
 SHARES = (1.0, 0.5, 0.25, 0.1)
 """Shares of the spread that are tried one after the other until relations leave room for the
 drawn distances."""

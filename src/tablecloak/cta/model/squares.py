@@ -28,8 +28,6 @@ from tablecloak.cta.model.room import Room
 from tablecloak.solve.program import Program, power_of_two
 from tablecloak.solve.quadratic import solve_quadratic
 
-__all__ = ["SquaresForm", "SquaresPoint"]
-
 REACH_SLACK = 1e-6
 """Share added to rooms that are cut by the loss of a known table, against rounding."""
 

@@ -16,8 +16,6 @@ from scipy.sparse import csr_array, hstack
 from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.program import Program
 
-__all__ = ["Block", "StepProgram"]
-
 
 @dataclass(frozen=True, eq=False)
 class Block:

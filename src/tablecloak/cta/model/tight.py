@@ -42,8 +42,6 @@ from tablecloak.cta.model.tight_rows import (
 )
 from tablecloak.solve.program import Program, Scaling
 
-__all__ = ["TightForm"]
-
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 

@@ -10,8 +10,6 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.errors import ModelError
 from tablecloak.solve.program import Program
 
-__all__ = ["discrepancies_of", "plain_program", "units_of", "with_largest", "with_misses"]
-
 Block = tuple[csr_array, Floats, Floats]
 """Matrix on the columns s+, s-, y; lower and upper sides."""
 Discrepancies = tuple[Integers, Floats]

@@ -19,8 +19,6 @@ from tablecloak.cta.model.steps import Block, StepProgram
 from tablecloak.errors import SolverError
 from tablecloak.solve.mixed import solve
 
-__all__ = ["is_near_whole", "whole_changes"]
-
 REACH = (1.0, 4.0, 100.0)
 """Largest distances from the fractional changes at which whole numbers are searched, one after the
 other. Chosen by trial; not measured."""

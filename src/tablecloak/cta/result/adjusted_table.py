@@ -17,8 +17,6 @@ from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustedTable"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AdjustedTable:

@@ -32,8 +32,6 @@ from tablecloak.errors import CHANGED, SolverError, VerificationError
 from tablecloak.results import Result
 from tablecloak.tables.published import published_column, published_order, published_rows
 
-__all__ = ["Adjustment"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Adjustment(AdjustedTable, Result):

@@ -14,8 +14,6 @@ from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AdjustmentErrors", "check_adjusted"]
-
 TOO_NEAR = "are too near to their true values"
 
 CLAIMED = 1e-9

@@ -26,8 +26,6 @@ from tablecloak.cta.search.statistics.variance import PreservedVariance
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import VerificationError
 
-__all__ = ["bound_arrays", "claims_of", "proved_bound"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 
 NAMED = ("mean", "slope", "covariance", "variance")

@@ -27,8 +27,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.tables.published import common_decimals, published_decimals
 
-__all__ = ["decimals_of", "in_decimals", "marks_changes"]
-
 STEPS = (0, 1, 3, 10)
 """Numbers of steps by which a value may move beyond its two neighbours, tried in this order."""
 

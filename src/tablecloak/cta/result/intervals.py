@@ -26,8 +26,6 @@ from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 
-__all__ = ["CoveringIntervals", "covering_intervals"]
-
 ROOM = 2.0
 """Width of a step, as a multiple of what it must hold. An intruder who knows that it holds both
 levels can cut them off at the ends; with twice the width at least both levels are left."""

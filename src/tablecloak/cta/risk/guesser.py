@@ -11,8 +11,6 @@ from tablecloak.registry import Registry
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
 
-__all__ = ["GUESSERS", "Guesser"]
-
 
 class Guesser(ABC):
     """An intruder who guesses true values from adjusted ones, by what is known beforehand.

@@ -28,10 +28,9 @@ from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.risk.guesser import GUESSERS, Guesser
 from tablecloak.errors import InputError, ModelError, SolverError
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.cell_arrays import CellStatus
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
-
-__all__ = ["AdjustmentRisk", "Guesses", "attack_adjustment"]
 
 NOISE = 1e-6
 """Distance in median levels by which bounds and levels may be missed."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from tablecloak.arrays import Floats, Integers
 from tablecloak.solve.branch import BranchTree
 
-__all__ = ["Rounding", "RoundingBound"]
-
 
 @dataclass(frozen=True, eq=False)
 class RoundingBound:

@@ -30,8 +30,6 @@ from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["controlled_rounding"]
-
 
 @on_chosen_solver
 def controlled_rounding(

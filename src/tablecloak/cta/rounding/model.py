@@ -14,8 +14,6 @@ from tablecloak.cta.model.precision import off_by
 from tablecloak.cta.model.steps import Block, StepProgram
 from tablecloak.cta.rounding.task import RoundingTask
 
-__all__ = ["RoundingModel"]
-
 EPSILON = float(np.finfo(np.float64).eps)
 """Largest relative error of two sums."""
 

@@ -23,8 +23,6 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.solve.program import Program
 
-__all__ = ["RoundingPrices", "driven", "priced"]
-
 LOOK = 50
 """Steps between two looks at the bound."""
 

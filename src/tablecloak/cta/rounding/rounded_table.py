@@ -28,8 +28,6 @@ from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 
-__all__ = ["RoundedTable", "require_none"]
-
 CLAIMED = 1e-9
 """Share of the loss by which a claimed bound may exceed the proved one."""
 

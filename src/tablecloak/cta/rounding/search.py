@@ -20,8 +20,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["nearest_rounding", "rounding_in_steps"]
-
 INTEGRALITY = 1e-7
 """Largest distance from whole numbers at which a point of the relaxation is rounded to them."""
 

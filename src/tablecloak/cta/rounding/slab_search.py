@@ -25,8 +25,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
-__all__ = ["SlabSearch", "StepCosts", "rounded_in_parts", "rounding_by_slabs"]
-
 LARGE = 3_000
 """Cells from which a table of three dimensions or more is rounded slab by slab. A tree leaves a gap
 of 32 % at 8,745 cells after a minute, slabs leave one of 3 % after 2 s; on smaller tables a tree

@@ -26,8 +26,6 @@ from tablecloak.solve.exact import whole_rows
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
-__all__ = ["Dimension", "Shift", "Slabs"]
-
 ABSENT = -1
 """Stands for a cell that the table does not have, and for the slab of a relation across slabs."""
 

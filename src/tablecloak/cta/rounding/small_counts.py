@@ -30,11 +30,10 @@ from tablecloak.cta.rounding.rounded_table import require_none
 from tablecloak.cta.rounding.task import check_whole
 from tablecloak.errors import InputError, listed
 from tablecloak.results import Result
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.cell_arrays import CellStatus
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.weights.rule import WeightRule
-
-__all__ = ["SmallCountTable", "small_count_rounding"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,8 +15,6 @@ from tablecloak.solve.exact import whole_factors, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["RoundingTask", "WholeRelations", "check_whole"]
-
 LARGEST = 10**15
 """Largest base: sums of such numbers are exact."""
 

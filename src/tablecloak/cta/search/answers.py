@@ -12,8 +12,6 @@ from tablecloak.cta.search.one_piece import answer_in_one_piece
 from tablecloak.cta.search.separate_parts import answer_in_parts
 from tablecloak.cta.search.task import AdjustmentTask
 
-__all__ = ["answer_in"]
-
 
 def answer_in(space: AdjustmentSpace, task: AdjustmentTask, budget: Budget) -> AdjustmentAnswer:
     """Search a space as its size, its distance and its parts allow.

@@ -20,8 +20,6 @@ from scipy.sparse import csr_array, diags_array, hstack
 from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model.tight import TightForm
 
-__all__ = ["BalanceRows", "with_balance"]
-
 VIOLATED = 1e-3
 """Smallest violation, in median protection levels, at which a balance row is added to the program.
 Chosen by trial; not measured."""

@@ -38,8 +38,6 @@ from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.branch import BranchTree
 from tablecloak.solve.linear import LinearSolver
 
-__all__ = ["DistanceBound", "PartsBound", "SquaresBound", "search_bound"]
-
 
 @dataclass(frozen=True, eq=False)
 class DistanceBound:

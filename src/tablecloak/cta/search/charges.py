@@ -27,8 +27,6 @@ from tablecloak.cta.model.limits import (
 )
 from tablecloak.cta.search.state import SearchState
 
-__all__ = ["charge", "combine"]
-
 
 def charge(state: SearchState, budget: Budget) -> SearchState:
     """Prove a bound by charges of relations, and keep it if it is the best so far."""

@@ -29,8 +29,6 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.cta.search.state import SearchState, priced
 
-__all__ = ["CooledRegions", "cool"]
-
 
 def cool(state: SearchState, budget: Budget) -> SearchState:
     """Cool directions from random ones; each draw takes twice the steps of the one before."""

@@ -11,8 +11,6 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.statistics.statistic import Statistic
 
-__all__ = ["SearchedStatistic"]
-
 
 @dataclass(frozen=True)
 class SearchedStatistic(Statistic):

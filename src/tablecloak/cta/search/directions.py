@@ -31,8 +31,6 @@ from tablecloak.cta.search.state import (
 from tablecloak.cta.search.turns import all_directions
 from tablecloak.phases import run_phases
 
-__all__ = ["improve", "search", "search_directions", "start"]
-
 
 def search(
     state: SearchState, fixed: Floats | None, budget: Budget, *, for_proof: bool = True

@@ -20,8 +20,6 @@ from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.state import SearchState
 from tablecloak.registry import Registry
 
-__all__ = ["DISTANCES", "DirectionSearch", "Distance", "names_with"]
-
 
 @dataclass(frozen=True, eq=False)
 class DirectionSearch:

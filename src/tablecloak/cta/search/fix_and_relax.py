@@ -30,8 +30,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["relax"]
-
 BETTER = 1e-9
 """Relative gain below which the point of a program does not count as better."""
 

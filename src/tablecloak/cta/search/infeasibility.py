@@ -25,8 +25,6 @@ from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.program import Program
 
-__all__ = ["NAMING_SECONDS", "loosened", "opened", "reason"]
-
 NAMING_SECONDS = 5.0
 """Time limit in seconds for finding what makes a problem infeasible, past the time limit of the
 search if need be, since the user needs the names of the cells to change anything."""

@@ -24,8 +24,6 @@ from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 
-__all__ = ["answer_at_large", "is_large"]
-
 
 def is_large(space: AdjustmentSpace, task: AdjustmentTask) -> bool:
     """Whether first-order methods search a space: a large table, its sum of changes alone.

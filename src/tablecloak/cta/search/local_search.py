@@ -41,8 +41,6 @@ from tablecloak.cta.search.neighbourhoods import Neighbourhoods
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["LocalSearch"]
-
 
 @dataclass(frozen=True, eq=False)
 class _State:

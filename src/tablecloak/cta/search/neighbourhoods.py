@@ -8,8 +8,6 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Integers
 from tablecloak.cta.model.model import AdjustmentModel
 
-__all__ = ["Neighbourhoods"]
-
 
 class Neighbourhoods:
     """Draws directions that lie near each other.

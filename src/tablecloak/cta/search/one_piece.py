@@ -18,8 +18,6 @@ from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.state import SearchState
 from tablecloak.cta.search.task import AdjustmentTask
 
-__all__ = ["answer_in_one_piece"]
-
 
 def answer_in_one_piece(
     space: AdjustmentSpace, task: AdjustmentTask, budget: Budget

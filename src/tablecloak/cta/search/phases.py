@@ -25,8 +25,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import Solution
 
-__all__ = ["ask", "branching_of", "prove", "tighten", "turn"]
-
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 

@@ -10,8 +10,6 @@ from tablecloak.cta.search.infeasibility import NAMING_SECONDS
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import ModelError, TablecloakError
 
-__all__ = ["repaired_task"]
-
 NAMED_CELLS = 5000
 """Most cells of an infeasible problem for which the error names the fewest levels and capacities
 to change. Chosen by trial; not measured."""

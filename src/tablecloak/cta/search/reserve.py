@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-__all__ = ["Reserve"]
-
 LAYOUTS = 2.0
 """Time of the final check without its multipliers, as a multiple of the time for building the
 program: the check builds the problem again and compares the table. See docs/decisions, "Time

@@ -17,8 +17,6 @@ from tablecloak.cta.search.phases import ask, prove, tighten, turn
 from tablecloak.cta.search.state import SearchState
 from tablecloak.phases import Phase
 
-__all__ = ["POINTS", "PROOFS", "Size"]
-
 FEW_RELATIONS = 1000
 """Relations up to which HiGHS searches the directions, however many sensitive cells there are. See
 docs/decisions, "Directions by HiGHS"."""

@@ -16,8 +16,6 @@ from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import TablecloakError
 from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 
-__all__ = ["answer_in_parts"]
-
 
 def answer_in_parts(
     space: AdjustmentSpace, task: AdjustmentTask, counts: Integers, budget: Budget

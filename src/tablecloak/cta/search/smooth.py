@@ -22,8 +22,6 @@ from tablecloak.cta.search.state import SearchState, with_directions
 from tablecloak.cta.statistics.statistic import SmoothCondition
 from tablecloak.errors import SolverError
 
-__all__ = ["with_conditions"]
-
 STEPS = 4
 """Largest number of programs for given directions that look for a cheaper table."""
 

@@ -35,8 +35,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["Point", "SearchState", "given", "priced", "solved_relaxation", "with_directions"]
-
 _NONE = np.empty(0)
 
 

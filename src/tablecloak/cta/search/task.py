@@ -26,8 +26,6 @@ from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["AdjustmentTask", "cost_of"]
-
 PLAIN_SHARE = 0.4
 """Share of the time for the least adjustment where distances are left to chance: it gives the
 bound, and shows what chance costs. Chosen by trial; not measured."""

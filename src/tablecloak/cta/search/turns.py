@@ -19,8 +19,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.model.limits import ENUMERATED, FLIPPED, NOISE, REPEATED
 
-__all__ = ["all_directions", "turn_around"]
-
 Priced = Callable[[Floats, float], tuple[float, Floats]]
 
 GAIN = 1e-9

@@ -11,8 +11,6 @@ from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statis
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Mean"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

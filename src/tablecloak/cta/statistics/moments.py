@@ -8,8 +8,6 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 
-__all__ = ["Moments", "centred", "moments"]
-
 
 @dataclass(frozen=True)
 class Moments:

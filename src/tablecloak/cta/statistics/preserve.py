@@ -14,8 +14,6 @@ from tablecloak.cta.statistics.subsets import Subset, select
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["each", "named_statistics", "parse"]
-
 EACH = "each "
 """Before the name of a dimension: one statistic for each of its codes."""
 

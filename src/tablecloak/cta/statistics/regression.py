@@ -10,8 +10,6 @@ from tablecloak.cta.statistics.slope import Slope
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Regression"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import ModelError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Slope"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

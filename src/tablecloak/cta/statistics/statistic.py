@@ -26,8 +26,6 @@ from tablecloak.errors import InputError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["STATISTICS", "Condition", "PreservedRow", "SmoothCondition", "Statistic"]
-
 ROW_SHARE = 1e-4
 """Share of the tolerance that a linear row may use; the rest is left for what is not linear.
 Without any, rows of conditions that depend on one another would contradict each other by rounding.

@@ -12,8 +12,6 @@ from tablecloak.arrays import Flags
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Subset", "select"]
-
 Subset = str | Mapping[str, Any] | npt.ArrayLike
 """``"sensitive"``, ``"all"``, ``"detailed"`` (cells without parts), codes such as
 ``{"region": "North"}``, a mask, or cell indices."""

@@ -14,8 +14,6 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
 
-__all__ = ["LEAST_AGENCIES", "Agency", "encoded", "records"]
-
 LEAST_AGENCIES = 3
 """Least number of agencies: of two, each would learn the number of the other by subtraction."""
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from tablecloak.errors import InputError
 
-__all__ = ["FixedPoint"]
-
 
 @dataclass(frozen=True)
 class FixedPoint:

@@ -49,8 +49,6 @@ from tablecloak.microdata.agencies.wire import (
     Wire,
 )
 
-__all__ = ["take_part"]
-
 SAME_ARGUMENT = 1e-6
 """Largest relative difference between a question's argument and the one that an agency computed."""
 

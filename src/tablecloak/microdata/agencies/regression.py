@@ -34,8 +34,6 @@ from tablecloak.microdata.agencies.ring import Listener, Ring
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rounds", "SecureRegression", "regression_rounds", "secure_regression"]
-
 Result = TypeVar("Result")
 
 Rounds: TypeAlias = Generator[tuple[str, Floats | None], Floats, Result]

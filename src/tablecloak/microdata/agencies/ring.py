@@ -23,8 +23,6 @@ from tablecloak.microdata.agencies.agency import LEAST_AGENCIES, Agency, encoded
 from tablecloak.microdata.agencies.fixed_point import FixedPoint
 from tablecloak.microdata.agencies.shares import Draw, random_below, routes, shares_of
 
-__all__ = ["Listener", "Ring", "secure_sum"]
-
 Listener = Callable[[str, str, Sequence[int]], None]
 """Called with sender, receiver and numbers of each message, for tests and logs of the protocol."""
 

@@ -7,8 +7,6 @@ import secrets
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-__all__ = ["Draw", "random_below", "routes", "shares_of"]
-
 Draw = Callable[[int], int]
 """Returns a random number from 0 to below its argument."""
 

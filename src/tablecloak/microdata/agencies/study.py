@@ -18,8 +18,6 @@ from tablecloak.microdata.agencies.regression import Rounds, regression_rounds
 from tablecloak.microdata.agencies.x509 import fingerprint_of
 from tablecloak.toml_file import read_toml
 
-__all__ = ["AgencyAddress", "Study", "read_study"]
-
 
 class AgencyAddress(BaseModel):
     """Name, address and certificate of an agency."""

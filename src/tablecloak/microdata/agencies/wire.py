@@ -22,19 +22,6 @@ from tablecloak.microdata.agencies.study import Study
 from tablecloak.microdata.agencies.x509 import der_of
 from tablecloak.storage import existing_file
 
-__all__ = [
-    "GRACE_SECONDS",
-    "AnyMessage",
-    "GivenUpError",
-    "Message",
-    "Open",
-    "Pass",
-    "Passed",
-    "Stop",
-    "Sums",
-    "Wire",
-]
-
 PROTOCOL: Final = "tablecloak-sums/1"
 """Name and version of the protocol, which every message carries."""
 

@@ -11,8 +11,6 @@ from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.storage import existing_file, write_text
 
-__all__ = ["der_of", "fingerprint_of", "make_certificate"]
-
 LONGEST_NAME = 64
 """Most characters in the name of a certificate, by X.509."""
 

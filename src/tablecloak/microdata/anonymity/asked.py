@@ -26,8 +26,6 @@ from tablecloak.microdata.anonymity.requirements import (
 from tablecloak.microdata.anonymity.verification import Fails, groups_counted
 from tablecloak.microdata.risk.diversity import is_ordered
 
-__all__ = ["Diverse", "GroupsAsked", "flags_of", "require_key", "with_missing", "without"]
-
 
 @dataclass(frozen=True)
 class Diverse:

@@ -19,8 +19,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
-__all__ = ["MANY_SETS", "ClassPairs", "Way", "before", "collected", "sets_to_lose"]
-
 MANY_PAIRS = 4_000_000
 """Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
 

@@ -22,8 +22,6 @@ from tablecloak.microdata.anonymity.class_pairs import Way
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
-__all__ = ["ClassProgram"]
-
 FEW_COLUMNS = 2_000
 """Most pairs of a pattern and a set of keys; with 32,000, 30 s gave nothing better."""
 

@@ -18,8 +18,6 @@ from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 from tablecloak.microdata.anonymity.strict import Classes, cheapest_classes, greedy_classes
 
-__all__ = ["CombinedClasses", "classes_in_combinations"]
-
 ROUNDS = 20
 """Most rounds over all combinations; two or three are usual."""
 

@@ -17,8 +17,6 @@ from tablecloak.graph import path_to_root
 from tablecloak.microdata.columns import row_label
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["HierarchyLike", "KeyLevels", "key_levels", "keys_in_bands", "read_hierarchy"]
-
 HierarchyLike = Hierarchy | Sequence[float] | str
 """A hierarchy, rising widths of bands such as [5, 10], or on the command line either as text."""
 

@@ -22,8 +22,6 @@ from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.patterns import bits_of
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
-__all__ = ["Choice", "cheapest_choice", "greedy_choice", "greedy_with_floor"]
-
 
 @dataclass(frozen=True, eq=False)
 class Choice:

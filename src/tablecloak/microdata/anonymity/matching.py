@@ -26,8 +26,6 @@ from tablecloak.microdata.anonymity.question import SuppressionQuestion
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
-__all__ = ["Needs", "cheapest_matching", "frequencies", "greedy_matching"]
-
 FEW_PAIRS = 1_500
 """Most pairs of a record in need and one that may help, for the exact program."""
 

@@ -16,8 +16,6 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 
-__all__ = ["MANY_KEYS", "KeyPatterns", "bits_of", "mask_of"]
-
 MANY_KEYS = 30
 """Most keys of a file, so that sets of keys are small whole numbers."""
 

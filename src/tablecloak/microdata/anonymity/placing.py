@@ -20,8 +20,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import ClassPairs, before
 
-__all__ = ["Placing"]
-
 LACKING = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, np.inf)
 """What classes may lack for each record in need, in turns, as a share of the mean price."""
 

@@ -24,8 +24,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import ClassPairs, Way, collected
 
-__all__ = ["Schedule", "price_bound", "raised_prices"]
-
 
 @dataclass(frozen=True)
 class Schedule:

@@ -12,8 +12,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.requirements import GroupRequirement
 
-__all__ = ["SuppressionQuestion", "maximal"]
-
 
 @dataclass(frozen=True, eq=False)
 class SuppressionQuestion:

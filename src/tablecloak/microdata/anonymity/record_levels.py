@@ -21,8 +21,6 @@ from tablecloak.microdata.anonymity.generalisation import TOTAL, KeyLevels
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.question import SuppressionQuestion
 
-__all__ = ["RecordLevels"]
-
 Node = tuple[int, ...]
 
 

@@ -18,8 +18,6 @@ from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_pairs import ClassPairs
 from tablecloak.microdata.anonymity.placing import Placing
 
-__all__ = ["refill"]
-
 FEW_PATTERNS = 15
 """Patterns in need of a region."""
 

@@ -13,16 +13,6 @@ from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.diversity import Histograms, is_ordered
 
-__all__ = [
-    "Closeness",
-    "DistinctDiversity",
-    "EntropyDiversity",
-    "GroupRequirement",
-    "KAnonymity",
-    "RecursiveDiversity",
-    "SensitiveCounts",
-]
-
 ROUNDING = 1e-9
 """Share by which an entropy, a ratio or a distance may miss its limit by rounding."""
 

@@ -30,8 +30,6 @@ from tablecloak.microdata.anonymity.refilling import refill
 from tablecloak.microdata.anonymity.top_down import split_from_the_top
 from tablecloak.microdata.anonymity.verification import rounded_up
 
-__all__ = ["Classes", "cheapest_classes", "greedy_classes"]
-
 FEW_PATTERNS = 5_000
 """Most patterns whose distances are worked out, 2 s."""
 

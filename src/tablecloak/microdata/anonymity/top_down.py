@@ -19,8 +19,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.record_levels import RecordLevels
 
-__all__ = ["split_from_the_top"]
-
 
 def split_from_the_top(levels: RecordLevels, k: int, budget: Budget) -> Integers:
     """Split classes by the key that saves most, all classes at once, until none can be split.

@@ -16,19 +16,6 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
 
-__all__ = [
-    "check_classes",
-    "check_left_alone",
-    "check_matching",
-    "check_own",
-    "groups_counted",
-    "packed",
-    "proved_by_multipliers",
-    "proved_by_prices",
-    "proved_floor",
-    "rounded_up",
-]
-
 Fails = Callable[[Sequence[str]], Flags]
 """Returns for some keys which records of the original are in a group by them that fails."""
 

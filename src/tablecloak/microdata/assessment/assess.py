@@ -14,8 +14,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure, case_of
 from tablecloak.microdata.library_frames import LibraryFrame
 
-__all__ = ["Assessment", "assess"]
-
 ABSENT = {
     "keys": "no keys are named",
     "numbers": "no columns of numbers are there",

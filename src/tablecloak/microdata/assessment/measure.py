@@ -32,15 +32,6 @@ from tablecloak.microdata.columns import columns_of
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 from tablecloak.registry import Registry
 
-__all__ = [
-    "MEASURES",
-    "SAMPLE",
-    "Case",
-    "Figure",
-    "Measure",
-    "case_of",
-]
-
 SAMPLE = 10_000
 """Most records for which measures are made whose work grows faster than the number of records."""
 

@@ -10,17 +10,6 @@ from pydantic import Field
 from tablecloak.microdata.anonymity.generalisation import HierarchyLike
 from tablecloak.microdata.methods.parameters import option
 
-__all__ = [
-    "Closeness",
-    "DifferentValues",
-    "GroupKeys",
-    "GroupSize",
-    "KeyHierarchies",
-    "SearchSeconds",
-    "SensitiveAttribute",
-    "Subsets",
-]
-
 GroupKeys = Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]
 GroupSize = Annotated[int, Field(ge=2, description="Smallest number of records in a group.")]
 KeyHierarchies = Annotated[

@@ -18,8 +18,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise import NoiseMethod
 
-__all__ = ["IndependentNoise"]
-
 
 @METHODS.register
 @dataclass(frozen=True)

@@ -46,11 +46,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
-__all__ = [
-    "LocalRecoding",
-    "LocallyRecodedRelease",
-]
-
 MANY_NODES = 5_000
 """Most nodes that prices are raised over."""
 

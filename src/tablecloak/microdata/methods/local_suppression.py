@@ -65,11 +65,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
-__all__ = [
-    "LocalSuppression",
-    "LocalSuppressionRelease",
-]
-
 MANY_COMBINATIONS = 20_000
 """Most combinations of keys that are searched for at once."""
 

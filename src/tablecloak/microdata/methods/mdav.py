@@ -18,11 +18,6 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 
-__all__ = [
-    "leaf_groups",
-    "mdav",
-]
-
 FEW = 8
 """Largest size of a group whose records are found one by one; larger groups by partial sorting.
 

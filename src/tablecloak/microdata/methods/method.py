@@ -36,8 +36,6 @@ from tablecloak.microdata.samplers import LegacySampler
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
 
-__all__ = ["METHODS", "Columns", "Method", "Release"]
-
 
 class Release(Protocol):
     """The result of a method."""

@@ -31,12 +31,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.partition_bound import microaggregation_bound
 
-__all__ = [
-    "Microaggregation",
-    "MicroaggregationRelease",
-    "standardised",
-]
-
 SAME = 1e-12
 """Relative difference of path lengths that counts as rounding."""
 

@@ -26,8 +26,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.multipliers import KEPT, Least, Most, Multipliers, Shape, Sizes
 
-__all__ = ["MultiplicativeNoise", "MultipliedRelease"]
-
 
 @dataclass(frozen=True, eq=False)
 class MultipliedRelease:

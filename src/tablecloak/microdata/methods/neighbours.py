@@ -34,11 +34,6 @@ from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.samplers import LegacySampler, NumpySampler, Sampler
 from tablecloak.microdata.utility.analyses import regression_compared
 
-__all__ = [
-    "NeighbourRelease",
-    "NeighbourhoodSampling",
-]
-
 Neighbours = tuple[Integers, Integers, Integers]
 """Some records, the neighbours of all of them in one array, and the number of each one's."""
 

@@ -27,14 +27,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = [
-    "CovarianceNoise",
-    "MaskedRelease",
-    "NoiseMethod",
-    "NoiseRelease",
-    "with_gaps",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class MaskedRelease:

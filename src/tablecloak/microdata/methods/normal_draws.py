@@ -6,8 +6,6 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 
-__all__ = ["normal_draws", "root_of"]
-
 TINY = 1e-12
 """Singular values and eigenvalues below this share of the largest count as 0."""
 

@@ -19,8 +19,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise import NoiseMethod, with_gaps
 
-__all__ = ["OrthogonalMasking"]
-
 ROUNDS = 8
 """Rounds in which records are mixed: each then holds a part of up to 3^8 = 6,561 others."""
 

@@ -22,8 +22,6 @@ from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise import NoiseMethod
 from tablecloak.microdata.methods.normal_draws import TINY, root_of
 
-__all__ = ["OutlierNoise", "robust_scatter"]
-
 BULK = 0.75
 """Share of records that the robust covariance describes."""
 

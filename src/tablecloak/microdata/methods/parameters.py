@@ -19,9 +19,6 @@ from pydantic.fields import FieldInfo
 from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 
-__all__ = ["option", "require_in_range"]
-
-
 LARGEST = 10**100
 """Largest size of a number: products of larger ones become infinite."""
 

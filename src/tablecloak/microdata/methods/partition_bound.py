@@ -33,11 +33,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
-__all__ = [
-    "PartitionBound",
-    "microaggregation_bound",
-]
-
 MOST_SETS = 1_000_000
 """Sets of points of one size that are kept in memory; with more, the search is given up."""
 

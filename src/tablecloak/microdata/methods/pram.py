@@ -31,11 +31,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = [
-    "GuaranteedPRAM",
-    "PRAMRelease",
-]
-
 LEAST_XI = 3 / 7
 """Smallest probability of a correct match that can be guaranteed (Result 2)."""
 

@@ -28,10 +28,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.pram import PRAMRelease
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = [
-    "ClassicalPRAM",
-]
-
 Matrix = Annotated[
     npt.ArrayLike, GetPydanticSchema(lambda source, handler: core_schema.any_schema())
 ]

@@ -24,8 +24,6 @@ from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.topcoding import coded_by_means
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = ["RankSwapRelease", "RankSwapping", "near_pairs"]
-
 USUAL_CORRELATION = 0.95
 """Correlation that stays if nothing else is asked for, as in sdcMicro's `rankSwap`."""
 

@@ -50,11 +50,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
-__all__ = [
-    "RecodedRelease",
-    "Recoding",
-]
-
 Node = tuple[int, ...]
 
 ROUNDING = 1e-9

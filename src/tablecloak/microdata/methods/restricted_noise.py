@@ -21,8 +21,6 @@ from tablecloak.microdata.methods.method import METHODS
 from tablecloak.microdata.methods.noise import NoiseMethod, with_gaps
 from tablecloak.microdata.methods.normal_draws import is_exact, normal_draws, root_of
 
-__all__ = ["RestrictedNoise"]
-
 
 @METHODS.register
 @dataclass(frozen=True)

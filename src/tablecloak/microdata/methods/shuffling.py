@@ -25,8 +25,6 @@ from tablecloak.microdata.methods.normal_draws import normal_draws, root_of
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = ["ShuffledRelease", "Shuffling"]
-
 
 @dataclass(frozen=True, eq=False)
 class ShuffledRelease:

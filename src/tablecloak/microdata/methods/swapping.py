@@ -34,13 +34,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = [
-    "DataSwapping",
-    "SwapRelease",
-    "SwapReport",
-    "SwapTable",
-]
-
 Change = Literal["none", "some", "all"]
 
 ROUNDS = 500

@@ -33,11 +33,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
-__all__ = [
-    "TargetedSwapRelease",
-    "TargetedSwapping",
-]
-
 ROUNDS = 200
 """Most rounds of pairing at one level with one profile. Each pairs those without a partner again.
 

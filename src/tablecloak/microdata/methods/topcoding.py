@@ -16,8 +16,6 @@ from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 
-__all__ = ["TopcodedRelease", "Topcoding", "coded_by_means"]
-
 FEWEST = 3
 """Least number of replaced values whose mean may be published."""
 

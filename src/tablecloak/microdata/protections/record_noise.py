@@ -31,8 +31,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals
 from tablecloak.tables.tabulation.contributed import Contributed
 
-__all__ = ["MeasuredNoise", "RecordNoise"]
-
 
 @dataclass(frozen=True, eq=False)
 class MeasuredNoise:

@@ -22,15 +22,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.keys import KeyCells
 
-__all__ = [
-    "GroupDiversity",
-    "Histograms",
-    "diversity_of",
-    "group_diversity",
-    "grouped_values",
-    "is_ordered",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Histograms:

@@ -22,8 +22,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, numbers_of, require_same_records, some_rows
 
-__all__ = ["GowerColumns", "MixedLinkage", "mixed_linkage"]
-
 CHUNK = 4_000_000
 """Distances that are computed at once."""
 

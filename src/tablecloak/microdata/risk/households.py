@@ -20,8 +20,6 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of
 from tablecloak.microdata.risk.keys import key_risk
 
-__all__ = ["HouseholdRisk", "household_risk", "risk_by_household"]
-
 
 @dataclass(frozen=True, eq=False)
 class HouseholdRisk:

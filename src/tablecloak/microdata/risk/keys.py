@@ -22,8 +22,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, numbers_of, row_label
 
-__all__ = ["KeyCells", "KeyRisk", "individual_risk", "key_risk", "weights_of"]
-
 NEAR = 0.999
 """Sampling fraction from which on the closed forms for one and two records lose digits."""
 

@@ -26,8 +26,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.diversity import Histograms, grouped_values
 
-__all__ = ["GroupLikeness", "group_likeness"]
-
 
 @dataclass(frozen=True, eq=False)
 class GroupLikeness:

@@ -28,13 +28,6 @@ from tablecloak.microdata.columns import (
     some_rows,
 )
 
-__all__ = [
-    "RankIntervals",
-    "interval_disclosure",
-    "rank_intervals",
-    "record_linkage",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class RankIntervals:

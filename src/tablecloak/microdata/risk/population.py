@@ -28,8 +28,6 @@ from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.risk.keys import KeyCells, weights_of
 
-__all__ = ["PopulationRisk", "population_risk"]
-
 MANY_CELLS = 2_000_000
 """Largest key table to which a model with interactions is fitted."""
 

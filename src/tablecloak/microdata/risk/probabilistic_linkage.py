@@ -22,8 +22,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, require_same_records, some_rows
 from tablecloak.microdata.risk.gower import GowerColumns
 
-__all__ = ["ProbabilisticLinkage", "agreement_model", "probabilistic_linkage"]
-
 STEPS = 2000
 """Most steps of the EM algorithm."""
 

@@ -25,8 +25,6 @@ from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.risk.keys import KeyCells
 
-__all__ = ["SpecialUniqueRisk", "minimal_uniques", "special_unique_risk", "special_uniques"]
-
 MANY_KEYS = 16
 """Largest number of keys, since all subsets of the keys are examined."""
 

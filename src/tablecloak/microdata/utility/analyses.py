@@ -20,8 +20,6 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, names_of
 
-__all__ = ["correlations_compared", "interval_overlap", "regression_compared"]
-
 CONFIDENCE = 0.95
 """Level of the confidence intervals whose overlap is measured."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-__all__ = ["categories_compared", "numbers_compared"]
-
 MOST_CATEGORIES = 100
 """Most different values of a column of categories."""
 

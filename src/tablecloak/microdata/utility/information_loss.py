@@ -19,8 +19,6 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, numbers_of, require_same_records
 
-__all__ = ["eigenvalue_loss", "information_loss"]
-
 
 def information_loss(
     original: pd.DataFrame,

@@ -27,13 +27,6 @@ from tablecloak import showing
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, ModelError
 
-__all__ = [
-    "Curve",
-    "NoiseMap",
-    "plot_mean_map",
-    "plot_slope_map",
-]
-
 Masked = Literal["both", "predictor", "response"]
 
 

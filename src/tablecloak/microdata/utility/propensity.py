@@ -20,8 +20,6 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import columns_of, names_of, numbers_of, some_rows
 
-__all__ = ["PropensityScore", "propensity", "propensity_score"]
-
 STEPS = 50
 """Most Newton steps of the propensity model."""
 

@@ -24,8 +24,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.order import OrderWarning
 from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 
-__all__ = ["risk_utility_map"]
-
 Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
 """Function of the original and the released records that returns a risk or a utility."""
 
@@ -33,7 +31,9 @@ Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
 class Method(Protocol):
     """Any object that protects records."""
 
-    def protect(self, frame: pd.DataFrame, *, seed: Any) -> Any: ...
+    def protect(self, frame: pd.DataFrame, *, seed: Any) -> Any:
+        """Protect the records with random numbers of this seed."""
+        ...
 
 
 def risk_utility_map(

@@ -20,8 +20,6 @@ from tablecloak.safe.checking.names import (
 )
 from tablecloak.storage import readable, replacing_folder, require_writable, write_text
 
-__all__ = ["Bundle", "Decision", "State"]
-
 State = Literal["approved", "rejected"]
 
 RELEASED = "released.json"

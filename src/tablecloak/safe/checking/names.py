@@ -8,19 +8,6 @@ from pathlib import Path
 
 from tablecloak.errors import InputError
 
-__all__ = [
-    "CHECKS",
-    "CHECKSUMS",
-    "CONFIG",
-    "DECISIONS",
-    "OWN_FILES",
-    "PAGE",
-    "RESULTS",
-    "WORKBOOK",
-    "checksum",
-    "require_file_name",
-]
-
 RESULTS = "results.json"
 """What SACRO-Viewer opens."""
 WORKBOOK = "results.xlsx"

@@ -26,8 +26,6 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.outcome import Reason
 from tablecloak.safe.output import Output
 
-__all__ = ["ShownFile", "check_page"]
-
 MOST_ROWS, MOST_COLUMNS = 300, 60
 """Most lines and columns of a table that the page draws; the file has them all."""
 

@@ -23,10 +23,6 @@ from tablecloak.safe.joint.system import Overlap
 from tablecloak.safe.joint.telling import estimated, told
 from tablecloak.safe.joint.variables import Variable, Variables
 
-__all__ = [
-    "JointAudit",
-]
-
 NEAR = 1e-6
 """Move of the sum of two small classes, in records, up to which it counts as none."""
 

@@ -9,8 +9,6 @@ from scipy.linalg import solve_triangular
 
 from tablecloak.arrays import Floats, Integers
 
-__all__ = ["Factor"]
-
 DEPENDENT = 1e-7
 """Squared distance, in records, up to which a figure follows from those before it. Figures count
 whole records; the rounding errors of 10^4 figures of 10^6 records stay below 1e-8."""

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from tablecloak.arrays import Integers
 from tablecloak.errors import listed
 
-__all__ = ["Finding", "Term", "why_hidden"]
-
 
 @dataclass(frozen=True)
 class Term:

@@ -15,8 +15,6 @@ from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.system import Overlap
 from tablecloak.safe.joint.variables import Variable, Variables
 
-__all__ = ["Question"]
-
 WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
 """Size up to which all outputs are searched at once for small groups of any number of classes.
 Beyond, single classes and pairs of them are searched in all outputs at once, larger groups in each

@@ -28,13 +28,6 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
-__all__ = [
-    "Classes",
-    "search",
-    "small_groups",
-    "small_groups_of_two",
-]
-
 MOST_CLASSES = 1500
 """Classes beyond which no program is laid out. Chosen by trial."""
 

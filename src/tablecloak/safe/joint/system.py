@@ -16,8 +16,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.factor import Factor
 
-__all__ = ["Overlap", "Part", "System", "figures_of_classes"]
-
 Groups = npt.NDArray[np.int32]
 
 DRAWS = 3

@@ -31,11 +31,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
-__all__ = [
-    "estimated",
-    "told",
-]
-
 EXACT_SUM = 1e-6
 """How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
 

@@ -10,8 +10,6 @@ from tablecloak.arrays import Floats
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.system import System
 
-__all__ = ["Variable", "Variables"]
-
 SAME = 1e-9
 """Relative difference up to which amounts are the same: they may come in another unit."""
 

@@ -18,8 +18,6 @@ from tablecloak.safe.other.kind import Asked, Checked, Kind
 from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
 
-__all__ = ["Room", "ask", "jointly"]
-
 Place = tuple[int, int]
 
 

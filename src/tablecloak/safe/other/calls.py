@@ -26,8 +26,6 @@ from tablecloak.storage import existing_file, require_writable
 if TYPE_CHECKING:
     from tablecloak.safe.output import Output
 
-__all__ = ["OtherOutputs"]
-
 
 class OtherOutputs:
     """Outputs other than tables; `Project` has these calls.

@@ -13,8 +13,6 @@ from pydantic import Field
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Kind
 
-__all__ = ["Correlation"]
-
 EXACT = 1e-9
 """Distance from 1 up to which a correlation is an exact relation."""
 

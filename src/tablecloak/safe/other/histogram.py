@@ -16,11 +16,6 @@ from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
 from tablecloak.safe.outcome import Reason
 
-__all__ = [
-    "Histogram",
-    "Pie",
-]
-
 TOTAL = "all"
 """Label of the line with the number of all records: papers state it, so it counts as published."""
 

@@ -18,8 +18,6 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.figures import Figures
 from tablecloak.safe.outcome import Outcome, Reason
 
-__all__ = ["KINDS", "Asked", "Checked", "Counts", "Kind"]
-
 Place = tuple[int, int]
 
 

@@ -14,11 +14,6 @@ from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Kind
 from tablecloak.safe.outcome import Reason
 
-__all__ = [
-    "Extremes",
-    "Quantiles",
-]
-
 
 @KINDS.register
 @dataclass(frozen=True)

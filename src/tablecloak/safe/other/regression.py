@@ -21,11 +21,6 @@ from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
 from tablecloak.safe.outcome import Reason
 
-__all__ = [
-    "Fit",
-    "Regression",
-]
-
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
 

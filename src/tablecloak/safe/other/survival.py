@@ -12,8 +12,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
 
-__all__ = ["Survival"]
-
 
 @KINDS.register
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.safe.tables.grid import Axis, Grid
 from tablecloak.safe.tables.measures import Adds
 
-__all__ = ["STATISTICS", "Asked", "Piece", "Protect", "statistic_of"]
-
 Protect = Literal["suppression", "rounding"] | None
 
 STATISTICS: dict[str, tuple[Adds, ...]] = {

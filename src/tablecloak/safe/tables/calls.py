@@ -21,10 +21,6 @@ from tablecloak.safe.tables.asked import Asked, Protect, statistic_of
 from tablecloak.safe.tables.frame import SafeFrame
 from tablecloak.safe.tables.publishing import publish
 
-__all__ = [
-    "TableOutputs",
-]
-
 WEIGHTED = ("count", "size", "sum", "mean")
 
 

@@ -10,8 +10,6 @@ import pandas as pd
 
 from tablecloak.safe.outcome import Outcome
 
-__all__ = ["SafeFrame"]
-
 COLOURS = {"primary": "#f4b6b0", "secondary": "#fbe3a6", "rounded": "#cfe3f5"}
 
 

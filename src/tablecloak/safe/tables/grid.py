@@ -13,8 +13,6 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Integers
 
-__all__ = ["Axis", "Grid"]
-
 Key = tuple[Hashable, ...]
 
 

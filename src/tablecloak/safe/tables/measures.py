@@ -13,13 +13,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.tables.grid import Grid
 
-__all__ = [
-    "Adds",
-    "Measure",
-    "broken_rules",
-    "levels",
-]
-
 Adds = Literal["count", "sum", "square"]
 
 SHARE = 0.1

@@ -14,10 +14,9 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.tables.grid import Grid
 from tablecloak.safe.tables.measures import Measure, levels
 from tablecloak.suppression.suppress import suppress
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.cell_arrays import CellStatus
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
-
-__all__ = ["Gaps", "find_gaps", "table_of"]
 
 SECONDS = 0.8
 """Limit of the search for one measure. Small tables are settled within it."""

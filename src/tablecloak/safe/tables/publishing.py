@@ -29,10 +29,6 @@ from tablecloak.safe.tables.measures import Measure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "publish",
-]
-
 ROUNDS = 8
 """Times that cells are hidden because of other outputs before the output is refused."""
 

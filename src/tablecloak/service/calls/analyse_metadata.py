@@ -16,8 +16,6 @@ from tablecloak.service.answers import Table
 from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, columns_of, frame_of
 
-__all__ = ["AnalyseMetadata"]
-
 
 class Answer(TypedDict):
     """The plan: `result` has one row for each table to protect, `published` for each to publish."""

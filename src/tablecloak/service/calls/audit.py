@@ -15,8 +15,6 @@ from tablecloak.service.call import CALLS, SOURCE, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.solve.solver import using_solver
 
-__all__ = ["Audit"]
-
 
 @CALLS.register
 @dataclass(frozen=True, kw_only=True)

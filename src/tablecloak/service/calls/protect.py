@@ -13,8 +13,6 @@ from tablecloak.protection import PROTECTIONS
 from tablecloak.service.answers import Found, Protected, of_product
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 
-__all__ = ["Protect", "done"]
-
 
 @CALLS.register
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,6 @@ from tablecloak.service.answers import Rounded, of_rounding
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 from tablecloak.solve.solver import using_solver
 
-__all__ = ["Round"]
-
 
 @CALLS.register
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,6 @@ from tablecloak.service.answers import Found
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 from tablecloak.service.calls.protect import done
 
-__all__ = ["Suppress"]
-
 
 @CALLS.register
 @dataclass(frozen=True, kw_only=True)

@@ -24,8 +24,6 @@ from tablecloak.service.rtauargus import (
     statistics,
 )
 
-__all__ = ["TabMultiManager"]
-
 ByTable = dict[str, dict[str, str]] | None
 
 

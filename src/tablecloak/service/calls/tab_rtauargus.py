@@ -23,8 +23,6 @@ from tablecloak.service.rtauargus import (
     statistics,
 )
 
-__all__ = ["TabRtauargus"]
-
 
 class Answer(TypedDict):
     """Status of each row of a table."""

@@ -14,8 +14,6 @@ from tablecloak.service.call import CALLS, Call, Question
 from tablecloak.service.columns import Columns, frame_of
 from tablecloak.service.request import RequestError
 
-__all__ = ["WriteHrc2"]
-
 
 class Answer(TypedDict):
     """Lines of the file."""

@@ -25,17 +25,6 @@ from tablecloak.solve.linear import Interior, LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = [
-    "BranchResult",
-    "BranchSearch",
-    "BranchTree",
-    "Node",
-    "Pseudocosts",
-    "Rows",
-    "Separate",
-    "branch_and_bound",
-]
-
 CANDIDATES = 8
 """Number of columns that are compared before a split."""
 

@@ -29,11 +29,6 @@ from tablecloak.solve.solver import (
     SolveStatus,
 )
 
-__all__ = [
-    "Highs",
-    "HighsProgram",
-]
-
 THREADS = 1
 """Threads of every instance: HiGHS refuses to run when instances in one process differ."""
 

@@ -13,8 +13,6 @@ from tablecloak.suppression.attack.groups import sensitive_groups
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
-__all__ = ["AgainstInsiders", "OpenPair", "WhyOpen"]
-
 
 class WhyOpen(Enum):
     """Why the protection of a sensitive cell against an insider is not claimed."""

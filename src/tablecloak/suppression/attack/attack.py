@@ -10,8 +10,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.attack.moves_program import Extreme, MovesProgram
 from tablecloak.suppression.system.system import CoupledSystem, System
 
-__all__ = ["Attack"]
-
 
 class Attack:
     """max or min of d_p over A d = 0, share * low <= d <= share * high.

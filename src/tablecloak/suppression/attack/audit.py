@@ -41,12 +41,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 
-__all__ = [
-    "Audit",
-    "attacked",
-    "audit_pattern",
-]
-
 CHECK_SHARE = 0.05
 """Share of the time kept back for checking all witnesses at the end. docs/decisions, "Time
 limits of suppression"."""

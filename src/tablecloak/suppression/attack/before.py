@@ -16,12 +16,11 @@ from tablecloak.suppression.attack.finding import DisclosureProof, Verdict
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.system.needs import LEAST_PRECISION, own_precision
 from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.keys import are_earlier
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
-
-__all__ = ["Before", "BesidePublished", "Disclosed"]
+from tablecloak.tables.problem import ProtectionProblem
 
 KEPT = 1 - 1e-6
 """Share of what earlier releases leave of a level that is asked for, so that rounding does not make

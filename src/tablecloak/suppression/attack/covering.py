@@ -13,8 +13,6 @@ from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.attack.moves_program import FARTHEST, nearest_unit
 from tablecloak.suppression.system.system import System
 
-__all__ = ["CoverProgram"]
-
 NEGLIGIBLE = 1e-9
 """Moves below this share of a program's unit of length are rounding errors of the solver."""
 

@@ -21,9 +21,6 @@ from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["each_unprotected_named", "with_finite_bounds", "with_intervals"]
-
-
 NAMING_SECONDS = 10.0
 """Least time in seconds for finding out which cells of a group cannot be protected."""
 

@@ -8,8 +8,6 @@ from enum import Enum
 from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.proof.knowledge import Knowledge
 
-__all__ = ["DisclosureProof", "Finding", "Verdict"]
-
 
 class Verdict(Enum):
     """The result of the audit for a sensitive cell."""

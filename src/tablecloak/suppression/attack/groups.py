@@ -18,8 +18,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import as_table
 
-__all__ = ["SensitiveGroup", "sensitive_groups"]
-
 
 @dataclass(frozen=True, eq=False)
 class SensitiveGroup:

@@ -6,8 +6,6 @@ from typing import ClassVar
 
 from tablecloak.registry import Registry
 
-__all__ = ["HOLDS", "Hold"]
-
 
 class Hold:
     """Whether protection against insiders is required, attempted, or not attempted."""

@@ -12,8 +12,6 @@ from tablecloak.suppression.attack.moves_program import Extreme
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.tables.table import Table
 
-__all__ = ["WHATEVER_IS_HIDDEN", "refuted", "unprotected"]
-
 WHATEVER_IS_HIDDEN = "even if every cell that may be suppressed is"
 """In what way a cell cannot be protected by any pattern."""
 

@@ -22,8 +22,6 @@ from tablecloak.registry import Registry
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["INTRUDERS", "Intruder", "parse_intruders", "usual_intruders"]
-
 
 class Intruder(ABC):
     """A kind of intruder, such as contributors, whose members know the same sort of thing."""

@@ -20,8 +20,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.polish import settled_duals
 from tablecloak.solve.program import Program
 
-__all__ = ["BAND", "FARTHEST", "Extreme", "MovesProgram", "Units", "nearest_unit"]
-
 LARGEST_RATIO = 1e3
 """Ratio of two coefficients of a row up to which no units are needed.
 

@@ -23,14 +23,6 @@ from tablecloak.suppression.proof.witness import PoolProof, WitnessPool
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.keys import are_sums
 
-__all__ = [
-    "FewCells",
-    "Members",
-    "Part",
-    "attack_parts",
-    "disclosure_proof",
-]
-
 Member = tuple[int, Integers, Floats, Floats]
 """Number of an insider, positions of the cells it knows more of, and the room it leaves them."""
 

@@ -13,8 +13,6 @@ from tablecloak.suppression.attack.moves_program import BAND, Extreme
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.system.needs import Needs
 
-__all__ = ["SPARE", "prove"]
-
 BATCH_ROUNDS = 8
 """Most programs in a row that move many cells at once, since later ones prove few further needs.
 Chosen by trial; not measured."""

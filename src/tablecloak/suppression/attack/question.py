@@ -14,8 +14,6 @@ from tablecloak.suppression.system.needs import Needs, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Question"]
-
 
 @dataclass(frozen=True, eq=False)
 class Question:

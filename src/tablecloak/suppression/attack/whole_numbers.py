@@ -20,8 +20,6 @@ from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.system.system import System
 
-__all__ = ["cheapest_in_whole_numbers", "prove_in_whole_numbers"]
-
 NODES = 5000
 """Most nodes of one search in whole numbers. If they do not suffice, the need stays undecided.
 Chosen by trial; not measured."""

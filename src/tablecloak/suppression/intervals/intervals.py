@@ -63,13 +63,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = [
-    "IntervalBound",
-    "IntervalPattern",
-    "protecting_room",
-    "publish_intervals",
-]
-
 NOISE = 3e-7
 """Share of a width that may be the solver's rounding error, or its repair (`ROUNDED`). Ends are
 first rounded without this share."""

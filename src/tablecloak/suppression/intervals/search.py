@@ -23,14 +23,6 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.merged_cells import MergedCells
 
-__all__ = [
-    "HOWEVER_WIDE",
-    "IntervalSearch",
-    "envelope",
-    "system_of",
-    "wide_open",
-]
-
 FARTHEST = 1e6
 """Farthest move of any cell, in needs, in the program that makes the first intervals."""
 

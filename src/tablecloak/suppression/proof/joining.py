@@ -15,8 +15,6 @@ from tablecloak.suppression.proof.witness import PoolProof
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["certificate_of"]
-
 
 def certificate_of(
     problem: ProtectionProblem,

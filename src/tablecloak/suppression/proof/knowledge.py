@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from tablecloak.arrays import Floats, Integers
 
-__all__ = ["Knowledge"]
-
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:

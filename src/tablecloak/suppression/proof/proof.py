@@ -24,16 +24,6 @@ from tablecloak.suppression.system.needs import Needs, asked_of, needs_of, own_p
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "REAL_SHARE",
-    "TRUTH",
-    "InsiderClaim",
-    "ProtectionCertificate",
-    "Verification",
-    "is_outside",
-    "least_asked",
-]
-
 Arrays = dict[str, npt.NDArray[Any]]
 
 MOST_LETTERS = 200

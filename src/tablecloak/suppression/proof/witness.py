@@ -18,13 +18,6 @@ from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.needs import Needs
 from tablecloak.suppression.system.system import System, entries_of
 
-__all__ = [
-    "Exactness",
-    "PoolProof",
-    "WitnessPool",
-    "Witnesses",
-]
-
 KEPT_CELLS = 50_000
 """Most cells, over all eliminations together, that are kept; each takes about a kilobyte."""
 

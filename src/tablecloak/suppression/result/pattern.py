@@ -22,16 +22,11 @@ from tablecloak.suppression.rows.claims import pattern_claims, proved_pattern_bo
 from tablecloak.suppression.rows.master import BoundCertificate
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.keys import are_earlier, are_sums
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import released_rows
-
-__all__ = [
-    "ProtectedSums",
-    "SuppressionPattern",
-    "Unfrozen",
-]
 
 NAMED = 10
 """Most cells that a message names."""

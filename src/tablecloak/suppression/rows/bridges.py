@@ -21,8 +21,6 @@ from tablecloak.budget import Budget
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.system.system import System
 
-__all__ = ["BridgeFinder", "BridgeRow"]
-
 VIOLATION = 1e-4
 """Smallest violation, in shares of a cell, at which a bridge row is added. Chosen by trial; not
 measured."""

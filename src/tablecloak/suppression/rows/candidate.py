@@ -9,8 +9,6 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.proof.witness import WitnessPool
 
-__all__ = ["Candidate", "costliest_first"]
-
 
 @dataclass(frozen=True, eq=False)
 class Candidate:

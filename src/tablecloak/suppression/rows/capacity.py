@@ -20,8 +20,6 @@ from tablecloak.suppression.attack.moves_program import Extreme
 from tablecloak.suppression.rows.master import CapacityRow
 from tablecloak.suppression.system.system import System
 
-__all__ = ["CapacityFinder"]
-
 Move = tuple[Integers, Floats]
 """Cells that a deviation moves, increasing, and by how much each."""
 

@@ -30,8 +30,6 @@ from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["interval_claims", "pattern_claims", "proved_pattern_bound", "proved_widths_bound"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 Side = tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
 

@@ -32,8 +32,6 @@ from tablecloak.suppression.rows.master import CapacityRow
 from tablecloak.suppression.system.basis import determined_cells
 from tablecloak.suppression.system.system import System
 
-__all__ = ["FEW_NEEDS", "FollowingFinder", "is_spacious"]
-
 BASES, MOST_BASES = 4, 32
 """Fewest and most bases tried in one round; the number grows while they give few rows.
 docs/decisions, "Cells that follow"."""

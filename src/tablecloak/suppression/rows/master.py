@@ -38,8 +38,6 @@ from tablecloak.suppression.system.needs import Needs, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["BoundCertificate", "CapacityRow", "Master", "RoundedRow", "Row", "joined", "side"]
-
 
 @dataclass(frozen=True, eq=False)
 class CapacityRow:

@@ -34,8 +34,6 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Floats
 from tablecloak.suppression.rows.master import Master, RoundedRow, Row
 
-__all__ = ["rounded_rows"]
-
 FRACTIONAL = 0.02
 """Least distance to a whole number at which a cell counts as fractional here."""
 

@@ -19,8 +19,6 @@ from tablecloak.suppression.rows.following import FollowingFinder, is_spacious
 from tablecloak.suppression.rows.master import Master, Row, joined, side
 from tablecloak.suppression.rows.rounding import rounded_rows
 
-__all__ = ["Separator"]
-
 VIOLATION = 1e-6
 """Smallest violation at which a row is added, as a share of its right-hand side."""
 

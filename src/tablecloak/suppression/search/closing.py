@@ -16,8 +16,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["closed", "proved_pattern", "with_first"]
-
 
 def closed(
     problem: ProtectionProblem,

@@ -20,12 +20,6 @@ from tablecloak.suppression.search.strategy import Area
 from tablecloak.suppression.system.paths import Paths
 from tablecloak.suppression.system.system import System, entries_of
 
-__all__ = [
-    "Builder",
-    "Neighbourhoods",
-    "scaled",
-]
-
 ROUNDS = 11
 """Most rounds in which a neighbourhood grows. A box in d dimensions is complete after d rounds."""
 

@@ -13,8 +13,6 @@ from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import LEAST_GAIN, Found, NullSpaceSearch
 from tablecloak.suppression.search.state import SearchState
 
-__all__ = ["clean_up_in_null_space", "delete_from_all_hidden", "search_null_space"]
-
 AWAITED_SECONDS = 3.0
 """Most expected seconds of a first deletion that is completed however little time is left, since
 programs take many times as long for a first pattern. docs/decisions, "Null space"."""

@@ -47,17 +47,6 @@ from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EXCHANGED
 
-__all__ = [
-    "bound_by_every_row",
-    "cut_at_root",
-    "follow_at_root",
-    "look_at_root",
-    "prove_by_every_row",
-    "search_every_row",
-    "search_near_best",
-    "search_whole_tree",
-]
-
 WINDOW, LEAST_GAIN = 4, 5e-3
 """Rounds of rows to look back on, and the relative gain of the bound over these rounds below which
 no more rows are added at the root: the program over all rows then raises the bound faster.

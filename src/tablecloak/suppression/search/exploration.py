@@ -13,8 +13,6 @@ from tablecloak.suppression.rows.separator import Separator
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Exploration", "Proof"]
-
 
 @dataclass(frozen=True, eq=False)
 class Proof:

@@ -23,11 +23,10 @@ from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.keys import are_rests
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
-
-__all__ = ["Unfreezing", "fewest_to_unfreeze", "naming_frozen_cells"]
+from tablecloak.tables.problem import ProtectionProblem
 
 UNFREEZING_SHARE = 0.3
 """Share of the time for finding the fewest frozen cells to unfreeze. Chosen by trial; not

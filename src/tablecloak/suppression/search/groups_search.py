@@ -36,11 +36,6 @@ from tablecloak.tables.changes.sums import SumsAsCells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.sums import Groups, find_sums
 
-__all__ = [
-    "PatternSearch",
-    "SearchWithSums",
-]
-
 FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
 """Shares of the time left for the search without sums, and for each one that follows. Most tables
 need one search or two. docs/decisions, "Sums of hidden cells"."""

@@ -48,10 +48,6 @@ from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "hold_against_insiders",
-]
-
 JUDGING_SHARE = 0.4
 """Share of the time for the first attack by all insiders, where a pattern is to hold as far as
 possible. Cells that they have no time to attack cannot be repaired. docs/decisions, "Holding

@@ -23,8 +23,6 @@ from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["MergedBound", "Renaming", "merged_for", "search_merged", "spread_pool"]
-
 
 @dataclass(frozen=True, eq=False)
 class MergedBound(BoundCertificate):

@@ -11,8 +11,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SEARCH_METHODS", "SearchMethod"]
-
 
 class SearchMethod(ABC):
     """A way to find a pattern."""

@@ -29,8 +29,6 @@ from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.rows.master import Master
 
-__all__ = ["search_nearby"]
-
 FIRST_SIZE = 60
 """Number of cells that may change in the first part. Chosen by trial; not measured."""
 
@@ -59,9 +57,13 @@ class Separator(Protocol):
     best: Candidate
     fractional: Floats
 
-    def __call__(self, y: Floats, integral: bool) -> Rows | None: ...
+    def __call__(self, y: Floats, integral: bool) -> Rows | None:
+        """Rows that the point ``y`` violates."""
+        ...
 
-    def every_row(self) -> Rows: ...
+    def every_row(self) -> Rows:
+        """All rows separated so far."""
+        ...
 
 
 def search_nearby(

@@ -21,13 +21,6 @@ from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EXCHANGED, PORTFOLIO, Strategy
 
-__all__ = [
-    "clean_up",
-    "exchange",
-    "exchange_by_programs",
-    "try_strategies",
-]
-
 PORTFOLIO_CELLS = 4000
 """Most free cells for which all strategies are tried; on larger tables only the first is. Chosen by
 trial; not measured."""

@@ -11,8 +11,6 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Area, Strategy
 
-__all__ = ["cheapest", "in_order", "protect_in_region", "protect_need", "signed_target"]
-
 ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of
 neighbourhoods. docs/decisions, "Pace of a first pattern"."""

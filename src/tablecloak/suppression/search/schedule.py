@@ -33,19 +33,6 @@ from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
 from tablecloak.suppression.search.state import SearchState
 
-__all__ = [
-    "BOUNDED",
-    "BOUNDED_CELLS",
-    "EXACT",
-    "EXACT_CELLS",
-    "EXACT_SMALL",
-    "INSIDERS",
-    "INSIDERS_SHARE",
-    "SEARCHED_CELLS",
-    "SEQUENTIAL",
-    "WHOLE_NUMBERS_SHARE",
-]
-
 EXACT_CELLS = 2000
 """Most free cells for which the method "auto" searches for a proved optimum. docs/decisions,
 "Phases of suppression"."""

@@ -45,11 +45,6 @@ from tablecloak.suppression.search.strategy import EASIER, HASTY, Strategy
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "Pace",
-    "protect_one_by_one",
-]
-
 TRUSTED_SHARE = 0.1
 """Share of the time that passes before the pace is judged. Tables that take less keep all care, so
 that their pattern depends on no clock."""

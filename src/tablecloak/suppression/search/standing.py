@@ -30,12 +30,6 @@ from tablecloak.suppression.proof.proof import ProtectionCertificate
 from tablecloak.suppression.proof.witness import PoolProof, WitnessPool
 from tablecloak.suppression.system.system import System
 
-__all__ = [
-    "Held",
-    "Standing",
-    "held",
-]
-
 _NO_NEEDS = np.zeros(0, dtype=np.int64)
 
 

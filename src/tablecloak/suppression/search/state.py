@@ -19,8 +19,6 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SearchState"]
-
 DENSE_SHARE = 0.3
 """Share of sensitive cells from which on a table is dense: programs can move cells that are hidden
 anyway, where boxes need new corners. docs/decisions, "Boxes"."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["EASIER", "EXCHANGED", "HASTY", "PORTFOLIO", "REGIONS", "WIDER", "Area", "Strategy"]
-
 Area = tuple[int, int] | tuple[int, int, int] | None
 """Width, slack and perhaps size of a neighbourhood; None is the whole table."""
 

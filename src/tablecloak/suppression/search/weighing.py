@@ -15,8 +15,6 @@ from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights.rule import WeightRule
 
-__all__ = ["Weighing"]
-
 
 @dataclass(frozen=True, eq=False)
 class Weighing:

@@ -24,13 +24,6 @@ from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace
 from tablecloak.tables.distinct import distinct_rows
 
-__all__ = [
-    "Basis",
-    "ExactSpan",
-    "basis_of",
-    "determined_cells",
-]
-
 NOTHING = 1e-9
 """Coefficients below this are rounding errors: those of relations between cells are about 1."""
 

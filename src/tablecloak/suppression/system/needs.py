@@ -12,8 +12,6 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals
 
-__all__ = ["Needs", "asked_of", "decimals_of", "needs_of", "own_precision"]
-
 REAL_DIGIT = 1e-6
 """Unit of the last digit assumed for values that are no decimal numbers, as a share of their
 median."""

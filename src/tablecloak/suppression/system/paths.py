@@ -25,8 +25,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.graph import components, shortest_paths
 from tablecloak.suppression.system.system import System, entries_of
 
-__all__ = ["Paths"]
-
 
 class Paths:
     """Finds cheapest cycles of a network.

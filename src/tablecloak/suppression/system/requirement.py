@@ -9,8 +9,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["REQUIREMENTS", "Requirement"]
-
 
 class Requirement(ABC):
     """The least interval that an intruder must be left with, for a sensitive cell p of value a_p.

@@ -26,8 +26,6 @@ from tablecloak.tables.coupled import CoupledCells
 from tablecloak.tables.distinct import distinct_rows
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["SUMMED_UP_CELLS", "Robustness", "Solutions"]
-
 PRIME = 2**61 - 1
 """A Mersenne prime; sums of two products below it still fit into few machine words."""
 

@@ -28,12 +28,6 @@ from tablecloak.tables.coupled import CoupledCells, whole_rows
 from tablecloak.tables.distinct import distinct_rows
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "CoupledSystem",
-    "System",
-    "entries_of",
-]
-
 BUNDLE_CELLS = 300
 """Components smaller than this share a solver, since starting one costs more than a program."""
 

@@ -22,8 +22,6 @@ from tablecloak.budget import Budget
 from tablecloak.errors import ModelError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Change", "ChangeRequest", "changed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Change:

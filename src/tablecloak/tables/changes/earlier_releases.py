@@ -20,15 +20,14 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.equations import Equation, match
 from tablecloak.tables.keys import EARLIER, are_rests
 from tablecloak.tables.link import linked_hierarchies
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
-
-__all__ = ["NOW", "EarlierRelease", "Published", "Tells"]
 
 NOW = "now"
 """Name of the release that is made now, in equations."""

@@ -18,8 +18,6 @@ from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["with_further_cells"]
-
 
 def with_further_cells(
     problem: ProtectionProblem, keys: pd.DataFrame, cells: csr_array, **arrays: Any

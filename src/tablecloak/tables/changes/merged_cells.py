@@ -15,14 +15,12 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.tables.cell_arrays import CellArrays
+from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.coupled import CoupledCells, whole_rows
 from tablecloak.tables.distinct import without_repeated_rows
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
-
-__all__ = ["MergedCells", "MergedTable"]
 
 Levels = tuple[Floats, Floats, Floats]
 

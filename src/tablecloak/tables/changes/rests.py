@@ -23,14 +23,6 @@ from tablecloak.tables.keys import REST, label_of
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "Combination",
-    "Rests",
-    "find_rests",
-    "values_with_rests",
-    "with_rests",
-]
-
 Combination = Mapping[str, Sequence[str]]
 """Codes of one dimension that mean something together, such as {"health": ["bad", "very bad"]}."""
 

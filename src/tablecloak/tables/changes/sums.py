@@ -19,8 +19,6 @@ from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.keys import SUM
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Sums", "SumsAsCells", "set_names"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sums:

@@ -16,8 +16,6 @@ from tablecloak.tables.formats.frame_format import Appender, FrameFormat
 from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.formats.spreadsheet_text import harmless, marked, unmarked
 
-__all__ = ["CSV"]
-
 # Before pandas 3 the default parser may read another last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
 

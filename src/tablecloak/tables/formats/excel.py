@@ -19,8 +19,6 @@ from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
-__all__ = ["Excel", "save_book", "write_workbook"]
-
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel, the header included."""
 

@@ -15,18 +15,6 @@ from tablecloak.tables.formats.format import ProblemFormat, format_of, formats_h
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "column_names",
-    "existing",
-    "read_columns",
-    "read_frame",
-    "read_problem",
-    "record_endings",
-    "replace_columns",
-    "write_frame",
-    "write_problem",
-]
-
 PIECE = 200_000
 """Records that are held at once besides the columns that change."""
 

@@ -27,21 +27,6 @@ from tablecloak.registry import Registry
 from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "FIELD_END",
-    "FORMATS",
-    "Format",
-    "Part",
-    "ProblemFormat",
-    "ReleaseFormat",
-    "can_hold",
-    "format_of",
-    "formats_holding",
-    "formats_table",
-    "reading",
-    "require_few_columns",
-]
-
 GZIP = b"\x1f\x8b"
 """How packed files begin."""
 

@@ -31,11 +31,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 from tablecloak.tables.text_numbers import numbers_of
 
-__all__ = [
-    "Appender",
-    "FrameFormat",
-]
-
 _ARRAYS = CellArrays.kinds()
 _REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
 _LEVELS = {"contributor": "contributions", "holding": "holdings"}
@@ -45,7 +40,9 @@ _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 class ReadFrame(Protocol):
     """Reads the frame of a file; the named columns as text."""
 
-    def __call__(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame: ...
+    def __call__(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
+        """Read the file, these columns as text."""
+        ...
 
 
 WriteFrame = Callable[[pd.DataFrame, Path], None]

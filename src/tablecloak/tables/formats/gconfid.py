@@ -24,19 +24,13 @@ from scipy.sparse import coo_array, csr_array
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file, replacing_folder
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat, reading
 from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.keys import SUM
-from tablecloak.tables.problem import CellStatus, ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 from tablecloak.tables.text_numbers import numbers_of
-
-__all__ = [
-    "GConfid",
-    "GConfidProblem",
-    "GConfidTables",
-    "gconfid_tables",
-]
 
 CELLS, CONSTRAINTS, PATTERN = "outcell", "outconstraint", "outsuppress"
 

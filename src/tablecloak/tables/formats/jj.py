@@ -29,8 +29,6 @@ from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
-__all__ = ["JJ", "read_jj", "write_jj"]
-
 _FIELDS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _FINITE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

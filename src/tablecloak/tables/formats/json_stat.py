@@ -24,8 +24,6 @@ from tablecloak.tables.formats.release_values import (
     places_of,
 )
 
-__all__ = ["JSONStat"]
-
 
 @FORMATS.register
 class JSONStat(ReleaseFormat):

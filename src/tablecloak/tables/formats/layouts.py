@@ -16,8 +16,6 @@ from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = ["LONG", "Layout", "LayoutName", "TotalsPlace", "WideTable"]
-
 LayoutName = Literal["long", "wide"]
 TotalsPlace = Literal["first", "last"]
 

@@ -11,8 +11,6 @@ import pandas as pd
 from tablecloak.tables.formats.format import FIELD_END, FORMATS, Part
 from tablecloak.tables.formats.frame_format import Appender, FrameFormat
 
-__all__ = ["Parquet"]
-
 
 @FORMATS.register
 class Parquet(FrameFormat):

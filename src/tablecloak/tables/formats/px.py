@@ -17,8 +17,6 @@ from tablecloak.storage import write_text
 from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.release_values import codes_of, hidden_cells, places_of
 
-__all__ = ["PX"]
-
 
 @FORMATS.register
 class PX(ReleaseFormat):

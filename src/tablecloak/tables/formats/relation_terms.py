@@ -10,8 +10,6 @@ from scipy.sparse import coo_array, csr_array
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 
-__all__ = ["relation_matrix"]
-
 
 def relation_matrix(
     row: Integers, cell: Integers, coefficient: Floats, shape: tuple[int, int]

@@ -12,8 +12,6 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 
-__all__ = ["as_written", "codes_of", "hidden_cells", "places_of"]
-
 MOST_SQUARES = 20_000_000
 """Combinations of codes up to which JSON-stat and PX, which list all of them, are written: 200 MB
 of JSON. docs/decisions, "Combinations of codes"."""

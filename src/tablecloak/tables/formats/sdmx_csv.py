@@ -19,8 +19,6 @@ from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.release_values import hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import harmless
 
-__all__ = ["SDMXCSV", "sdmx_names"]
-
 NORMAL, ESTIMATED, SUPPRESSED = "A", "E", "Q"
 """CL_OBS_STATUS: normal, estimated, missing because it is suppressed."""
 

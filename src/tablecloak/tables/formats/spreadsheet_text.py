@@ -7,8 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-__all__ = ["harmless", "marked", "original_codes", "unmarked"]
-
 _CALCULATED = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _MARKED = re.compile(r"''*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 

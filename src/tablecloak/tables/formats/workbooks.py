@@ -11,8 +11,6 @@ from pathlib import Path
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 
-__all__ = ["reading_workbook"]
-
 MOST_UNPACKED = 1 << 26
 """Most bytes of a workbook, unpacked: about a million squares that are filled."""
 

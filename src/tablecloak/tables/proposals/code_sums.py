@@ -10,9 +10,8 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from tablecloak.arrays import Floats
-from tablecloak.tables.hierarchy import Group, Hierarchy
-
-__all__ = ["CodeTree", "code_tree"]
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.trees import Group
 
 PROJECTIONS = 6
 """Random combinations of columns in which sums are looked for before they are checked in all."""

@@ -18,14 +18,6 @@ from tablecloak.tables.formats.format import format_of
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.workbooks import reading_workbook
 
-__all__ = [
-    "Axis",
-    "Crosstab",
-    "as_number",
-    "read_crosstab",
-    "read_squares",
-]
-
 Square = str | float | None
 """What stands in one square: text, a number, or nothing."""
 

@@ -17,8 +17,6 @@ from tablecloak.tables.proposals.code_sums import CodeTree, code_tree
 from tablecloak.tables.proposals.crosstab import Crosstab, as_number, read_crosstab, read_squares
 from tablecloak.tables.table import Table
 
-__all__ = ["Proposal", "propose"]
-
 FREQUENCY = re.compile(
     r"n|n_?\w{0,6}|freq\w*|count\w*|number\w*|contributors?|firms?|enterprises?|respondents?|obs\w*",
     re.IGNORECASE,

@@ -8,8 +8,6 @@ from typing import ClassVar
 from tablecloak.tables.rules.group_rule import Attributes, Combinations, GroupRule
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["AttributeDisclosure"]
-
 
 @RULES.register
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.rule import Rule, contributions_of
 from tablecloak.tables.table import Table
 
-__all__ = ["NOISE", "ConcentrationRule", "EstimationRule"]
-
 NOISE = 1e-12
 """Share of a limit within which a cell counts as on it: rounding of binary sums must not decide.
 

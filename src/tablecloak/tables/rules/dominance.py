@@ -15,8 +15,6 @@ from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.concentration import NOISE, ConcentrationRule
 from tablecloak.tables.rules.rule import RULES, Level
 
-__all__ = ["Dominance"]
-
 
 @RULES.register
 @dataclass(frozen=True)

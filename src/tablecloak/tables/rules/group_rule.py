@@ -15,8 +15,6 @@ from tablecloak.tables.changes.rests import Rests, find_rests
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.table import Table
 
-__all__ = ["Attributes", "Combinations", "GroupRule"]
-
 Attributes = Annotated[
     Sequence[str], Field(description="Dimensions that nobody may learn of a group; else all.")
 ]

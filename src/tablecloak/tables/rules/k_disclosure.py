@@ -10,8 +10,6 @@ from pydantic import Field
 from tablecloak.tables.rules.group_rule import Attributes, Combinations, GroupRule
 from tablecloak.tables.rules.rule import RULES
 
-__all__ = ["KDisclosure"]
-
 
 @RULES.register
 @dataclass(frozen=True)

@@ -12,11 +12,9 @@ from pydantic import BeforeValidator, Field
 from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
 from tablecloak.parameters import percent
-from tablecloak.tables.problem import CellStatus
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.rules.rule import RULES, LevelRange, Rule
 from tablecloak.tables.table import Table
-
-__all__ = ["Manual"]
 
 
 def _listed_cells(given: Any) -> Any:

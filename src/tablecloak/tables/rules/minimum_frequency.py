@@ -14,8 +14,6 @@ from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.rules.rule import RULES, Level, LevelRange, Rule, contributions_of
 from tablecloak.tables.table import Table
 
-__all__ = ["MinimumFrequency"]
-
 
 @RULES.register
 @dataclass(frozen=True)

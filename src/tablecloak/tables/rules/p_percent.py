@@ -12,8 +12,6 @@ from tablecloak.parameters import percent
 from tablecloak.tables.rules.concentration import EstimationRule
 from tablecloak.tables.rules.rule import RULES, Level
 
-__all__ = ["PPercent"]
-
 
 @RULES.register
 @dataclass(frozen=True)

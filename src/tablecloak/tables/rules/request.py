@@ -14,8 +14,6 @@ from tablecloak.parameters import percent
 from tablecloak.tables.rules.rule import RULES, Level, LevelRange, Rule, contributions_of
 from tablecloak.tables.table import Table
 
-__all__ = ["Request"]
-
 
 @RULES.register
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protect import protect
 from tablecloak.tables.table import Table
 
-__all__ = ["RULES", "Level", "LevelRange", "Rule", "contributions_of"]
-
 Level = Annotated[ContributionLevel, Field(description="Whose contributions are compared.")]
 
 _Share = Annotated[float, Field(ge=0)]

@@ -13,8 +13,6 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.tables.rules.rule import RULES, Level, Rule, contributions_of
 from tablecloak.tables.table import Table
 
-__all__ = ["ZeroUnsafe"]
-
 
 @RULES.register
 @dataclass(frozen=True)

@@ -32,8 +32,6 @@ from tablecloak.tables.tabulation.records import (
 )
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand, group_rows, positions_of
 
-__all__ = ["Contributed", "contributed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Contributed:

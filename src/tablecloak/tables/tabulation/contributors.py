@@ -27,10 +27,6 @@ from tablecloak.tables.tabulation.roll_up import (
 )
 from tablecloak.tables.waivers import Waivers
 
-__all__ = [
-    "contributions_of",
-]
-
 SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every
 margin above it."""

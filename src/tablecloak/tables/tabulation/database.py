@@ -8,8 +8,6 @@ from urllib.parse import unquote
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 
-__all__ = ["open_database"]
-
 
 def open_database(address: str, table: str) -> Any:
     """Open a table of a database as an Ibis table; it is aggregated where it lies.

@@ -10,8 +10,6 @@ from typing import Any
 
 from tablecloak.errors import InputError
 
-__all__ = ["engine_errors", "explained"]
-
 
 @contextmanager
 def engine_errors(data: Any) -> Iterator[None]:

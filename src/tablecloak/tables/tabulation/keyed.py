@@ -27,8 +27,6 @@ from tablecloak.tables.tabulation.records import (
 )
 from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
 
-__all__ = ["KeyedCells", "keyed_cells"]
-
 HIGH = 10**8
 """Units of the first part of a fraction: its first 8 digits, which most record keys have."""
 

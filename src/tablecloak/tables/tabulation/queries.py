@@ -22,13 +22,6 @@ import pandas as pd
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 
-__all__ = [
-    "Grouped",
-    "Overview",
-    "grouped",
-    "leaf_sums",
-]
-
 EXACT_BITS = 52
 """Bits of a whole number that is exact as a double."""
 

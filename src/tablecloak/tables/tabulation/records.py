@@ -15,14 +15,6 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.queries import Overview
 
-__all__ = [
-    "Roles",
-    "check_records",
-    "open_source",
-    "resolve",
-    "select_records",
-]
-
 YES = ("yes", "y", "true", "t", "1", "1.0")
 """Entries of a column of waivers that say yes, in small letters; numbers as engines write them."""
 

@@ -11,16 +11,6 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.tables.hierarchy import Hierarchy
 
-__all__ = [
-    "ancestors_of",
-    "expand",
-    "group_rows",
-    "locate",
-    "positions_of",
-    "rank_within",
-    "roll_up",
-]
-
 
 def ancestors_of(tree: Hierarchy) -> tuple[Integers, Integers]:
     """For each leaf position the codes it counts towards, as a ragged array."""

@@ -37,8 +37,6 @@ from tablecloak.tables.tabulation.records import (
 )
 from tablecloak.tables.tabulation.roll_up import ancestors_of, locate, positions_of, roll_up
 
-__all__ = ["tabulate"]
-
 MOST_LARGEST = 1000
 """Contributors that are kept for each cell at most."""
 

@@ -7,8 +7,6 @@ from typing import ClassVar
 from tablecloak.arrays import Floats
 from tablecloak.tables.weights.rule import WEIGHT_RULES, Weighed, WeightRule
 
-__all__ = ["File"]
-
 
 @WEIGHT_RULES.register
 class File(WeightRule):

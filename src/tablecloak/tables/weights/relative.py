@@ -9,8 +9,6 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.tables.weights.rule import WEIGHT_RULES, Weighed, WeightRule
 
-__all__ = ["Relative"]
-
 
 @WEIGHT_RULES.register
 class Relative(WeightRule):

@@ -10,8 +10,6 @@ from tablecloak.arrays import Floats
 from tablecloak.registry import Registry
 from tablecloak.tables.table import Table
 
-__all__ = ["WEIGHT_RULES", "Weighed", "WeightRule"]
-
 
 class Weighed(Protocol):
     """What a weight rule looks at: a problem."""

@@ -13,8 +13,6 @@ from tablecloak.cta.risk.guessers.levels import KnowsLevels
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
 
-__all__ = ["KnowsDirections"]
-
 
 @GUESSERS.register
 class KnowsDirections(KnowsLevels):

@@ -10,8 +10,6 @@ from tablecloak.cta.risk.guesser import GUESSERS, Guesser
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
 
-__all__ = ["KnowsLevels"]
-
 
 @GUESSERS.register
 class KnowsLevels(Guesser):

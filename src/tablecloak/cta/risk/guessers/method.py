@@ -12,8 +12,6 @@ from tablecloak.cta.risk.guesser import GUESSERS, Guesser
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
 
-__all__ = ["KnowsMethod"]
-
 
 @GUESSERS.register
 class KnowsMethod(Guesser):

@@ -22,8 +22,6 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
-__all__ = ["L1", "with_broken_ties"]
-
 LEAST_SECONDS = 1.0
 """Time limit in seconds for whole numbers, past the time limit of the search if need be."""
 

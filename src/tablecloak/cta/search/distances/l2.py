@@ -17,8 +17,6 @@ from tablecloak.cta.search.bounds import SquaresBound
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.turns import all_directions, turn_around
 
-__all__ = ["L2", "LeastSquaresAnswer", "minimise_squares"]
-
 
 @DISTANCES.register
 class L2(Distance):

@@ -21,8 +21,6 @@ from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.state import SearchState, given
 from tablecloak.errors import ModelError, SolverError
 
-__all__ = ["Linf"]
-
 
 @DISTANCES.register
 class Linf(Distance):

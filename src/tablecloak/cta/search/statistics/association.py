@@ -29,8 +29,6 @@ from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Association", "OfTwoVariables"]
-
 
 @dataclass(frozen=True, eq=False)
 class Association(SmoothCondition):

@@ -8,8 +8,6 @@ from typing import ClassVar
 from tablecloak.cta.search.statistics.association import OfTwoVariables
 from tablecloak.cta.statistics.statistic import STATISTICS
 
-__all__ = ["Correlation"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

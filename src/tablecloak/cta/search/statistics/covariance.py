@@ -15,8 +15,6 @@ from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Covariance"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

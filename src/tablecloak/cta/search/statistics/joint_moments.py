@@ -13,8 +13,6 @@ from tablecloak.cta.statistics.mean import Mean
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, SmoothCondition
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["JointMoments"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from tablecloak.cta.statistics.mean import Mean
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["JointRegression"]
-
 
 @STATISTICS.register
 @dataclass(frozen=True)

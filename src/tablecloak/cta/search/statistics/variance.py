@@ -37,8 +37,6 @@ from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import SolverError
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["PreservedVariance", "Variance", "VarianceTarget", "with_variance"]
-
 
 @dataclass(frozen=True, eq=False)
 class PreservedVariance(SmoothCondition):

@@ -14,8 +14,6 @@ from tablecloak.microdata.risk.gower import mixed_linkage
 from tablecloak.microdata.risk.linkage import interval_disclosure, rank_intervals, record_linkage
 from tablecloak.microdata.risk.probabilistic_linkage import MANY_COLUMNS, probabilistic_linkage
 
-__all__ = ["Intervals", "Linkage", "MixedLinkages", "RankedIntervals", "usable_numbers"]
-
 PAIRED = 1000
 """Records all pairs of which are compared."""
 

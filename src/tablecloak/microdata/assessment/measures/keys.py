@@ -13,8 +13,6 @@ from tablecloak.microdata.risk.households import risk_by_household
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 
-__all__ = ["Frequencies", "Households", "Population", "Reidentifications", "SpecialUniques"]
-
 MANY_CELLS = 100_000
 """Combinations of keys up to which the model of the population has interactions of pairs."""
 

@@ -14,8 +14,6 @@ from tablecloak.microdata.columns import some_rows
 from tablecloak.microdata.utility.analyses import regression_compared
 from tablecloak.microdata.utility.propensity import propensity_score
 
-__all__ = ["Propensity", "Regressions"]
-
 MANY_CATEGORIES = 20
 """Categories up to which an attribute is a predictor."""
 

@@ -11,8 +11,6 @@ from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.risk.diversity import diversity_of, grouped_values, is_ordered
 from tablecloak.microdata.risk.likeness import GroupLikeness
 
-__all__ = ["Diversity"]
-
 
 @MEASURES.register
 class Diversity(Measure):

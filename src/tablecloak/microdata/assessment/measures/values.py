@@ -13,8 +13,6 @@ from tablecloak.microdata.assessment.measures.distance import usable_numbers
 from tablecloak.microdata.columns import numbers_of
 from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
 
-__all__ = ["Categories", "Eigenvalues", "Moments", "Shifts"]
-
 
 @MEASURES.register
 class Shifts(Measure):

@@ -12,8 +12,6 @@ from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.suppression.system.robustness import Robustness
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["AnyCell"]
-
 
 @INTRUDERS.register
 class AnyCell(Intruder):

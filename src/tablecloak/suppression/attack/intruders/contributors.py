@@ -16,10 +16,6 @@ from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.contributions import ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = [
-    "Contributors",
-]
-
 NOISE = 1e-9
 """Share of a sum by which rounding may change it with the order of its terms. Knowledge within this
 share is not counted."""

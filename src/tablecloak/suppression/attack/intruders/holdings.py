@@ -11,8 +11,6 @@ from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.suppression.attack.intruders.contributors import Contributors
 from tablecloak.tables.contributions import ContributionLevel
 
-__all__ = ["Holdings"]
-
 
 @INTRUDERS.register
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["WholeNumbers", "with_whole_numbers"]
-
 
 @INTRUDERS.register
 class WholeNumbers(Intruder):

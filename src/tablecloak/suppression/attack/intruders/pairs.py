@@ -10,8 +10,6 @@ from pydantic import Field
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.suppression.attack.intruders.contributors import Contributors
 
-__all__ = ["Pairs"]
-
 
 @INTRUDERS.register
 @dataclass(frozen=True)

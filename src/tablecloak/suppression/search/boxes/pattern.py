@@ -21,12 +21,6 @@ from tablecloak.suppression.system.system import System, entries_of
 from tablecloak.tables.changes.merged_cells import MergedTable
 from tablecloak.tables.table import Table
 
-__all__ = [
-    "BoxPattern",
-    "Grid",
-    "Moves",
-]
-
 Places = npt.NDArray[np.int32]
 
 MOST_POINTS = 100_000_000

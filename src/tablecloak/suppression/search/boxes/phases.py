@@ -18,8 +18,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.paths import Paths
 
-__all__ = ["protect_by_boxes"]
-
 MOST_OPEN_SHARE = 0.1
 """Largest share of the needs that boxes may leave to programs. If they leave more, boxes do not
 suit the table, and another phase builds the pattern. Chosen by trial; not measured."""

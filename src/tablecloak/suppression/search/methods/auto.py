@@ -23,8 +23,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Auto"]
-
 
 @SEARCH_METHODS.register
 @dataclass(frozen=True)

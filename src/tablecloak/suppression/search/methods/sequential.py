@@ -12,8 +12,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Sequential"]
-
 
 @SEARCH_METHODS.register
 class Sequential(SearchMethod):

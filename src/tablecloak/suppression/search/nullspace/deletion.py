@@ -22,8 +22,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.nullspace.space import EACH_RANK, Capacity, Space, Verdicts
 
-__all__ = ["LEAST_BLOCK", "Blocks", "Deletion", "Shrunk", "Strain"]
-
 BLOCK, LEAST_BLOCK = 1 / 3, 8
 """Share of the rank, and least number, of the classes published at once. docs/decisions, "Null
 space"."""

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch
 
-__all__ = ["Opening"]
-
 ROOMY_RANK = 0.2
 """A table counts as roomy if deletion brings the rank below this share of the first one; where
 rooms bind, even the first classes are refused. docs/decisions, "Null space"."""

@@ -16,8 +16,6 @@ from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.system import System
 
-__all__ = ["proved_candidate"]
-
 NOISE = 1e-10
 """Share of the largest move below which a move is a rounding error."""
 

@@ -21,12 +21,6 @@ from tablecloak.suppression.search.nullspace.space import moves, space_of
 from tablecloak.suppression.system.basis import Basis, basis_of
 from tablecloak.suppression.system.system import System
 
-__all__ = [
-    "Found",
-    "NullSpaceSearch",
-    "null_vectors",
-]
-
 RANK_SHARE = 1e-10
 """Pivots below this share of the largest are rounding errors: the conditions are sums of whole
 numbers, whose pivots shrink far more slowly."""

@@ -30,8 +30,6 @@ from scipy.linalg import lapack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.system.system import System
 
-__all__ = ["EACH_RANK", "Capacity", "Space", "Verdicts", "moves", "space_of"]
-
 DEAD = 1e-6
 """Length of the row of a cell, in an orthonormal null space, below which it does not move."""
 

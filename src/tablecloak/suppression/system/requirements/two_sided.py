@@ -8,8 +8,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["TwoSided"]
-
 
 @REQUIREMENTS.register
 class TwoSided(Requirement):

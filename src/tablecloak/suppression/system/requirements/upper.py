@@ -10,8 +10,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Upper"]
-
 
 @REQUIREMENTS.register
 class Upper(Requirement):

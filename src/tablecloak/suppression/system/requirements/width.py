@@ -10,8 +10,6 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
 
-__all__ = ["Width"]
-
 
 @REQUIREMENTS.register
 class Width(Requirement):

@@ -13,8 +13,6 @@ from typing import Any
 from tablecloak.tables.formats import FrameFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
-__all__ = ["DuckDB"]
-
 MEMORY_LIMIT = "3GB"
 """Beyond it DuckDB puts what it holds on disk, into a private folder."""
 

@@ -14,8 +14,6 @@ from tablecloak.tables.formats import FrameFormat, format_of
 from tablecloak.tables.formats.format import require_few_columns
 from tablecloak.tables.tabulation.engine_errors import explained
 
-__all__ = ["ENGINES", "Engine", "engine_named"]
-
 
 class Engine(ABC):
     """Reads and aggregates files of microdata; siblings are registered in `ENGINES`.

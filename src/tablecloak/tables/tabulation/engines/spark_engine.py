@@ -15,8 +15,6 @@ from tablecloak.extras import required
 from tablecloak.tables.formats import FrameFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
-__all__ = ["Spark"]
-
 
 @ENGINES.register
 class Spark(Engine):

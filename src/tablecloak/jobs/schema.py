@@ -35,9 +35,8 @@ from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
-from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.rules.rule import RULES, Rule, Zeros
 from tablecloak.tables.sums import rules_for_sums
-from tablecloak.tables.zeros import Zeros
 
 
 class _Part(Section, BaseModel):

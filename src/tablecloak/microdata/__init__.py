@@ -5,15 +5,13 @@ which holds the protected records and a report. `METHODS` lists all methods by n
 several.
 """
 
-from tablecloak.microdata.agencies.agency import Agency
-from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.agency import Agency, FixedPoint
 from tablecloak.microdata.agencies.regression import SecureRegression, secure_regression
 from tablecloak.microdata.agencies.ring import Ring, secure_sum
 from tablecloak.microdata.assessment.assess import Assessment, assess
 from tablecloak.microdata.assessment.measure import MEASURES
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.loglinear import LogLinearModel, choose_model
-from tablecloak.microdata.methods.independent_noise import IndependentNoise
 from tablecloak.microdata.methods.local_recoding import LocallyRecodedRelease, LocalRecoding
 from tablecloak.microdata.methods.local_suppression import LocalSuppression, LocalSuppressionRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -26,7 +24,13 @@ from tablecloak.microdata.methods.neighbours import (
     NeighbourhoodSampling,
     NeighbourRelease,
 )
-from tablecloak.microdata.methods.noise import CovarianceNoise, MaskedRelease, NoiseRelease
+from tablecloak.microdata.methods.noise import (
+    CovarianceNoise,
+    IndependentNoise,
+    MaskedRelease,
+    NoiseRelease,
+    RestrictedNoise,
+)
 from tablecloak.microdata.methods.orthogonal_masking import OrthogonalMasking
 from tablecloak.microdata.methods.outlier_noise import OutlierNoise
 from tablecloak.microdata.methods.partition_bound import PartitionBound, microaggregation_bound
@@ -34,21 +38,24 @@ from tablecloak.microdata.methods.pram import GuaranteedPRAM, PRAMRelease
 from tablecloak.microdata.methods.pram_by_matrix import ClassicalPRAM
 from tablecloak.microdata.methods.rank_swapping import RankSwapping, RankSwapRelease
 from tablecloak.microdata.methods.recoding import RecodedRelease, Recoding
-from tablecloak.microdata.methods.restricted_noise import RestrictedNoise
 from tablecloak.microdata.methods.shuffling import ShuffledRelease, Shuffling
 from tablecloak.microdata.methods.swapping import DataSwapping, SwapRelease, SwapReport
 from tablecloak.microdata.methods.targeted import TargetedSwapping, TargetedSwapRelease
 from tablecloak.microdata.methods.topcoding import TopcodedRelease, Topcoding
 from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
 from tablecloak.microdata.order import OrderWarning, in_random_order
-from tablecloak.microdata.risk.diversity import GroupDiversity, group_diversity
-from tablecloak.microdata.risk.gower import MixedLinkage, mixed_linkage
-from tablecloak.microdata.risk.households import HouseholdRisk, household_risk
-from tablecloak.microdata.risk.keys import KeyRisk, key_risk
-from tablecloak.microdata.risk.likeness import GroupLikeness, group_likeness
+from tablecloak.microdata.risk.groups import (
+    GroupDiversity,
+    GroupLikeness,
+    group_diversity,
+    group_likeness,
+)
+from tablecloak.microdata.risk.keys import HouseholdRisk, KeyRisk, household_risk, key_risk
 from tablecloak.microdata.risk.linkage import (
+    MixedLinkage,
     RankIntervals,
     interval_disclosure,
+    mixed_linkage,
     rank_intervals,
     record_linkage,
 )
@@ -64,13 +71,15 @@ from tablecloak.microdata.risk.special_uniques import (
 )
 from tablecloak.microdata.samplers import LegacySampler
 from tablecloak.microdata.swap_candidates import SwapCandidates, sweep
-from tablecloak.microdata.utility.analyses import (
+from tablecloak.microdata.utility.comparison import (
+    categories_compared,
     correlations_compared,
+    eigenvalue_loss,
+    information_loss,
     interval_overlap,
+    numbers_compared,
     regression_compared,
 )
-from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
-from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
 from tablecloak.microdata.utility.noise_maps import plot_mean_map, plot_slope_map
 from tablecloak.microdata.utility.propensity import (
     PropensityScore,

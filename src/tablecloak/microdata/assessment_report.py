@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.microdata.assessment.assess import Assessment
-from tablecloak.microdata.utility.analyses import correlations_compared
-from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
+from tablecloak.microdata.utility.comparison import (
+    categories_compared,
+    correlations_compared,
+    numbers_compared,
+)
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 

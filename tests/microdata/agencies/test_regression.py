@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 import tablecloak as tc
-from tablecloak.microdata.agencies.agency import Agency
-from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.agency import Agency, FixedPoint
 from tablecloak.microdata.agencies.regression import secure_regression
-from tablecloak.microdata.agencies.ring import Ring, secure_sum
-from tablecloak.microdata.agencies.shares import routes
+from tablecloak.microdata.agencies.ring import Ring, routes, secure_sum
 
 MILLION = FixedPoint(modulus=10**6, fraction_bits=0)
 VALUES = (1234, 499999, -777, 42)

@@ -8,9 +8,14 @@ import stat
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata.agencies.study import read_study
+from tablecloak.microdata.agencies.study import (
+    MOST_DAYS,
+    der_of,
+    fingerprint_of,
+    make_certificate,
+    read_study,
+)
 from tablecloak.microdata.agencies.wire import Open, Pass, Stop, read
-from tablecloak.microdata.agencies.x509 import MOST_DAYS, der_of, fingerprint_of, make_certificate
 
 NAMES = ["north", "east", "south"]
 

@@ -27,8 +27,7 @@ from scipy.stats import t as student_t
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import ModelError
-from tablecloak.microdata.agencies.agency import records
-from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.agency import FixedPoint, records
 from tablecloak.microdata.agencies.ring import Listener, Ring
 
 if TYPE_CHECKING:

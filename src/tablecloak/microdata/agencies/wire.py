@@ -18,8 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError
-from tablecloak.microdata.agencies.study import Study
-from tablecloak.microdata.agencies.x509 import der_of
+from tablecloak.microdata.agencies.study import Study, der_of
 from tablecloak.storage import existing_file
 
 PROTOCOL: Final = "tablecloak-sums/1"

@@ -1,26 +1,400 @@
-"""Classes of equal records as a mixed-integer program, for files with few patterns.
+"""Classes of equal records: who may be in which, and what prices of records prove about their cost.
 
-    min   sum over S of w(S) sum of x(p,S) over p
-    with  sum over S of x(p,S) = f(p),   x(p,S) <= f(p) y(g),
-          sum of x(p,S) over p in g >= k y(g),   y(g) 0 or 1
+A class is a way to change keys, such as losing some of them, with the values that are then
+released: its records are equal in the release. A pattern is in need if fewer than k records have
+it. All other patterns stay as they are, and lend records beyond k to classes that lack some:
+recruits.
 
-x(p,S) of the f(p) records of pattern p are changed in the way S, such as losing some keys, g is
-their group by what is released, and y(g) says whether it is a class.
+A price is what a record must pay at least. For any prices, every release costs at least their sum,
+less what classes collect beyond their cost: each record pays its price in its class, and no class
+(a set of lost keys and the values of the others, or recoded values) collects more than the best
+choice of k or more of its records. This is the Lagrangian relaxation of the rule that each record
+is in one class [1]_; its largest value is that of the linear relaxation of the program by which
+`classes_by_program` finds the best classes of small files.
+
+References
+----------
+.. [1] Held, Wolfe, Crowder: Validation of subgradient optimization, Mathematical Programming 6,
+   1974.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from tablecloak.arrays import Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.class_pairs import Way
+from tablecloak.microdata.anonymity.problem import SuppressionQuestion
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
+
+MANY_PAIRS = 4_000_000
+"""Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A way to change keys.
+
+    Parameters
+    ----------
+    number : int
+        Which way it is; for local suppression the set of lost keys.
+    cost : numpy.ndarray of float, shape (n_patterns,)
+        What it costs a record of each pattern; `inf` for those that it is not open to.
+    groups : callable
+        Returns the group of each pattern by the values that are released, and their number.
+    """
+
+    number: int
+    cost: Floats
+    groups: Callable[[], tuple[Integers, int]]
+
+
+MANY_SETS = 20_000
+"""Most sets of keys that are looked at for pairs."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPairs:
+    """Pairs, sorted by class, and what the search knows of classes and patterns.
+
+    Parameters
+    ----------
+    k : int
+    need : numpy.ndarray of int, shape (n_need,)
+        Patterns in need.
+    frequency : numpy.ndarray of int, shape (n_need,)
+    pattern, group : numpy.ndarray of int, shape (n_pairs,)
+        Position in `need`, and class.
+    cost : numpy.ndarray of float, shape (n_pairs,)
+        What the class costs a record of the pattern.
+    way : numpy.ndarray of int, shape (n_classes,)
+        Number of the way of each class.
+    recruit_cost : numpy.ndarray of float, shape (n_classes,)
+        Least cost of a recruit.
+    is_open : numpy.ndarray of bool, shape (n_classes,)
+        Classes that k unchanged records form.
+    lender, lender_group : numpy.ndarray of int, shape (n_lenders,)
+        Patterns with recruits, and the classes that these may join, sorted by class.
+    lender_cost : numpy.ndarray of float, shape (n_lenders,)
+    """
+
+    k: int
+    need: Integers
+    frequency: Integers
+    pattern: Integers
+    group: Integers
+    cost: Floats
+    way: Integers
+    recruit_cost: Floats
+    is_open: Flags
+    lender: Integers
+    lender_group: Integers
+    lender_cost: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.way)
+
+    @cached_property
+    def begin(self) -> Integers:
+        """The first pair of each class; every class has one."""
+        return np.searchsorted(self.group, np.arange(self.n_classes))
+
+    @classmethod
+    def of(
+        cls,
+        frequency: Integers,
+        k: int,
+        ways: Iterable[Way],
+        home: Integers,
+        most: Floats,
+        budget: Budget,
+    ) -> ClassPairs:
+        """Find the pairs of a file.
+
+        Parameters
+        ----------
+        frequency : numpy.ndarray of int, shape (n_patterns,)
+        k : int
+        ways : iterable of Way
+        home : numpy.ndarray of int, shape (n_patterns,)
+            Number of the way that changes nothing, for each pattern.
+        most : numpy.ndarray of float, shape (n_patterns,)
+            Pairs that cost more are left out.
+        budget : Budget
+            When it is over, further ways are left out.
+        """
+        need = np.flatnonzero(frequency < k)
+        often = np.flatnonzero(frequency >= k)
+        found: dict[str, list[npt.NDArray[np.generic]]] = {name: [] for name in _COLUMNS}
+        n_classes = n_pairs = 0
+        for way in ways:
+            cost = way.cost
+            may = np.flatnonzero(cost[need] <= most[need])
+            if budget.is_over or n_pairs > MANY_PAIRS:
+                break
+            if not len(may):
+                continue
+            label, n_groups = way.groups()
+            there = np.where(np.isfinite(cost), frequency, 0)
+            size = np.bincount(label, weights=there, minlength=n_groups)
+            may = may[size[label[need[may]]] >= k]
+            present, group = np.unique(label[need[may]], return_inverse=True)
+            order = np.argsort(group.ravel(), kind="stable")
+            number = np.full(n_groups, -1)
+            number[present] = np.arange(len(present))
+            lenders = often[np.isfinite(cost[often]) & (number[label[often]] >= 0)]
+            into = number[label[lenders]]
+            least = np.full(len(present), np.inf)
+            np.minimum.at(least, into, cost[lenders])
+            is_open = np.zeros(len(present), dtype=bool)
+            is_open[into[home[lenders] == way.number]] = True
+            lending = np.flatnonzero(frequency[lenders] > k)
+            lending = lending[np.argsort(into[lending], kind="stable")]
+            columns = (
+                may[order], n_classes + group.ravel()[order], cost[need[may[order]]],
+                np.full(len(present), way.number), least, is_open,
+                lenders[lending], n_classes + into[lending], cost[lenders[lending]],
+            )  # fmt: skip
+            for name, values in zip(_COLUMNS, columns, strict=True):
+                found[name].append(values)
+            n_classes += len(present)
+            n_pairs += len(may)
+        kinds = dict.fromkeys(_COLUMNS, np.int64) | {
+            "cost": np.float64, "recruit_cost": np.float64, "lender_cost": np.float64,
+            "is_open": np.bool_,
+        }  # fmt: skip
+        joined = {
+            name: np.concatenate([np.empty(0, kinds[name]), *parts]).astype(kinds[name])
+            for name, parts in found.items()
+        }
+        return cls(k, need, frequency[need], **joined)
+
+    def collected(self, price: Floats) -> tuple[Floats, Integers, Integers]:
+        """Return what each class collects beyond its cost, and who pays it.
+
+        Parameters
+        ----------
+        price : numpy.ndarray of float, shape (n_need,)
+            What a record of each pattern pays.
+
+        Returns
+        -------
+        gain : numpy.ndarray of float, shape (n_classes,)
+            Where a class gains; at most 0 for all others.
+        at, taken : numpy.ndarray of int
+            Pairs whose records pay, and how many of them.
+        """
+        over = price[self.pattern] - self.cost
+        paying = self._may_gain(over)
+        at = np.flatnonzero(paying[self.group])
+        at = at[np.lexsort((-over[at], self.group[at]))]
+        group, there = self.group[at], self.frequency[self.pattern[at]]
+        least = np.where(self.is_open, 0, self.k)
+        taken = np.where(
+            over[at] > 0, there, np.clip(least[group] - before(group, there), 0, there)
+        )
+        size = np.bincount(group, weights=taken, minlength=self.n_classes)
+        gain = np.bincount(group, weights=taken * over[at], minlength=self.n_classes).astype(float)
+        lacking = np.where(paying, np.maximum(least - size, 0.0), 0.0)
+        gain -= lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
+        gains = gain[group] > 0
+        return gain, at[gains], taken[gains]
+
+    def _may_gain(self, over: Floats) -> Flags:
+        """Return the classes that may gain, by a bound that needs no sorting.
+
+        Those who pay less than the cost are at best all as near to it as the nearest.
+        """
+        above = np.flatnonzero(over > 0)
+        group, there = self.group[above], self.frequency[self.pattern[above]]
+        paid = np.bincount(group, weights=there * over[above], minlength=self.n_classes)
+        size = np.bincount(group, weights=there, minlength=self.n_classes)
+        short = np.where(self.is_open, 0.0, np.maximum(self.k - size, 0.0))
+        if len(over):
+            nearest = np.maximum.reduceat(np.where(over > 0, -np.inf, over), self.begin)
+            nearest = np.maximum(nearest, -self.recruit_cost)
+            paid = paid + short * np.where(short > 0, nearest, 0.0)
+        may: Flags = (size > 0) & (paid > 0)
+        return may
+
+
+_COLUMNS = (
+    "pattern", "group", "cost", "way", "recruit_cost", "is_open",
+    "lender", "lender_group", "lender_cost",
+)  # fmt: skip
+
+
+def sets_to_lose(
+    question: SuppressionQuestion, most: Floats, many: int | None = None
+) -> Iterator[Way]:
+    """Return sets of keys that some pattern may lose for at most its most, the cheapest first.
+
+    Keys that a pattern lacks already cost it nothing, and it cannot keep them.
+
+    Parameters
+    ----------
+    question : SuppressionQuestion
+    most : numpy.ndarray of float, shape (n_patterns,)
+    many : int, optional
+        Largest number of sets; by default all.
+    """
+    patterns = question.patterns
+    absent = patterns.missing & question.asked
+    kinds, which = np.unique(absent, return_inverse=True)
+    which = which.ravel()
+    # No pattern loses a set whose cost, less what is missing already, is above its most.
+    given = np.array([question.cost(int(kind)) for kind in kinds])
+    highest = float(np.max(most + given[which], initial=0.0))
+    for number, (cost, keys) in enumerate(question.sets_by_cost()):
+        if cost > highest or number == many:
+            return
+        each = np.array(
+            [np.inf if kind & ~keys else question.cost(keys & ~kind) for kind in kinds.tolist()]
+        )
+        yield Way(keys, each[which], partial(patterns.groups, question.asked & ~keys))
+
+
+def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
+    """Return what each class of a way collects at most beyond its cost.
+
+    Groups of fewer than k records are no classes, and collect minus infinity.
+
+    Parameters
+    ----------
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    k : int
+    price : numpy.ndarray of float, shape (n_patterns,)
+    way : Way
+    """
+    label, n_groups = way.groups()
+    may = np.isfinite(way.cost)
+    there = np.where(may, frequency, 0)
+    size = np.bincount(label, weights=there, minlength=n_groups)
+    over = np.where(may, price - np.where(may, way.cost, 0.0), 0.0)
+    order = np.lexsort((-over, label))
+    group, count, over = label[order], there[order], over[order]
+    forced = np.clip(k - before(group, count), 0, count)
+    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
+    found = np.bincount(group, weights=paid, minlength=n_groups)
+    return np.asarray(np.where(size >= k, found, -np.inf), dtype=np.float64)
+
+
+def before(group: Integers, count: Integers) -> Integers:
+    """Return how many of each group come before each entry; groups are sorted."""
+    earlier = np.cumsum(count) - count
+    if not len(group):
+        return earlier
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    return earlier - np.repeat(earlier[first], np.diff(np.append(first, len(group))))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps of the subgradient method: docs/decisions, "Prices of records".
+
+    Parameters
+    ----------
+    first, last : float
+        Share of the gap that a step aims at, in the beginning and when the method ends.
+    patience : int
+        Steps without a better bound before they become shorter.
+    shorter : float
+        Factor by which they do.
+    memory : float
+        Share of the direction before in each direction.
+    """
+
+    first: float = 0.1
+    last: float = 5e-4
+    patience: int = 5
+    shorter: float = 0.7
+    memory: float = 0.5
+
+
+def raised_prices(
+    pairs: ClassPairs,
+    start: Floats,
+    loss: float,
+    budget: Budget,
+    schedule: Schedule | None = None,
+) -> Iterator[tuple[Floats, float]]:
+    """Raise prices step by step; return those that prove most, whenever they are better.
+
+    Parameters
+    ----------
+    pairs : ClassPairs
+    start : numpy.ndarray of float, shape (n_need,)
+    loss : float
+        That of a release, which no bound exceeds.
+    budget : Budget
+    schedule : Schedule, optional
+
+    Yields
+    ------
+    price : numpy.ndarray of float, shape (n_need,)
+    bound : float
+        Proved for the classes of the pairs; others may collect more.
+    """
+    plan = schedule or Schedule()
+    price, share, best, failed = start, plan.first, -np.inf, 0
+    frequency = pairs.frequency.astype(np.float64)
+    direction: Floats | None = None
+    while share > plan.last and not budget.is_over:
+        gain, at, taken = pairs.collected(price)
+        value = float(frequency @ price - np.sum(np.maximum(gain, 0.0)))
+        if not best > value - 1e-6 * abs(value):
+            best, failed = value, 0
+            yield price, value
+        else:
+            failed += 1
+            if failed == plan.patience:
+                share, failed = plan.shorter * share, 0
+        used = np.bincount(pairs.pattern[at], weights=taken, minlength=len(price))
+        # How many more records of each pattern there are than classes with a gain take.
+        slope = frequency - used
+        direction = (
+            slope if direction is None else (plan.memory * direction + (1 - plan.memory) * slope)
+        )
+        length = float(np.sum(direction**2 / frequency))
+        if length < 1e-9 or value >= loss:
+            return
+        step = share * (loss - value) / length * direction / frequency
+        price = np.maximum(price + step, 0.0)
+
+
+def price_bound(
+    frequency: Integers, k: int, price: Floats, ways: Iterable[Way], budget: Budget
+) -> float:
+    """Return what prices prove, all classes considered; 0 if the time does not suffice.
+
+    Parameters
+    ----------
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    k : int
+    price : numpy.ndarray of float, shape (n_patterns,)
+        0 for patterns that k records have.
+    ways : iterable of Way
+        All that cost some record less than its price.
+    budget : Budget
+    """
+    bound = float(price @ frequency)
+    for way in ways:
+        if np.any(price > way.cost):
+            bound -= float(np.sum(np.maximum(collected(frequency, k, price, way), 0.0)))
+        if budget.is_over:
+            return 0.0
+    return max(bound, 0.0)
+
 
 FEW_COLUMNS = 2_000
 """Most pairs of a pattern and a set of keys; with 32,000, 30 s gave nothing better."""

@@ -20,7 +20,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.patterns import bits_of
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import SuppressionQuestion
 
 
 @dataclass(frozen=True, eq=False)

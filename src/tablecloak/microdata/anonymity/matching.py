@@ -22,7 +22,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import SuppressionQuestion
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 

@@ -11,7 +11,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.risk.diversity import Histograms, is_ordered
+from tablecloak.microdata.risk.groups import Histograms, is_ordered
 
 ROUNDING = 1e-9
 """Share by which an entropy, a ratio or a distance may miss its limit by rounding."""

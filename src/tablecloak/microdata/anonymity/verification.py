@@ -238,7 +238,7 @@ def proved_by_prices(
     k: int,
     strata: Sequence[str] = (),
 ) -> float:
-    """Return the bound of prices: see `tablecloak.microdata.anonymity.prices`.
+    """Return the bound of prices: see `tablecloak.microdata.anonymity.classes`.
 
     Each record pays its price in its class. What a class can collect beyond the cost of its
     records, from the best k or more of those that may be in it, is taken from the sum of prices.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tablecloak.microdata.anonymity.generalisation import HierarchyLike
+from tablecloak.microdata.anonymity.levels import HierarchyLike
 from tablecloak.microdata.methods.parameters import option
 
 GroupKeys = Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]

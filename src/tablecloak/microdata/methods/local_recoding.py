@@ -23,16 +23,22 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.asked import require_key, without
-from tablecloak.microdata.anonymity.class_pairs import ClassPairs
-from tablecloak.microdata.anonymity.classes import ClassProgram
-from tablecloak.microdata.anonymity.generalisation import KeyLevels, key_levels, keys_in_bands
+from tablecloak.microdata.anonymity.classes import (
+    ClassPairs,
+    ClassProgram,
+    price_bound,
+    raised_prices,
+)
+from tablecloak.microdata.anonymity.levels import (
+    KeyLevels,
+    RecordLevels,
+    key_levels,
+    keys_in_bands,
+    n_kept,
+)
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
-from tablecloak.microdata.anonymity.placing import Placing
-from tablecloak.microdata.anonymity.prices import price_bound, raised_prices
-from tablecloak.microdata.anonymity.record_levels import RecordLevels, n_kept
-from tablecloak.microdata.anonymity.refilling import refill
-from tablecloak.microdata.anonymity.top_down import split_from_the_top
+from tablecloak.microdata.anonymity.placing import Placing, refill, split_from_the_top
+from tablecloak.microdata.anonymity.problem import require_key, without
 from tablecloak.microdata.anonymity.verification import check_classes
 from tablecloak.microdata.columns import row_label
 from tablecloak.microdata.library_frames import seen_by_pandas
@@ -66,7 +72,7 @@ class RecodedClasses:
     ----------
     level : numpy.ndarray of int, shape (n_records, n_keys)
     price : numpy.ndarray of float, shape (n_patterns,)
-        See `tablecloak.microdata.anonymity.prices`.
+        See `tablecloak.microdata.anonymity.classes`.
     loss, bound : float
     """
 

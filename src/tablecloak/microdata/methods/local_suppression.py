@@ -27,18 +27,21 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.asked import (
+from tablecloak.microdata.anonymity.equal_records import (
+    cheapest_classes,
+    classes_in_combinations,
+    greedy_classes,
+)
+from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
+from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
+from tablecloak.microdata.anonymity.problem import (
     Diverse,
     GroupsAsked,
+    SuppressionQuestion,
     flags_of,
     require_key,
     with_missing,
 )
-from tablecloak.microdata.anonymity.combined_classes import classes_in_combinations
-from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
-from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
-from tablecloak.microdata.anonymity.strict import cheapest_classes, greedy_classes
 from tablecloak.microdata.anonymity.verification import (
     check_classes,
     check_left_alone,

@@ -32,7 +32,7 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.samplers import LegacySampler, NumpySampler, Sampler
-from tablecloak.microdata.utility.analyses import regression_compared
+from tablecloak.microdata.utility.comparison import regression_compared
 
 Neighbours = tuple[Integers, Integers, Integers]
 """Some records, the neighbours of all of them in one array, and the number of each one's."""

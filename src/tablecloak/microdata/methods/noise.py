@@ -1,4 +1,4 @@
-"""Noise with the covariance of the data, and what methods that add noise to numbers have in common.
+"""Noise of numbers: methods that add noise of a given share of the variance.
 
 Y = X + e, where e has covariance lambda^2 Sigma_11. The unit of noise is lambda^2, its variance as
 a share of that of the data. A column whose released values have the correlation r with the original
@@ -8,6 +8,11 @@ References
 ----------
 .. [1] Duncan, Keller-McNulty, Stokes: Database security and confidentiality: examining
    disclosure risk vs. data utility through the R-U confidentiality map, 2004.
+.. [2] Brand: Microdata protection through noise addition, 2002.
+.. [3] Kim: A method for limiting disclosure in microdata based on random noise and transformation,
+   1986.
+.. [4] Tendick, Matloff: A modified random perturbation method for database security, 1994.
+.. [5] Muralidhar, Sarathy: Generating sufficiency-based non-synthetic perturbed data, 2008.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
@@ -26,6 +32,53 @@ from tablecloak.microdata.columns import like, names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
+
+TINY = 1e-12
+"""Singular values and eigenvalues below this share of the largest count as 0."""
+
+
+def normal_draws(given: Floats, number: int, random: np.random.Generator) -> Floats:
+    """Draw standard normal columns that are uncorrelated with given ones and with each other.
+
+    Where there are enough records, means, variances and covariances hold exactly in the sample, not
+    only on average.
+
+    Parameters
+    ----------
+    given : numpy.ndarray of float, shape (n_records, n_given)
+    number : int
+        Number of columns to draw.
+    random : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (n_records, number)
+    """
+    draws = random.standard_normal((len(given), number))
+    if not is_exact(len(given), given.shape[1], number):
+        return draws
+    centred = given - given.mean(axis=0)
+    basis, size, _ = np.linalg.svd(centred, full_matrices=False)
+    basis = basis[:, size > TINY * size.max(initial=0.0)]
+    # Once more, since the first time leaves rounding errors.
+    for _ in range(2):
+        draws -= draws.mean(axis=0)
+        draws -= basis @ (basis.T @ draws)
+    size, axes = np.linalg.eigh(draws.T @ draws / (len(given) - 1))
+    exact: Floats = draws @ ((axes / np.sqrt(size)) @ axes.T)
+    return exact
+
+
+def is_exact(n_records: int, n_given: int, number: int) -> bool:
+    """Whether there are enough records for exact covariances."""
+    return n_records > n_given + number + 1
+
+
+def root_of(covariance: Floats) -> Floats:
+    """Return R with R R' equal to a covariance; negative eigenvalues count as 0."""
+    size, axes = np.linalg.eigh((covariance + covariance.T) / 2)
+    root: Floats = axes * np.sqrt(np.maximum(size, 0.0))
+    return root
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,3 +312,112 @@ def _covariance(values: Floats) -> Floats:
         return np.atleast_2d(np.cov(values, rowvar=False))
     pairwise: Floats = pd.DataFrame(values).cov().fillna(0.0).to_numpy()
     return pairwise
+
+
+@METHODS.register
+@dataclass(frozen=True)
+class IndependentNoise(NoiseMethod):
+    """Add normal noise to each column by itself, in proportion to its variance.
+
+    Variances grow by 1 + lambda^2 while covariances stay, so that correlations of two masked
+    columns fall by 1 / (1 + lambda^2) [2]_. Noise that keeps correlations is `CovarianceNoise`.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Sensitive columns.
+    noise : float
+        lambda^2, the variance of the noise of each column as a share of that of its values.
+    keep_zeros : bool, default=False
+        Whether zeros stay zeros, as where they tell that somebody has no such income at all. Share
+        and noise then refer to the other values. Zeros are published as they are.
+
+    Notes
+    -----
+    Missing values stay missing. Columns of whole numbers become columns of floating-point numbers.
+    """
+
+    name: ClassVar[str] = "independent-noise"
+    guide: ClassVar[str] = (
+        "Publish the share: users need it to correct variances and slopes.\n\n"
+        "Example: tablecloak independent-noise people.csv -o masked.csv --column wage --share 0.15"
+    )
+
+    keep_zeros: Annotated[bool, Field(description="Whether zeros stay zeros.")] = False
+
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
+        """Return values with noise.
+
+        Raises
+        ------
+        InputError
+            If zeros stay and all other values of a column are equal; names it.
+        """
+        chosen = ~np.isnan(values)
+        if self.keep_zeros:
+            chosen &= values != 0
+        masked = values.copy()
+        for at, name in enumerate(self.columns):
+            touched = chosen[:, at]
+            known = values[touched, at]
+            if len(known) < 2 or known.min() == known.max():
+                raise InputError(
+                    f"All values of column {name!r} that are not 0 are equal: their variance is 0, "
+                    "and so is noise as a share of it. Leave the column out."
+                )
+            spread = np.sqrt(self.noise * known.var(ddof=1))
+            masked[touched, at] += spread * random.standard_normal(len(known))
+        return masked, chosen
+
+
+@METHODS.register
+@dataclass(frozen=True)
+class RestrictedNoise(NoiseMethod):
+    """Add correlated noise and shrink, so that means and covariances stay exactly as they are.
+
+    With x the deviations from the means, the released deviations are (x + e) / sqrt(1 + lambda^2),
+    where e has covariance lambda^2 Sigma [3]_ [4]_. e is drawn uncorrelated with x in the sample
+    and with exactly this covariance [5]_, so that means, variances, covariances and all regressions
+    among the columns equal the original ones, not only on average.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Sensitive columns. Correlations with other columns fall by about 1 / sqrt(1 + lambda^2).
+    noise : float
+        lambda^2, the variance of the noise as a share of that of the data, before shrinking.
+
+    Notes
+    -----
+    Missing values stay missing; then means and variances of the known values still stay exactly,
+    and covariances about. Columns of whole numbers become columns of floating-point numbers.
+    """
+
+    name: ClassVar[str] = "restricted-noise"
+    guide: ClassVar[str] = (
+        "Example: tablecloak restricted-noise people.csv -o masked.csv --column wage "
+        "--column bonus --share 0.15"
+    )
+
+    def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
+        """Return values with noise and the moments of the original.
+
+        Raises
+        ------
+        InputError
+            If there are too few records for exact moments.
+        """
+        n_records, n_columns = values.shape
+        if not is_exact(n_records, n_columns, n_columns):
+            raise InputError(
+                f"{n_records} records are too few to keep means and covariances of {n_columns} "
+                f"columns exactly: {2 * n_columns + 2} are needed. Name fewer columns, or take the "
+                "method 'noise'."
+            )
+        mean, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        points = np.nan_to_num((values - mean) / spread, nan=0.0)
+        kept = 1 / np.sqrt(1 + self.noise)
+        root = root_of(points.T @ points / (n_records - 1))
+        errors = normal_draws(points, n_columns, random) @ root.T
+        drawn = kept * (points - points.mean(axis=0)) + np.sqrt(1 - kept**2) * errors
+        return with_gaps(values, mean + spread * drawn), ~np.isnan(values)

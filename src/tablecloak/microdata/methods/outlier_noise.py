@@ -19,8 +19,7 @@ from scipy.stats import chi2
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import METHODS
-from tablecloak.microdata.methods.noise import NoiseMethod
-from tablecloak.microdata.methods.normal_draws import TINY, root_of
+from tablecloak.microdata.methods.noise import TINY, NoiseMethod, root_of
 
 BULK = 0.75
 """Share of records that the robust covariance describes."""

@@ -30,10 +30,14 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import VerificationError
-from tablecloak.microdata.anonymity.asked import flags_of, require_key, with_missing
-from tablecloak.microdata.anonymity.generalisation import KeyLevels, key_levels, keys_in_bands
+from tablecloak.microdata.anonymity.levels import KeyLevels, key_levels, keys_in_bands
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import (
+    SuppressionQuestion,
+    flags_of,
+    require_key,
+    with_missing,
+)
 from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.microdata.methods.group_parameters import (
     Closeness,

@@ -21,7 +21,7 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
-from tablecloak.microdata.methods.normal_draws import normal_draws, root_of
+from tablecloak.microdata.methods.noise import normal_draws, root_of
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 

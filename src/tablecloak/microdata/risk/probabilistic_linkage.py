@@ -20,7 +20,7 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, require_same_records, some_rows
-from tablecloak.microdata.risk.gower import GowerColumns
+from tablecloak.microdata.risk.linkage import GowerColumns
 
 STEPS = 2000
 """Most steps of the EM algorithm."""

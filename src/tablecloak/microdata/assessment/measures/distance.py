@@ -10,8 +10,12 @@ import numpy as np
 from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Case, Figure, Measure
 from tablecloak.microdata.columns import numbers_of, some_rows
-from tablecloak.microdata.risk.gower import mixed_linkage
-from tablecloak.microdata.risk.linkage import interval_disclosure, rank_intervals, record_linkage
+from tablecloak.microdata.risk.linkage import (
+    interval_disclosure,
+    mixed_linkage,
+    rank_intervals,
+    record_linkage,
+)
 from tablecloak.microdata.risk.probabilistic_linkage import MANY_COLUMNS, probabilistic_linkage
 
 PAIRED = 1000

@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
-from tablecloak.microdata.risk.households import risk_by_household
+from tablecloak.microdata.risk.keys import risk_by_household
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 

@@ -11,7 +11,7 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.measure import MEASURES, SAMPLE, Case, Figure, Measure
 from tablecloak.microdata.assessment.measures.distance import usable_numbers
 from tablecloak.microdata.columns import some_rows
-from tablecloak.microdata.utility.analyses import regression_compared
+from tablecloak.microdata.utility.comparison import regression_compared
 from tablecloak.microdata.utility.propensity import propensity_score
 
 MANY_CATEGORIES = 20

@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from tablecloak.errors import InputError
 from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.risk.diversity import diversity_of, grouped_values, is_ordered
-from tablecloak.microdata.risk.likeness import GroupLikeness
+from tablecloak.microdata.risk.groups import GroupLikeness, diversity_of, grouped_values, is_ordered
 
 
 @MEASURES.register

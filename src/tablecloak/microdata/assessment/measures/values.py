@@ -11,7 +11,7 @@ import pandas as pd
 from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
 from tablecloak.microdata.assessment.measures.distance import usable_numbers
 from tablecloak.microdata.columns import numbers_of
-from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
+from tablecloak.microdata.utility.comparison import eigenvalue_loss, information_loss
 
 
 @MEASURES.register

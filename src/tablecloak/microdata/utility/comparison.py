@@ -1,9 +1,13 @@
-"""Comparison of analyses of original and released records.
+"""Comparison of original and released records: their columns, regressions, and information loss.
 
 References
 ----------
 .. [1] Karr, Kohnen, Oganian, Reiter, Sanil: A framework for evaluating the utility of data altered
    to protect confidentiality, The American Statistician 60, 2006 (overlap of intervals).
+.. [2] Mateo-Sanz, Sebe, Domingo-Ferrer: Outlier protection in continuous microdata masking,
+   2004 (IL1s).
+.. [3] Templ, Kowarik, Meindl: Statistical disclosure control for micro-data using the R package
+   sdcMicro, Journal of Statistical Software 67(4), 2015 (eigenvalues, as in its `dUtility`).
 """
 
 from __future__ import annotations
@@ -18,7 +22,82 @@ import pandas as pd
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, names_of
+from tablecloak.microdata.columns import columns_of, names_of, numbers_of, require_same_records
+
+MOST_CATEGORIES = 100
+"""Most different values of a column of categories."""
+
+
+def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
+    """Compare numeric columns: mean, standard deviation, share of records changed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each column that is numeric in both; records with a missing value in either
+        are left out of its row.
+    """
+    rows = {}
+    for name in _numeric(original, released):
+        x, y = _pair(original, released, name)
+        known = np.isfinite(x) & np.isfinite(y)
+        x, y = x[known], y[known]
+        if len(x):
+            shown = (x.mean(), y.mean(), x.std(), y.std(), np.mean(x != y), np.mean(~known))
+            rows[name] = shown
+    columns = ["mean", "mean_released", "sd", "sd_released", "changed", "missing"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
+
+
+def categories_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
+    """Compare columns of categories: distances of their distributions, records changed.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each column with at most 100 values, of which missing is one: total variation
+        1/2 sum |p - q|, Hellinger distance sqrt(1/2 sum (sqrt p - sqrt q)^2), share of records
+        changed.
+    """
+    rows = {}
+    for name in original.columns:
+        if name not in released.columns or original[name].nunique() > MOST_CATEGORIES:
+            continue
+        # A missing value is one category, whatever it is called in each file.
+        one, other = (
+            frame[name].astype(object).where(frame[name].notna(), None).map(str)
+            for frame in (original, released)
+        )
+        p, q = one.value_counts(normalize=True), other.value_counts(normalize=True)
+        p, q = p.align(q, fill_value=0.0)
+        rows[str(name)] = (
+            len(p),
+            0.5 * float(np.abs(p - q).sum()),
+            float(np.sqrt(0.5 * ((np.sqrt(p) - np.sqrt(q)) ** 2).sum())),
+            float(np.mean(one.to_numpy() != other.to_numpy())),
+        )
+    columns = ["categories", "total_variation", "hellinger", "changed"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
+
+
+def _numeric(original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
+    return [
+        name
+        for name in original.columns
+        if name in released.columns
+        and pd.api.types.is_numeric_dtype(original[name])
+        and pd.api.types.is_numeric_dtype(released[name])
+    ]
+
+
+def _pair(
+    original: pd.DataFrame, released: pd.DataFrame, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    one, other = (
+        frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for frame in (original, released)
+    )
+    return one, other
+
 
 CONFIDENCE = 0.95
 """Level of the confidence intervals whose overlap is measured."""
@@ -220,3 +299,88 @@ def _independent(x: Floats) -> list[int]:
             kept.append(at)
             basis = np.column_stack([basis, rest / length])
     return kept
+
+
+def information_loss(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    columns: Sequence[str],
+    *,
+    average: bool = False,
+) -> float:
+    """Return IL1s: the sum of |x - y| / (sqrt(2) sd of x), as sdcMicro has it.
+
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+        The same records in the same order. Values that are missing in either are left out of the
+        sum, so that `average` is better where many are.
+    columns : sequence of str
+    average : bool, default=False
+        Whether the sum is divided by the number of its terms, as in [2]_.
+
+    Raises
+    ------
+    InputError
+        If a column is not numeric or constant in the original, or the numbers of records differ.
+    """
+    require_same_records(original, released)
+    total, terms = 0.0, 0
+    for name in names_of(columns, "columns"):
+        x, y = (numbers_of(frame, name, refuse_missing=False) for frame in (original, released))
+        known = ~(np.isnan(x) | np.isnan(y))
+        total += float(np.sum(np.abs(x - y)[known])) / (np.sqrt(2) * _spread(name, x))
+        terms += int(known.sum())
+    return total / max(terms, 1) if average else total
+
+
+def _spread(name: str, x: Floats) -> float:
+    known = x[~np.isnan(x)]
+    if not len(known) or np.ptp(known) == 0:
+        raise InputError(
+            f"Columns {[name]} are constant in the original, so that distances cannot be "
+            "measured in their standard deviations. Leave them out."
+        )
+    return float(known.std(ddof=1))
+
+
+def eigenvalue_loss(
+    original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]
+) -> float:
+    """Return the sum of |l_i - m_i| / l_i over the eigenvalues of both correlation matrices.
+
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+        They may have different records. Each correlation is that of the records with both values.
+    columns : sequence of str
+
+    Returns
+    -------
+    float
+        0 if the release keeps all correlations; infinite if columns of the original depend on
+        each other and do not in the release.
+
+    Raises
+    ------
+    InputError
+        If a column is not numeric, or constant in one of the files.
+    """
+    names = names_of(columns, "columns")
+    before, after = (_eigenvalues(frame, names) for frame in (original, released))
+    tiny = len(names) * np.finfo(np.float64).eps * before[0]
+    change = np.abs(before - after)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.sum(np.where(change <= tiny, 0.0, change / np.maximum(before, 0.0))))
+
+
+def _eigenvalues(frame: pd.DataFrame, names: Sequence[str]) -> Floats:
+    values = pd.DataFrame({name: numbers_of(frame, name, refuse_missing=False) for name in names})
+    correlations = values.corr().to_numpy()
+    constant = [name for name, r in zip(names, np.diag(correlations), strict=True) if np.isnan(r)]
+    if constant or np.isnan(correlations).any():
+        raise InputError(
+            f"Columns {constant or list(names)} are constant or have no records in common, so "
+            "that they have no correlation. Leave them out."
+        )
+    return np.linalg.eigvalsh(correlations)[::-1]

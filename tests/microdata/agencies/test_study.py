@@ -15,7 +15,7 @@ from tablecloak.microdata.agencies.study import (
     make_certificate,
     read_study,
 )
-from tablecloak.microdata.agencies.wire import Open, Pass, Stop, read
+from tablecloak.microdata.agencies.wire import OpenMessage, PassMessage, StopMessage, read
 
 NAMES = ["north", "east", "south"]
 
@@ -120,9 +120,11 @@ HEAD = {"study": "f" * 64, "session": "s", "sender": "north", "round": 1}
 @pytest.mark.parametrize(
     "message",
     [
-        Open(**HEAD),
-        Stop(**HEAD, reason="gone"),
-        Pass(**HEAD, question="moments", argument=None, share=0, route=["north"], values=["1"]),
+        OpenMessage(**HEAD),
+        StopMessage(**HEAD, reason="gone"),
+        PassMessage(
+            **HEAD, question="moments", argument=None, share=0, route=["north"], values=["1"]
+        ),
     ],
 )
 def test_messages_go_there_and_back(message):

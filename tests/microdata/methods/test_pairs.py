@@ -89,10 +89,10 @@ def most_by_search(records: CodedRecords, constraint: PairConstraint) -> int:
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
-@pytest.mark.parametrize("seed", range(3))
-def test_no_more_pairs_are_possible_than_the_limit_says(constraint, seed):
-    records = coded(seed, 8)
-    assert most_by_search(records, constraint) <= constraint.most_pairs(records)[0]
+def test_no_more_pairs_are_possible_than_the_limit_says(constraint):
+    for seed in range(3):
+        records = coded(seed, 8)
+        assert most_by_search(records, constraint) <= constraint.most_pairs(records)[0]
 
 
 @pytest.mark.parametrize(("ones", "pairs"), [(5, 5), (7, 3), (9, 1), (10, 0)])

@@ -60,16 +60,18 @@ def test_a_record_that_stands_for_less_than_itself_is_named():
             key_risk(frame, ["age"], weight="w")
 
 
-@pytest.mark.parametrize("f", [1, 2, 3, 4, 19, 20, 300])
 @pytest.mark.parametrize("p", [0.001, 0.3, 0.97, 1.0])
-def test_the_exact_risk_is_an_integral(f, p):
+def test_the_exact_risk_is_an_integral(p):
     """E(1/F | f) = p times the integral of (1-t)^(f-1) / (1 - (1-p) t) over 0 to 1."""
-    frame = pd.DataFrame({"k": ["x"] * f, "w": 1 / p})
-    found = key_risk(frame, ["k"], weight="w", exact=True).individual[0]
-    expected = quad(lambda t: (1 - t) ** (f - 1) / (1 - (1 - p) * t), 0, 1, points=[1 / f])[0]
-    assert found == pytest.approx(p * expected, rel=1e-8)
-    close = key_risk(frame, ["k"], weight="w").individual[0]
-    assert found * (1 - 1e-9) <= close <= 1.05 * found
+    for f in (1, 2, 3, 4, 19, 20, 300):
+        frame = pd.DataFrame({"k": ["x"] * f, "w": 1 / p})
+        found = key_risk(frame, ["k"], weight="w", exact=True).individual[0]
+        expected = quad(
+            lambda t, f=f: (1 - t) ** (f - 1) / (1 - (1 - p) * t), 0, 1, points=[1 / f]
+        )[0]
+        assert found == pytest.approx(p * expected, rel=1e-8)
+        close = key_risk(frame, ["k"], weight="w").individual[0]
+        assert found * (1 - 1e-9) <= close <= 1.05 * found
 
 
 @pytest.mark.parametrize("f", [1, 2])

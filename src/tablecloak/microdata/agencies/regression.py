@@ -90,8 +90,7 @@ class SecureRegression:
         ratio = np.abs(self.coefficients / self.standard_errors)
         is_linear = np.isfinite(self.sigma)
         tail = student_t.sf(ratio, self.n - len(self.names)) if is_linear else norm.sf(ratio)
-        values: Floats = 2.0 * tail
-        return values
+        return np.asarray(2.0 * tail)
 
     @property
     def aic(self) -> float:
@@ -206,8 +205,8 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
             "coefficients. Leave out predictors that follow from others."
         )
     inverse = np.linalg.inv(xx)
-    found = np.linalg.solve(xx, xy)
-    residual = yy - float(found @ xy)
+    beta = np.linalg.solve(xx, xy)
+    residual = yy - float(beta @ xy)
     sigma2 = residual / (n - p)
     back = np.eye(p)
     back[1:, 1:] = np.diag(1 / scale)
@@ -216,7 +215,7 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
     r2 = explained / (explained + residual)
     return SecureRegression(
         labels,
-        back @ found,
+        back @ beta,
         np.sqrt(sigma2 * np.diag(back @ inverse @ back.T)),
         n,
         float(np.sqrt(sigma2)),

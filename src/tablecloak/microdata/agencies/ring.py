@@ -67,14 +67,14 @@ def routes(agencies: int, shares: int) -> tuple[tuple[int, ...], ...]:
     tuple of tuple of int
         One order of all agencies for each share; the first is 0, 1, 2, ...
     """
-    found = [tuple(range(agencies))]
+    orders = [tuple(range(agencies))]
     beside: list[set[int]] = [set() for _ in range(agencies)]
-    _meet(found[0], beside)
-    while len(found) < shares:
-        most = min(2 * (len(found) + 1), agencies - 1)
+    _meet(orders[0], beside)
+    while len(orders) < shares:
+        most = min(2 * (len(orders) + 1), agencies - 1)
         best: tuple[tuple[int, int], tuple[int, ...]] | None = None
         for attempt in range(TRIED_ROUTES):
-            order = (0, *sorted(range(1, agencies), key=_rank(len(found), attempt)))
+            order = (0, *sorted(range(1, agencies), key=_rank(len(orders), attempt)))
             met = [set(known) for known in beside]
             _meet(order, met)
             sizes = [len(known) for known in met]
@@ -83,9 +83,9 @@ def routes(agencies: int, shares: int) -> tuple[tuple[int, ...], ...]:
             if min(sizes) >= most:
                 break
         assert best is not None
-        found.append(best[1])
+        orders.append(best[1])
         _meet(best[1], beside)
-    return tuple(found)
+    return tuple(orders)
 
 
 def _meet(order: Sequence[int], beside: list[set[int]]) -> None:

@@ -225,10 +225,10 @@ def read_study(path: str | Path) -> Study:
         Names the file and the entry.
     """
     path = Path(path)
-    found = read_toml(path)[1]
+    entries = read_toml(path)[1]
     try:
-        found["agencies"] = found.pop("agency", [])
-        study = Study.model_validate(found)
+        entries["agencies"] = entries.pop("agency", [])
+        study = Study.model_validate(entries)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])).replace("agencies", "agency")

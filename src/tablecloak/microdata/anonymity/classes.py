@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,7 @@ from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.problem import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import AnonymityProblem
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
@@ -135,7 +136,7 @@ class ClassPairs:
         """
         need = np.flatnonzero(frequency < k)
         often = np.flatnonzero(frequency >= k)
-        found: dict[str, list[npt.NDArray[np.generic]]] = {name: [] for name in _COLUMNS}
+        parts: list[tuple[npt.NDArray[np.generic], ...]] = []
         n_classes = n_pairs = 0
         for way in ways:
             cost = way.cost
@@ -160,24 +161,18 @@ class ClassPairs:
             is_open[into[home[lenders] == way.number]] = True
             lending = np.flatnonzero(frequency[lenders] > k)
             lending = lending[np.argsort(into[lending], kind="stable")]
-            columns = (
+            parts.append((
                 may[order], n_classes + group.ravel()[order], cost[need[may[order]]],
                 np.full(len(present), way.number), least, is_open,
                 lenders[lending], n_classes + into[lending], cost[lenders[lending]],
-            )  # fmt: skip
-            for name, values in zip(_COLUMNS, columns, strict=True):
-                found[name].append(values)
+            ))  # fmt: skip
             n_classes += len(present)
             n_pairs += len(may)
-        kinds = dict.fromkeys(_COLUMNS, np.int64) | {
-            "cost": np.float64, "recruit_cost": np.float64, "lender_cost": np.float64,
-            "is_open": np.bool_,
-        }  # fmt: skip
-        joined = {
-            name: np.concatenate([np.empty(0, kinds[name]), *parts]).astype(kinds[name])
-            for name, parts in found.items()
-        }
-        return cls(k, need, frequency[need], **joined)
+        joined: list[npt.NDArray[Any]] = [
+            np.concatenate([np.empty(0, kind), *(part[at] for part in parts)]).astype(kind)
+            for at, kind in enumerate(_KINDS)
+        ]
+        return cls(k, need, frequency[need], *joined)
 
     def collected(self, price: Floats) -> tuple[Floats, Integers, Integers]:
         """Return what each class collects beyond its cost, and who pays it.
@@ -191,24 +186,26 @@ class ClassPairs:
         -------
         gain : numpy.ndarray of float, shape (n_classes,)
             Where a class gains; at most 0 for all others.
-        at, taken : numpy.ndarray of int
+        payers, taken : numpy.ndarray of int
             Pairs whose records pay, and how many of them.
         """
         over = price[self.pattern] - self.cost
         paying = self._may_gain(over)
-        at = np.flatnonzero(paying[self.group])
-        at = at[np.lexsort((-over[at], self.group[at]))]
-        group, there = self.group[at], self.frequency[self.pattern[at]]
+        payers = np.flatnonzero(paying[self.group])
+        payers = payers[np.lexsort((-over[payers], self.group[payers]))]
+        group, there = self.group[payers], self.frequency[self.pattern[payers]]
         least = np.where(self.is_open, 0, self.k)
         taken = np.where(
-            over[at] > 0, there, np.clip(least[group] - before(group, there), 0, there)
+            over[payers] > 0, there, np.clip(least[group] - before(group, there), 0, there)
         )
         size = np.bincount(group, weights=taken, minlength=self.n_classes)
-        gain = np.bincount(group, weights=taken * over[at], minlength=self.n_classes).astype(float)
+        gain = np.bincount(group, weights=taken * over[payers], minlength=self.n_classes).astype(
+            float
+        )
         lacking = np.where(paying, np.maximum(least - size, 0.0), 0.0)
         gain -= lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
         gains = gain[group] > 0
-        return gain, at[gains], taken[gains]
+        return gain, payers[gains], taken[gains]
 
     def _may_gain(self, over: Floats) -> Flags:
         """Return the classes that may gain, by a bound that needs no sorting.
@@ -224,44 +221,41 @@ class ClassPairs:
             nearest = np.maximum.reduceat(np.where(over > 0, -np.inf, over), self.begin)
             nearest = np.maximum(nearest, -self.recruit_cost)
             paid = paid + short * np.where(short > 0, nearest, 0.0)
-        may: Flags = (size > 0) & (paid > 0)
-        return may
+        return np.asarray((size > 0) & (paid > 0))
 
 
-_COLUMNS = (
-    "pattern", "group", "cost", "way", "recruit_cost", "is_open",
-    "lender", "lender_group", "lender_cost",
+_KINDS = (
+    np.int64, np.int64, np.float64, np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64,
 )  # fmt: skip
+"""Types of the columns of pairs, classes and lenders, as `ClassPairs` has them."""
 
 
-def sets_to_lose(
-    question: SuppressionQuestion, most: Floats, many: int | None = None
-) -> Iterator[Way]:
+def sets_to_lose(problem: AnonymityProblem, most: Floats, many: int | None = None) -> Iterator[Way]:
     """Return sets of keys that some pattern may lose for at most its most, the cheapest first.
 
     Keys that a pattern lacks already cost it nothing, and it cannot keep them.
 
     Parameters
     ----------
-    question : SuppressionQuestion
+    problem : AnonymityProblem
     most : numpy.ndarray of float, shape (n_patterns,)
     many : int, optional
         Largest number of sets; by default all.
     """
-    patterns = question.patterns
-    absent = patterns.missing & question.asked
+    patterns = problem.patterns
+    absent = problem.absent
     kinds, which = np.unique(absent, return_inverse=True)
     which = which.ravel()
     # No pattern loses a set whose cost, less what is missing already, is above its most.
-    given = np.array([question.cost(int(kind)) for kind in kinds])
+    given = np.array([problem.cost(int(kind)) for kind in kinds])
     highest = float(np.max(most + given[which], initial=0.0))
-    for number, (cost, keys) in enumerate(question.sets_by_cost()):
+    for number, (cost, keys) in enumerate(problem.sets_by_cost()):
         if cost > highest or number == many:
             return
-        each = np.array(
-            [np.inf if kind & ~keys else question.cost(keys & ~kind) for kind in kinds.tolist()]
+        costs = np.array(
+            [np.inf if kind & ~keys else problem.cost(keys & ~kind) for kind in kinds.tolist()]
         )
-        yield Way(keys, each[which], partial(patterns.groups, question.asked & ~keys))
+        yield Way(keys, costs[which], partial(patterns.groups, problem.keys & ~keys))
 
 
 def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
@@ -285,8 +279,8 @@ def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
     group, count, over = label[order], there[order], over[order]
     forced = np.clip(k - before(group, count), 0, count)
     paid = forced * over + (count - forced) * np.maximum(over, 0.0)
-    found = np.bincount(group, weights=paid, minlength=n_groups)
-    return np.asarray(np.where(size >= k, found, -np.inf), dtype=np.float64)
+    sums = np.bincount(group, weights=paid, minlength=n_groups)
+    return np.asarray(np.where(size >= k, sums, -np.inf), dtype=np.float64)
 
 
 def before(group: Integers, count: Integers) -> Integers:
@@ -298,78 +292,82 @@ def before(group: Integers, count: Integers) -> Integers:
     return earlier - np.repeat(earlier[first], np.diff(np.append(first, len(group))))
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Steps of the subgradient method: docs/decisions, "Prices of records".
+FIRST_STEP, LAST_STEP = 0.1, 5e-4
+"""Share of the gap that a step of prices aims at, in the beginning and when the method ends.
 
-    Parameters
-    ----------
-    first, last : float
-        Share of the gap that a step aims at, in the beginning and when the method ends.
-    patience : int
-        Steps without a better bound before they become shorter.
-    shorter : float
-        Factor by which they do.
-    memory : float
-        Share of the direction before in each direction.
-    """
+See docs/decisions, "Prices of records".
+"""
 
-    first: float = 0.1
-    last: float = 5e-4
-    patience: int = 5
-    shorter: float = 0.7
-    memory: float = 0.5
+PATIENCE = 5
+"""Steps without a better bound before they become shorter."""
+
+SHORTER = 0.7
+"""Factor by which they do."""
+
+MEMORY = 0.5
+"""Share of the direction before in each direction."""
 
 
-def raised_prices(
+def proved_prices(
     pairs: ClassPairs,
-    start: Floats,
+    frequency: Integers,
+    floor: Floats,
+    ways: Callable[[Floats], Iterable[Way]],
     loss: float,
     budget: Budget,
-    schedule: Schedule | None = None,
-) -> Iterator[tuple[Floats, float]]:
-    """Raise prices step by step; return those that prove most, whenever they are better.
+) -> tuple[Floats, float]:
+    """Raise prices from what each record loses by itself, and prove them over all classes.
 
     Parameters
     ----------
     pairs : ClassPairs
-    start : numpy.ndarray of float, shape (n_need,)
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    floor : numpy.ndarray of float, shape (n_patterns,)
+        What a record of each pattern in need loses whatever others do; 0 for all other patterns.
+    ways : callable
+        Returns, for prices, all ways that cost some record less than its price.
     loss : float
         That of a release, which no bound exceeds.
     budget : Budget
-    schedule : Schedule, optional
 
-    Yields
-    ------
-    price : numpy.ndarray of float, shape (n_need,)
+    Returns
+    -------
+    price : numpy.ndarray of float, shape (n_patterns,)
+        The floor, if raised prices prove no more: it needs no proof over classes.
     bound : float
-        Proved for the classes of the pairs; others may collect more.
     """
-    plan = schedule or Schedule()
-    price, share, best, failed = start, plan.first, -np.inf, 0
+    price = floor.copy()
+    price[pairs.need] = raised_prices(pairs, floor[pairs.need], loss, budget.share(0.5))
+    bound = price_bound(frequency, pairs.k, price, ways(price), budget.share(0.5))
+    alone = float(floor @ frequency)
+    return (price, bound) if bound > alone else (floor, alone)
+
+
+def raised_prices(pairs: ClassPairs, start: Floats, loss: float, budget: Budget) -> Floats:
+    """Raise prices step by step, and return those that prove most for the classes of the pairs."""
+    price, share, best, failed = start, FIRST_STEP, -np.inf, 0
+    chosen = start
     frequency = pairs.frequency.astype(np.float64)
     direction: Floats | None = None
-    while share > plan.last and not budget.is_over:
-        gain, at, taken = pairs.collected(price)
+    while share > LAST_STEP and not budget.is_over:
+        gain, payers, taken = pairs.collected(price)
         value = float(frequency @ price - np.sum(np.maximum(gain, 0.0)))
         if not best > value - 1e-6 * abs(value):
-            best, failed = value, 0
-            yield price, value
+            best, failed, chosen = value, 0, price
         else:
             failed += 1
-            if failed == plan.patience:
-                share, failed = plan.shorter * share, 0
-        used = np.bincount(pairs.pattern[at], weights=taken, minlength=len(price))
+            if failed == PATIENCE:
+                share, failed = SHORTER * share, 0
+        used = np.bincount(pairs.pattern[payers], weights=taken, minlength=len(price))
         # How many more records of each pattern there are than classes with a gain take.
         slope = frequency - used
-        direction = (
-            slope if direction is None else (plan.memory * direction + (1 - plan.memory) * slope)
-        )
+        direction = slope if direction is None else (MEMORY * direction + (1 - MEMORY) * slope)
         length = float(np.sum(direction**2 / frequency))
         if length < 1e-9 or value >= loss:
-            return
+            break
         step = share * (loss - value) / length * direction / frequency
         price = np.maximum(price + step, 0.0)
+    return chosen
 
 
 def price_bound(
@@ -397,86 +395,93 @@ def price_bound(
 
 
 FEW_COLUMNS = 2_000
-"""Most pairs of a pattern and a set of keys; with 32,000, 30 s gave nothing better."""
+"""Most pairs of a pattern and a way in a program; with 32,000, 30 s gave nothing better."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClassProgram:
-    """The program and what its columns stand for.
+def classes_by_program(
+    frequency: Integers, k: int, ways: Iterable[Way], n_ways: int, budget: Budget
+) -> tuple[Integers, Integers, Integers] | None:
+    """Find the best classes of a small file by a mixed-integer program.
+
+    It is::
+
+        min   sum over S of w(S) sum of x(p,S) over p
+        with  sum over S of x(p,S) = f(p),   x(p,S) <= f(p) y(g),
+              sum of x(p,S) over p in g >= k y(g),   y(g) 0 or 1
+
+    x(p,S) of the f(p) records of pattern p are changed in the way S, such as losing some keys, g is
+    their group by what is released, and y(g) says whether it is a class.
 
     Parameters
     ----------
-    program : Program
-    at, way : numpy.ndarray of int, shape (n_x,)
-        Pattern and way of each x.
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    k : int
+    ways : iterable of Way
+    n_ways : int
+        Their number, before they are made.
+    budget : Budget
+
+    Returns
+    -------
+    pattern, way, count : numpy.ndarray of int
+        How many records of a pattern are changed in which way; None if the program is too large,
+        nobody is in need, or there is no answer in time.
     """
+    too_large = len(frequency) * n_ways > FEW_COLUMNS
+    if too_large or budget.is_over or not np.any(frequency < k):
+        return None
+    members, number, group, cost = [], [], [], []
+    n_y = 0
+    for way in ways:
+        label, n_groups = way.groups()
+        may = np.isfinite(way.cost)
+        size = np.bincount(label, weights=frequency * may, minlength=n_groups)
+        good = np.flatnonzero(may & (size[label] >= k))
+        present, which = np.unique(label[good], return_inverse=True)
+        members.append(good)
+        number.append(np.full(len(good), way.number))
+        group.append(n_y + which.ravel())
+        cost.append(way.cost[good])
+        n_y += len(present)
+    row, of_class = np.concatenate(members), np.concatenate(group)
+    n_x, n_p = len(row), len(frequency)
+    there = frequency.astype(np.float64)
+    x, y = np.arange(n_x), n_x + np.arange(n_y)
+    entries = [
+        (np.ones(n_x), row, x),
+        (np.ones(n_x), n_p + of_class, x),
+        (np.full(n_y, -float(k)), n_p + np.arange(n_y), y),
+        (-np.ones(n_x), n_p + n_y + x, x),
+        (there[row], n_p + n_y + x, n_x + of_class),
+    ]
+    data, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
+    n_columns = n_x + n_y
+    program = Program(
+        cost=np.concatenate([*cost, np.zeros(n_y)]),
+        matrix=csr_array(coo_array((data, (rows, columns)), shape=(n_p + n_y + n_x, n_columns))),
+        row_lower=np.concatenate([there, np.zeros(n_y + n_x)]),
+        row_upper=np.concatenate([there, np.full(n_y + n_x, np.inf)]),
+        lower=np.zeros(n_columns),
+        upper=np.concatenate([there[row], np.ones(n_y)]),
+        integral=np.ones(n_columns, dtype=bool),
+    )
+    answer = solve(program, time_limit=budget.left)
+    if not len(answer.x):
+        return None
+    taken = np.rint(answer.x[:n_x]).astype(np.int64)
+    size = np.bincount(of_class, weights=taken, minlength=n_y)
+    is_placed = np.array_equal(np.bincount(row, weights=taken, minlength=n_p), frequency)
+    if not is_placed or np.any((size > 0) & (size < k)):
+        return None
+    return row, np.concatenate(number), taken
 
-    program: Program
-    at: Integers
-    way: Integers
 
-    @classmethod
-    def of(
-        cls, frequency: Integers, k: int, ways: Iterable[Way], n_ways: int
-    ) -> ClassProgram | None:
-        """Build the program; None if it is too large, or nobody is in need.
+def way_of_each(of_record: Integers, pattern: Integers, way: Integers, count: Integers) -> Integers:
+    """Return the way of each record, from how many records of a pattern are changed in which way.
 
-        Parameters
-        ----------
-        frequency : numpy.ndarray of int, shape (n_patterns,)
-        k : int
-        ways : iterable of Way
-        n_ways : int
-            Their number, before they are made.
-        """
-        if not np.any(frequency < k) or len(frequency) * n_ways > FEW_COLUMNS:
-            return None
-        at, number, group, cost = [], [], [], []
-        n_y = 0
-        for way in ways:
-            label, n_groups = way.groups()
-            may = np.isfinite(way.cost)
-            size = np.bincount(label, weights=frequency * may, minlength=n_groups)
-            good = np.flatnonzero(may & (size[label] >= k))
-            present, which = np.unique(label[good], return_inverse=True)
-            at.append(good)
-            number.append(np.full(len(good), way.number))
-            group.append(n_y + which.ravel())
-            cost.append(way.cost[good])
-            n_y += len(present)
-        row, of_class = np.concatenate(at), np.concatenate(group)
-        n_x, n_p = len(row), len(frequency)
-        there = frequency.astype(np.float64)
-        x, y = np.arange(n_x), n_x + np.arange(n_y)
-        entries = [
-            (np.ones(n_x), row, x),
-            (np.ones(n_x), n_p + of_class, x),
-            (np.full(n_y, -float(k)), n_p + np.arange(n_y), y),
-            (-np.ones(n_x), n_p + n_y + x, x),
-            (there[row], n_p + n_y + x, n_x + of_class),
-        ]
-        data, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
-        n_columns = n_x + n_y
-        program = Program(
-            cost=np.concatenate([*cost, np.zeros(n_y)]),
-            matrix=csr_array(
-                coo_array((data, (rows, columns)), shape=(n_p + n_y + n_x, n_columns))
-            ),
-            row_lower=np.concatenate([there, np.zeros(n_y + n_x)]),
-            row_upper=np.concatenate([there, np.full(n_y + n_x, np.inf)]),
-            lower=np.zeros(n_columns),
-            upper=np.concatenate([there[row], np.ones(n_y)]),
-            integral=np.ones(n_columns, dtype=bool),
-        )
-        return cls(program, row, np.concatenate(number))
-
-    def chosen(self, n_patterns: int, budget: Budget) -> dict[int, Integers]:
-        """Return how many records of each pattern take each way; empty without an answer."""
-        answer = solve(self.program, time_limit=budget.left)
-        counts: dict[int, Integers] = {}
-        taken = np.rint(answer.x[: len(self.at)]).astype(np.int64)
-        for at, way, count in zip(self.at, self.way.tolist(), taken, strict=len(taken) > 0):
-            if count:
-                counts.setdefault(way, np.zeros(n_patterns, dtype=np.int64))
-                counts[way][at] += count
-        return counts
+    Equal records take them in the order of the file.
+    """
+    ways = np.empty(len(of_record), dtype=np.int64)
+    order = np.argsort(pattern, kind="stable")
+    ways[np.argsort(of_record, kind="stable")] = np.repeat(way[order], count[order])
+    return ways

@@ -25,7 +25,7 @@ from tablecloak.errors import InputError, listed
 from tablecloak.graph import path_to_root
 from tablecloak.microdata.anonymity.classes import Way
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
-from tablecloak.microdata.anonymity.problem import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import AnonymityProblem
 from tablecloak.microdata.columns import row_label
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -163,8 +163,8 @@ def _of_tree(
     leaves = set(tree.leaves)
     odd = [text for text in as_is.tolist() if text not in leaves]
     if odd:
-        at = int(np.flatnonzero((column.astype(str) == odd[0]).to_numpy())[0])
-        row = row_label(column.to_frame(), at)
+        first = int(np.flatnonzero((column.astype(str) == odd[0]).to_numpy())[0])
+        row = row_label(column.to_frame(), first)
         raise InputError(
             f"Column {column.name!r} has values that are no leaves of its hierarchy: "
             f"{listed(odd)}, the first in row {row}. Add them to the hierarchy."
@@ -256,12 +256,12 @@ class RecordLevels:
         return cls(patterns, tuple(codes), tuple(losses))
 
     @classmethod
-    def of_keys(cls, question: SuppressionQuestion) -> RecordLevels:
+    def of_keys(cls, problem: AnonymityProblem) -> RecordLevels:
         """Return the two levels of each key that is asked for: as it is, and missing."""
-        patterns, codes, losses = question.patterns, [], []
-        for key in bits_of(question.asked):
+        patterns, codes, losses = problem.patterns, [], []
+        for key in bits_of(problem.keys):
             is_missing = (patterns.missing >> key) & 1 == 1
-            code, cost = patterns.codes[key], question.costs[key]
+            code, cost = patterns.codes[key], problem.costs[key]
             codes.append((code, np.zeros(len(code), dtype=np.int64)))
             losses.append((np.where(is_missing, np.inf, 0.0), np.where(is_missing, 0.0, cost)))
         return cls(patterns, tuple(codes), tuple(losses))
@@ -284,26 +284,22 @@ class RecordLevels:
     @property
     def home(self) -> Integers:
         """Number of the node of each pattern as it is."""
-        number = np.zeros(self.patterns.n_patterns, dtype=np.int64)
-        for key, levels in enumerate(self.n_levels):
-            is_missing = (self.patterns.missing >> key) & 1
-            number = number * levels + is_missing * (levels - 1)
-        return number
+        missing = [(self.patterns.missing >> key) & 1 for key in range(len(self.n_levels))]
+        top = np.array(self.n_levels) - 1
+        node = tuple(absent * last for absent, last in zip(missing, top, strict=True))
+        return np.asarray(np.ravel_multi_index(node, self.n_levels).astype(np.int64))
 
     def number(self, node: Node) -> int:
         """Return the number of a node."""
-        found = 0
-        for level, levels in zip(node, self.n_levels, strict=True):
-            found = found * levels + level
-        return found
+        return int(np.ravel_multi_index(node, self.n_levels))
 
-    def node(self, number: int) -> Node:
-        """Return the node of a number."""
-        found = []
-        for levels in reversed(self.n_levels):
-            number, level = divmod(number, levels)
-            found.append(level)
-        return tuple(reversed(found))
+    def total(self, level: Integers) -> float:
+        """Return what records lose at the levels of their keys, shape (n_records, n_keys)."""
+        pattern = self.patterns.of_record
+        return sum(
+            float(np.column_stack(losses)[pattern, level[:, key]].sum())
+            for key, losses in enumerate(self.losses)
+        )
 
     def loss(self, node: Node) -> Floats:
         """Return what a record of each pattern loses at a node."""
@@ -318,8 +314,8 @@ class RecordLevels:
         for key, level in enumerate(node):
             code = self.codes[key][level]
             label = label * (int(code.max(initial=0)) + 1) + code
-            found, label = np.unique(label, return_inverse=True)
-            label, used = label.ravel().astype(np.int64), len(found)
+            present, label = np.unique(label, return_inverse=True)
+            label, used = label.ravel().astype(np.int64), len(present)
         return label, used
 
     def nodes(self) -> Iterator[Node]:

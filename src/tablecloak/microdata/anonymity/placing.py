@@ -57,15 +57,27 @@ class Placing:
     is_open: Flags
 
     @classmethod
-    def empty(cls, pairs: ClassPairs, frequency: Integers) -> Placing:
-        """Return the state in which all records in need are left.
+    def by_prices(
+        cls,
+        pairs: ClassPairs,
+        frequency: Integers,
+        price: Floats,
+        bound: float,
+        random: np.random.Generator,
+        budget: Budget,
+    ) -> Placing:
+        """Place records by prices, and fill regions again until the bound is reached.
 
         Parameters
         ----------
         pairs : ClassPairs
-        frequency : numpy.ndarray of int, shape (n_patterns,)
+        frequency, price : numpy.ndarray, shape (n_patterns,)
+        bound : float
+        random : numpy.random.Generator
+            Decides between equal classes.
+        budget : Budget
         """
-        return cls(
+        placing = cls(
             pairs=pairs,
             left=pairs.frequency.copy(),
             spare=np.maximum(frequency - pairs.k, 0),
@@ -73,6 +85,13 @@ class Placing:
             lent=np.zeros(len(pairs.lender), dtype=np.int64),
             is_open=pairs.is_open.copy(),
         )
+        placing.fill(price[pairs.need], random, budget)
+        regions, cost, part = _Regions(placing), placing.cost, budget.share(0.9)
+        for _ in range(TURNS * len(pairs.need)):
+            if part.is_over or cost <= bound + 1e-9:
+                break
+            cost -= regions.turn(price[pairs.need], random, part)
+        return placing
 
     @property
     def cost(self) -> float:
@@ -108,12 +127,12 @@ class Placing:
     def _round(self, price: Floats, limit: float, random: np.random.Generator) -> bool:
         """Form all classes that lack little and less than those that compete with them."""
         pairs = self.pairs
-        at = np.flatnonzero(self.left[pairs.pattern] > 0)
-        classes, group = np.unique(pairs.group[at], return_inverse=True)
-        over = price[pairs.pattern[at]] - pairs.cost[at]
+        entrants = np.flatnonzero(self.left[pairs.pattern] > 0)
+        classes, group = np.unique(pairs.group[entrants], return_inverse=True)
+        over = price[pairs.pattern[entrants]] - pairs.cost[entrants]
         order = np.lexsort((-over, group))
-        at, group, over = at[order], group[order], over[order]
-        there = self.left[pairs.pattern[at]]
+        entrants, group, over = entrants[order], group[order], over[order]
+        there = self.left[pairs.pattern[entrants]]
         # A class that exists takes anybody, and one record at least to be of use.
         least = np.where(self.is_open[classes], 1, pairs.k)
         forced = np.clip(least[group] - before(group, there), 0, there)
@@ -129,17 +148,17 @@ class Placing:
         score[calling & (self._supply(classes) < recruits)] = np.inf
         score[score > limit] = np.inf
         joining = (wanted > 0) & np.isfinite(score[group])
-        at, group, wanted = at[joining], group[joining], wanted[joining]
+        entrants, group, wanted = entrants[joining], group[joining], wanted[joining]
         best = np.full(len(self.left), np.inf)
-        np.minimum.at(best, pairs.pattern[at], score[group])
-        beaten = score[group] > best[pairs.pattern[at]]
+        np.minimum.at(best, pairs.pattern[entrants], score[group])
+        beaten = score[group] > best[pairs.pattern[entrants]]
         formed = np.isfinite(score)
         formed[group[beaten]] = False
-        for each in np.flatnonzero(formed & calling)[np.argsort(score[formed & calling])]:
-            formed[each] = self._recruit(int(classes[each]), int(recruits[each]))
+        for call in np.flatnonzero(formed & calling)[np.argsort(score[formed & calling])]:
+            formed[call] = self._recruit(int(classes[call]), int(recruits[call]))
         inside = formed[group]
-        self.taken[at[inside]] += wanted[inside]
-        np.subtract.at(self.left, pairs.pattern[at[inside]], wanted[inside])
+        self.taken[entrants[inside]] += wanted[inside]
+        np.subtract.at(self.left, pairs.pattern[entrants[inside]], wanted[inside])
         self.is_open[classes[formed]] = True
         return bool(inside.any())
 
@@ -178,28 +197,6 @@ TURNS = 15
 """Most regions for each pattern in need."""
 
 
-def refill(
-    placing: Placing, price: Floats, bound: float, random: np.random.Generator, budget: Budget
-) -> None:
-    """Empty and fill regions until the time is over, or the bound is reached.
-
-    Parameters
-    ----------
-    placing : Placing
-        Changed in place. No records are left in it.
-    price : numpy.ndarray of float, shape (n_need,)
-    bound : float
-    random : numpy.random.Generator
-    budget : Budget
-    """
-    pairs = placing.pairs
-    search, cost = _Regions(placing), placing.cost
-    for _ in range(TURNS * len(pairs.need)):
-        if budget.is_over or cost <= bound + 1e-9:
-            break
-        cost -= search.turn(price, random, budget)
-
-
 class _Regions:
     """A placing, and where the pairs of patterns and the lenders of classes begin."""
 
@@ -226,10 +223,10 @@ class _Regions:
         )
         number, which = np.unique(pairs.pattern[inside], return_inverse=True)
         left = np.bincount(which, weights=placing.taken[inside]).astype(np.int64)
-        at = np.sort(self.of_pattern[_joined(self.begin, number)])
-        part, there, spare = self._part(number, at, emptied, lenders)
+        entries = np.sort(self.of_pattern[_joined(self.begin, number)])
+        part, there, spare = self._part(number, entries, emptied, lenders)
         local = Placing(
-            part, left, spare, np.zeros(len(at), dtype=np.int64),
+            part, left, spare, np.zeros(len(entries), dtype=np.int64),
             np.zeros(len(there), dtype=np.int64), part.is_open,
         )  # fmt: skip
         changed = price[number] * np.exp(NOISE * random.standard_normal(len(number)))
@@ -241,10 +238,10 @@ class _Regions:
         placing.taken[inside] = 0
         placing.lent[lenders] = 0
         placing.is_open[emptied] = pairs.is_open[emptied]
-        placing.taken[at] += local.taken
+        placing.taken[entries] += local.taken
         placing.lent[there] += local.lent
         np.subtract.at(placing.spare, pairs.lender[there], local.lent)
-        placing.is_open[pairs.group[at[local.taken > 0]]] = True
+        placing.is_open[pairs.group[entries[local.taken > 0]]] = True
         return gain
 
     def _region(self, random: np.random.Generator) -> Integers:
@@ -252,8 +249,8 @@ class _Regions:
         pairs = self.placing.pairs
         region = random.integers(0, len(pairs.need), 1)
         while True:
-            at = self.of_pattern[_joined(self.begin, region)]
-            classes = np.unique(pairs.group[at])
+            entries = self.of_pattern[_joined(self.begin, region)]
+            classes = np.unique(pairs.group[entries])
             if not len(classes):
                 return region
             some = random.choice(classes, min(len(classes), MANY_CLASSES), replace=False)
@@ -268,15 +265,15 @@ class _Regions:
 
     def _classes_of(self, region: Integers) -> Integers:
         """Return the classes in which the records of some patterns are."""
-        at = self.of_pattern[_joined(self.begin, region)]
-        return np.unique(self.placing.pairs.group[at[self.placing.taken[at] > 0]])
+        entries = self.of_pattern[_joined(self.begin, region)]
+        return np.unique(self.placing.pairs.group[entries[self.placing.taken[entries] > 0]])
 
     def _part(
-        self, number: Integers, at: Integers, emptied: Integers, lenders: Integers
+        self, number: Integers, entries: Integers, emptied: Integers, lenders: Integers
     ) -> tuple[ClassPairs, Integers, Integers]:
-        """Return some pairs as a question of its own, its lenders, and what these can lend."""
+        """Return some pairs as a problem of its own, its lenders, and what these can lend."""
         placing, pairs = self.placing, self.placing.pairs
-        classes, group = np.unique(pairs.group[at], return_inverse=True)
+        classes, group = np.unique(pairs.group[entries], return_inverse=True)
         is_open = placing.is_open[classes]
         is_open[np.searchsorted(classes, emptied)] = pairs.is_open[emptied]
         there = _joined(self.lenders, classes)
@@ -288,9 +285,9 @@ class _Regions:
             k=pairs.k,
             need=pairs.need[number],
             frequency=pairs.frequency[number],
-            pattern=np.searchsorted(number, pairs.pattern[at]),
+            pattern=np.searchsorted(number, pairs.pattern[entries]),
             group=group.ravel(),
-            cost=pairs.cost[at],
+            cost=pairs.cost[entries],
             way=pairs.way[classes],
             recruit_cost=pairs.recruit_cost[classes],
             is_open=is_open,
@@ -380,9 +377,9 @@ def _kept_back(
     """Return the children that stay so that k records are left: in each class the smallest one."""
     back = np.zeros(len(size), dtype=bool)
     short = (stay > 0) & (stay < k)
-    at = np.flatnonzero(moves & short[mine])
-    if len(at):
-        order = at[np.lexsort((size[child[at]], mine[at]))]
+    movers = np.flatnonzero(moves & short[mine])
+    if len(movers):
+        order = movers[np.lexsort((size[child[movers]], mine[movers]))]
         first = np.concatenate([[True], mine[order][1:] != mine[order][:-1]])
         back[child[order[first]]] = True
     return back

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from heapq import heappop, heappush
 from math import log
 from typing import Any
@@ -14,21 +15,49 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
-from tablecloak.microdata.anonymity.requirements import (
-    Closeness,
-    DistinctDiversity,
-    EntropyDiversity,
-    GroupRequirement,
-    KAnonymity,
-    RecursiveDiversity,
-    SensitiveCounts,
-)
 from tablecloak.microdata.anonymity.verification import Fails, groups_counted
-from tablecloak.microdata.risk.groups import is_ordered
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.risk.groups import Histograms, is_ordered
+
+ROUNDING = 1e-9
+"""Share by which an entropy, a ratio or a distance may miss its limit by rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class SuppressionQuestion:
+class GroupRequirement:
+    """What every group of records that share some keys must satisfy.
+
+    Parameters
+    ----------
+    holds : callable
+        Returns which groups satisfy it, from the patterns, the group of each of them, and the
+        number of groups.
+    is_monotone : bool, default=True
+        Whether a group that satisfies it still does when further records join. If not, every set
+        of keys is looked at anew.
+    """
+
+    holds: Callable[[KeyPatterns, Integers, int], Flags]
+    is_monotone: bool = True
+
+
+def k_anonymity(k: int) -> GroupRequirement:
+    """Require that at least k records share the keys [1]_.
+
+    References
+    ----------
+    .. [1] Samarati, Sweeney: Protecting privacy when disclosing information, 1998.
+    """
+
+    def holds(patterns: KeyPatterns, label: Integers, n_groups: int) -> Flags:
+        size = np.bincount(label, weights=patterns.frequency, minlength=n_groups)
+        return np.asarray(size >= k)
+
+    return GroupRequirement(holds)
+
+
+@dataclass(frozen=True, eq=False)
+class AnonymityProblem:
     """Combinations of keys for which groups must satisfy requirements.
 
     Parameters
@@ -48,12 +77,17 @@ class SuppressionQuestion:
     _safe: dict[int, Flags | None] = field(default_factory=dict, repr=False)
 
     @property
-    def asked(self) -> int:
+    def keys(self) -> int:
         """All keys that are in a combination."""
         keys = 0
         for combination in self.combinations:
             keys |= combination
         return keys
+
+    @cached_property
+    def absent(self) -> Integers:
+        """The keys of combinations that each pattern lacks already, shape (n_patterns,)."""
+        return self.patterns.missing & self.keys
 
     @property
     def is_monotone(self) -> bool:
@@ -66,6 +100,19 @@ class SuppressionQuestion:
         Keys are added in their order, so that equal sets have equal sums.
         """
         return float(sum(self.costs[key] for key in bits_of(suppressed)))
+
+    def total(self, lost: Integers) -> float:
+        """Return the cost of the keys that records lose; values missing before cost nothing.
+
+        Parameters
+        ----------
+        lost : numpy.ndarray of int, shape (n_records,)
+            Set of missing keys of each record.
+        """
+        kinds, count = np.unique(lost & ~self.absent[self.patterns.of_record], return_counts=True)
+        return float(
+            sum(self.cost(kind) * n for kind, n in zip(kinds.tolist(), count, strict=True))
+        )
 
     def unsafe(self, kept: int) -> Flags | None:
         """Return which patterns are in a group by some keys that fails; None if no group fails."""
@@ -97,7 +144,7 @@ class SuppressionQuestion:
 
     def sets_by_cost(self) -> Iterator[tuple[float, int]]:
         """Return all sets of keys that are asked for, with their costs, the cheapest first."""
-        keys = list(bits_of(self.asked))
+        keys = list(bits_of(self.keys))
         yield 0.0, 0
         # Each set is made once, from the set without its last key.
         heap = [(self.cost(1 << key), 1 << key, at) for at, key in enumerate(keys)]
@@ -112,15 +159,61 @@ class SuppressionQuestion:
 
 def maximal(sets: set[int]) -> tuple[int, ...]:
     """Return the sets that are in no other one, in rising order."""
-    found: list[int] = []
+    largest: list[int] = []
     for each in sorted(sets, key=lambda keys: (-keys.bit_count(), keys)):
-        if not any(each & ~other == 0 for other in found):
-            found.append(each)
-    return tuple(sorted(found))
+        if not any(each & ~other == 0 for other in largest):
+            largest.append(each)
+    return tuple(sorted(largest))
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveCounts:
+    """How often each value of a sensitive attribute occurs in each pattern.
+
+    Parameters
+    ----------
+    pattern, value : numpy.ndarray of int, shape (n_entries,)
+    count : numpy.ndarray of float, shape (n_entries,)
+    n_values : int
+    ordered : bool
+        Whether the values are numbers, or categories with an order.
+    """
+
+    pattern: Integers
+    value: Integers
+    count: Floats
+    n_values: int
+    ordered: bool
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, sensitive: str, patterns: KeyPatterns) -> SensitiveCounts:
+        """Count the values of a column in each pattern.
+
+        Raises
+        ------
+        InputError
+            If the column does not exist or has missing values.
+        """
+        coded = CodedRecords.of(frame, [sensitive], refuse_missing=True)
+        n_values = coded.sizes[0]
+        value = coded.codes[0].astype(np.int64)
+        ones = np.ones(len(value))
+        histograms = Histograms.of(patterns.of_record, value, ones, patterns.n_patterns, n_values)
+        return cls(
+            histograms.group,
+            histograms.value,
+            histograms.count,
+            n_values,
+            is_ordered(frame[sensitive]),
+        )
+
+    def histograms(self, label: Integers, n_groups: int) -> Histograms:
+        """Return the counts in groups of patterns."""
+        return Histograms.of(label[self.pattern], self.value, self.count, n_groups, self.n_values)
 
 
 @dataclass(frozen=True)
-class Diverse:
+class DiversityDemand:
     """What is asked of the sensitive values of a group.
 
     Parameters
@@ -166,17 +259,29 @@ class Diverse:
         """Return the requirements on groups of a file."""
         if self.sensitive is None:
             return []
-        found: list[GroupRequirement] = []
         counts = SensitiveCounts.of(frame, self.sensitive, patterns)
-        if self.diversity is not None and self.kind == "distinct":
-            found.append(DistinctDiversity(counts, self.diversity))
-        elif self.diversity is not None and self.kind == "entropy":
-            found.append(EntropyDiversity(counts, self.diversity))
-        elif self.diversity is not None:
-            found.append(RecursiveDiversity(counts, self.diversity, self.ratio))
-        if self.closeness is not None:
-            found.append(Closeness(counts, self.closeness))
-        return found
+
+        def required(
+            holds: Callable[[Histograms], Flags], *, is_monotone: bool = False
+        ) -> GroupRequirement:
+            return GroupRequirement(
+                lambda _, label, n_groups: holds(counts.histograms(label, n_groups)), is_monotone
+            )
+
+        demands: list[GroupRequirement] = []
+        least, most = self.diversity, self.closeness
+        if least is not None:
+            entropy = least * (1 - ROUNDING)
+            kinds = {
+                "distinct": required(lambda groups: groups.distinct() >= least, is_monotone=True),
+                "entropy": required(lambda groups: np.exp(groups.entropy()) >= entropy),
+                "recursive": required(lambda groups: groups.recursive(int(least)) < self.ratio),
+            }
+            demands.append(kinds[self.kind])
+        if most is not None:
+            near = most * (1 + ROUNDING)
+            demands.append(required(lambda groups: groups.distance(ordered=counts.ordered) <= near))
+        return demands
 
     def words(self) -> str:
         """Say what is asked, for summaries; empty if nothing is."""
@@ -223,7 +328,7 @@ class Diverse:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupsAsked:
+class GroupDemand:
     """Combinations of keys whose groups must satisfy requirements.
 
     Parameters
@@ -236,7 +341,7 @@ class GroupsAsked:
         Cost of a missing value of each key.
     k : int
         Smallest number of records in a group.
-    diverse : Diverse
+    diverse : DiversityDemand
     missing : {"own", "category", "any"}
         Which missing values match every value.
     strata : tuple of str
@@ -248,7 +353,7 @@ class GroupsAsked:
     combinations_in_words: str
     costs: Mapping[str, float]
     k: int
-    diverse: Diverse
+    diverse: DiversityDemand
     missing: str
     strata: tuple[str, ...] = ()
 
@@ -260,7 +365,7 @@ class GroupsAsked:
             + (f" within {', '.join(self.strata)}" if self.strata else "")
         )
 
-    def question(self, frame: pd.DataFrame) -> SuppressionQuestion:
+    def problem(self, frame: pd.DataFrame) -> AnonymityProblem:
         """Return what is asked of a file.
 
         Raises
@@ -270,13 +375,13 @@ class GroupsAsked:
             whole file satisfies what is asked.
         """
         patterns = KeyPatterns.of(frame, self.keys, self.strata)
-        question = SuppressionQuestion(
+        problem = AnonymityProblem(
             patterns=patterns,
             combinations=tuple(patterns.set_of(each) for each in self.combinations),
-            requirements=(KAnonymity(self.k), *self.diverse.requirements(frame, patterns)),
+            requirements=(k_anonymity(self.k), *self.diverse.requirements(frame, patterns)),
             costs=np.array(list(self.costs.values())),
         )
-        if question.unsafe(0) is not None:
+        if problem.unsafe(0) is not None:
             whole = f"the whole file of {patterns.n_records} records"
             if self.strata:
                 whole = "each stratum as a whole"
@@ -284,7 +389,7 @@ class GroupsAsked:
                 f"Not even {whole} has what is required: {self.words()}. Ask for less, or give "
                 "more records."
             )
-        return question
+        return problem
 
     def fails(self, frame: pd.DataFrame) -> Fails:
         """Return the function that finds records in groups that fail, counted as in checks."""

@@ -29,6 +29,7 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.columns import is_number
 from tablecloak.microdata.risk.keys import KeyCells
 
 
@@ -68,9 +69,9 @@ class Histograms:
     ) -> Histograms:
         """Add up entries of the same group and value."""
         pair = group * n_values + value
-        found, inverse = np.unique(pair, return_inverse=True)
+        pairs, inverse = np.unique(pair, return_inverse=True)
         total = np.asarray(np.bincount(inverse.ravel(), weights=count), dtype=np.float64)
-        return cls(found // n_values, found % n_values, total, n_groups, n_values, whole)
+        return cls(pairs // n_values, pairs % n_values, total, n_groups, n_values, whole)
 
     @classmethod
     def by_known_keys(
@@ -104,15 +105,14 @@ class Histograms:
             parts.append((to[entries], base.value[entries], base.count[entries]))
             n_groups += len(wanted)
         group, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-        found = cls.of(group, values, counts, n_groups, n_values, base.in_file() * len(value))
-        return found, group_of[cells.of_record]
+        histograms = cls.of(group, values, counts, n_groups, n_values, base.in_file() * len(value))
+        return histograms, group_of[cells.of_record]
 
     def in_file(self) -> Floats:
         """Return the share of each value in the file, shape (n_values,)."""
         counts = np.bincount(self.value, weights=self.count, minlength=self.n_values)
         whole = np.asarray(counts if self.whole is None else self.whole, dtype=np.float64)
-        share: Floats = whole / whole.sum()
-        return share
+        return np.asarray(whole / whole.sum())
 
     @property
     def size(self) -> Floats:
@@ -244,7 +244,7 @@ def is_ordered(column: pd.Series) -> bool:
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         return bool(kind.ordered)
-    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+    return is_number(column)
 
 
 def group_diversity(
@@ -282,12 +282,9 @@ def group_diversity(
     >>> group_diversity(people, ["age"], "illness").distinct.tolist()
     [2, 2, 1, 1]
     """
-    if sensitive in keys:
-        raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
-    records = CodedRecords.of(frame, [*keys, sensitive])
-    found, group = grouped_values(records, list(keys), missing)
+    histograms, group = grouped_values(frame, keys, sensitive, missing)
     along = is_ordered(frame[sensitive]) if ordered is None else ordered
-    return diversity_of(found, group, ordered=along)
+    return diversity_of(histograms, group, ordered=along)
 
 
 def diversity_of(found: Histograms, group: Integers, *, ordered: bool) -> GroupDiversity:
@@ -304,9 +301,18 @@ def diversity_of(found: Histograms, group: Integers, *, ordered: bool) -> GroupD
 
 
 def grouped_values(
-    records: CodedRecords, keys: Sequence[str], missing: Literal["category", "open"]
+    frame: pd.DataFrame, keys: Sequence[str], sensitive: str, missing: Literal["category", "open"]
 ) -> tuple[Histograms, Integers]:
-    """Count the values of the last attribute in each group, and return the group of each record."""
+    """Count the sensitive values in each group, and return the group of each record.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist, or the attribute is a key.
+    """
+    if sensitive in keys:
+        raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
+    records = CodedRecords.of(frame, [*keys, sensitive])
     value = records.codes[-1].astype(np.int64)
     if missing == "open":
         return Histograms.by_known_keys(KeyCells.of(records.only(keys)), value, records.sizes[-1])
@@ -448,8 +454,5 @@ def group_likeness(
     >>> round(group_likeness(people, ["age"], "illness").beta, 3)
     1.0
     """
-    if sensitive in keys:
-        raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
-    records = CodedRecords.of(frame, [*keys, sensitive])
-    found, group = grouped_values(records, list(keys), missing)
-    return GroupLikeness(group, found)
+    histograms, group = grouped_values(frame, keys, sensitive, missing)
+    return GroupLikeness(group, histograms)

@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import columns_of, names_of, numbers_of, row_label
+from tablecloak.microdata.columns import names_of, numbers_of, require_column, row_label
 
 NEAR = 0.999
 """Sampling fraction from which on the closed forms for one and two records lose digits."""
@@ -285,8 +285,7 @@ def _mean_of_inverse(f: Floats, p: Floats) -> Floats:
         term = term * (n + 1) * (1 - p[~few]) / (f[~few] + 1 + n)
         total += term
     value[~few] = total
-    mean: Floats = p / f * value
-    return mean
+    return np.asarray(p / f * value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,9 +373,7 @@ def household_risk(
     >>> household_risk(people, ["age"], "home").of_household.round(4).tolist()
     [1.0, 0.5556]
     """
-    known = columns_of(frame)
-    if household not in known:
-        raise InputError(f"There is no column {household!r}.{suggestion(household, known)}")
+    require_column(frame, household)
     risk = key_risk(frame, keys, weight=weight, missing=missing, exact=exact)
     return risk_by_household(frame[household], risk.individual)
 
@@ -390,10 +387,10 @@ def risk_by_household(household: pd.Series, risk: Floats) -> HouseholdRisk:
     risk : numpy.ndarray of float, shape (n_records,)
         Each from 0 to 1.
     """
-    number, found = pd.factorize(household)
+    number, names = pd.factorize(household)
     number = number.astype(np.int64)
     alone = np.flatnonzero(number < 0)
-    number[alone] = len(found) + np.arange(len(alone))
+    number[alone] = len(names) + np.arange(len(alone))
     members = np.bincount(number)
     with np.errstate(divide="ignore"):
         kept = np.bincount(number, weights=np.log1p(-np.minimum(risk, 1.0)))

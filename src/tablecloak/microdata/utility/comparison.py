@@ -19,10 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, names_of, numbers_of, require_same_records
+from tablecloak.errors import InputError
+from tablecloak.microdata.columns import (
+    is_number,
+    names_of,
+    numbers_of,
+    require_column,
+    require_numeric,
+    require_same_records,
+)
 
 MOST_CATEGORIES = 100
 """Most different values of a column of categories."""
@@ -38,8 +46,11 @@ def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataF
         are left out of its row.
     """
     rows = {}
-    for name in _numeric(original, released):
-        x, y = _pair(original, released, name)
+    for name in original.columns:
+        frames = [frame for frame in (original, released) if name in frame.columns]
+        if len(frames) < 2 or not all(map(is_numeric_dtype, (frame[name] for frame in frames))):
+            continue
+        x, y = (frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for frame in frames)
         known = np.isfinite(x) & np.isfinite(y)
         x, y = x[known], y[known]
         if len(x):
@@ -78,25 +89,6 @@ def categories_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.Da
         )
     columns = ["categories", "total_variation", "hellinger", "changed"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
-
-
-def _numeric(original: pd.DataFrame, released: pd.DataFrame) -> list[str]:
-    return [
-        name
-        for name in original.columns
-        if name in released.columns
-        and pd.api.types.is_numeric_dtype(original[name])
-        and pd.api.types.is_numeric_dtype(released[name])
-    ]
-
-
-def _pair(
-    original: pd.DataFrame, released: pd.DataFrame, name: str
-) -> tuple[np.ndarray, np.ndarray]:
-    one, other = (
-        frame[name].to_numpy(dtype=np.float64, na_value=np.nan) for frame in (original, released)
-    )
-    return one, other
 
 
 CONFIDENCE = 0.95
@@ -178,8 +170,7 @@ def interval_overlap(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
     lengths = np.stack([a[:, 1] - a[:, 0], b[:, 1] - b[:, 0]])
     with np.errstate(divide="ignore", invalid="ignore"):
         covered = np.where(lengths > 0, np.maximum(common, 0.0) / lengths, common >= 0)
-    overlap: Floats = np.where(np.isnan(common), np.nan, covered.mean(axis=0))
-    return overlap
+    return np.asarray(np.where(np.isnan(common), np.nan, covered.mean(axis=0)))
 
 
 def correlations_compared(
@@ -194,7 +185,8 @@ def correlations_compared(
         out the records with missing values in its own file.
     """
     for frame in (original, released):
-        _require_columns(frame, columns)
+        for name in columns:
+            require_numeric(frame, name)
     before, after = (frame[list(columns)].dropna().corr() for frame in (original, released))
     rows = [
         (one, other, before.loc[one, other], after.loc[one, other])
@@ -204,53 +196,31 @@ def correlations_compared(
     return table.assign(change=table["released"] - table["original"])
 
 
-def _require_columns(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """Require columns of numbers, which may have missing values."""
-    for name in names:
-        _require_column(frame, name)
-        if not pd.api.types.is_numeric_dtype(frame[name]):
-            raise InputError(
-                f"Column {name!r} is not numeric: its type is {frame[name].dtype}. Name a column "
-                "of numbers, or convert it first."
-            )
-
-
-def _require_column(frame: pd.DataFrame, name: str) -> None:
-    known = columns_of(frame)
-    if name not in known:
-        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
-
-
 def _levels(
     original: pd.DataFrame, released: pd.DataFrame, response: str, names: Sequence[str]
 ) -> dict[str, list[Any] | None]:
     """Return the categories of each predictor in either file; None for numbers."""
-    found: dict[str, list[Any] | None] = {}
+    levels: dict[str, list[Any] | None] = {}
     for frame in (original, released):
-        _require_columns(frame, [response])
+        require_numeric(frame, response)
         for name in names:
-            _require_column(frame, name)
+            require_column(frame, name)
     for name in names:
         columns = [frame[name] for frame in (original, released)]
-        if len({_is_number(column) for column in columns}) > 1:
+        if len({is_number(column) for column in columns}) > 1:
             raise InputError(
                 f"Column {name!r} has numbers in one file and categories in the other. Group the "
                 "original in the same way, or leave the column out."
             )
-        if _is_number(columns[0]):
-            found[name] = None
+        if is_number(columns[0]):
+            levels[name] = None
             continue
         values = pd.unique(pd.concat([column.dropna().astype(object) for column in columns]))
         try:
-            found[name] = sorted(values)
+            levels[name] = sorted(values)
         except TypeError:  # Texts and numbers have no common order.
-            found[name] = sorted(values, key=str)
-    return found
-
-
-def _is_number(column: pd.Series) -> bool:
-    kind = column.dtype
-    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+            levels[name] = sorted(values, key=str)
+    return levels
 
 
 def _least_squares(
@@ -269,7 +239,7 @@ def _least_squares(
         for code, category in list(enumerate(categories))[1:]:
             variables[f"{name}={category}"] = (codes == code).astype(np.float64)
     x = np.column_stack(list(variables.values()))
-    kept = _independent(x)
+    kept = independent_columns(x)
     if len(used) <= len(kept):
         raise InputError(
             f"{len(used)} complete records are too few for {len(variables) - 1} predictors: at "
@@ -277,17 +247,19 @@ def _least_squares(
         )
     y = used[response].to_numpy(dtype=np.float64)
     q, r = np.linalg.qr(x[:, kept])
-    found = np.linalg.solve(r, q.T @ y)
+    coefficients = np.linalg.solve(r, q.T @ y)
     degrees = len(y) - len(kept)
-    sigma2 = float(np.sum((y - x[:, kept] @ found) ** 2)) / degrees
+    sigma2 = float(np.sum((y - x[:, kept] @ coefficients) ** 2)) / degrees
     table = np.full((len(variables), 2), np.nan)
-    table[kept] = np.column_stack([found, np.sqrt(sigma2 * np.sum(np.linalg.inv(r) ** 2, axis=1))])
+    table[kept] = np.column_stack(
+        [coefficients, np.sqrt(sigma2 * np.sum(np.linalg.inv(r) ** 2, axis=1))]
+    )
     return pd.DataFrame(
         table, columns=["coefficient", "standard_error"], index=list(variables)
     ).assign(quantile=t.ppf((1 + CONFIDENCE) / 2, degrees))
 
 
-def _independent(x: Floats) -> list[int]:
+def independent_columns(x: Floats) -> list[int]:
     """Return the columns that do not depend linearly on those before them."""
     kept: list[int] = []
     basis = np.empty((len(x), 0))

@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 from scipy.sparse import csc_array, csr_array
+from scipy.sparse import vstack as stacked
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import generator
@@ -136,7 +137,8 @@ class ContributorMultipliers:
         sizes : Sizes
         seed : int, numpy.random.Generator or None
         balance, keep : scipy.sparse.csr_array, shape (n_groups, n_contributors), optional
-            Contributions to the groups in which directions cancel, and to the totals that stay.
+            Contributions to the groups in which directions cancel, and to the totals that stay, in
+            which they also do.
         """
         shares = _shares(names, seed)
         return cls.of_shares(shares, sizes, balance=balance, keep=keep)
@@ -153,8 +155,9 @@ class ContributorMultipliers:
         """Make multipliers of two numbers between 0 and 1, the rows, for each contributor."""
         drawn = sizes.at(shares[0])
         directions = np.where(shares[1] < 0.5, -1.0, 1.0)
-        if balance is not None and balance.shape[0]:
-            directions = balanced(directions, drawn, balance)
+        groups = [part for part in (balance, keep) if part is not None and part.shape[0]]
+        if groups:
+            directions = balanced(directions, drawn, csr_array(stacked(groups)))
         if keep is not None and keep.shape[0]:
             drawn = kept(directions, drawn, keep, sizes)
         return cls(directions, drawn)

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from scipy.sparse import vstack as stacked
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
@@ -56,7 +55,7 @@ class NoiseDesign:
     def drawn(self, names: Sequence[object], seed: Any) -> ContributorMultipliers:
         """Draw the multipliers of contributors."""
         return ContributorMultipliers.drawn(
-            names, self.sizes, seed, balance=self._both, keep=self.keep
+            names, self.sizes, seed, balance=self.balance, keep=self.keep
         )
 
     @cached_property
@@ -71,17 +70,14 @@ class NoiseDesign:
         draws = max(min(DRAWS, MOST_DRAWN // max(n, 1)), FEWEST_DRAWS)
         shares = np.random.default_rng(draws).random((2, n, draws))
         if self.keep is None:
-            return ContributorMultipliers.of_shares(shares, self.sizes, balance=self._both).changes
+            return ContributorMultipliers.of_shares(
+                shares, self.sizes, balance=self.balance
+            ).changes
         made = (
-            ContributorMultipliers.of_shares(each, self.sizes, balance=self._both, keep=self.keep)
+            ContributorMultipliers.of_shares(each, self.sizes, balance=self.balance, keep=self.keep)
             for each in np.moveaxis(shares, 2, 0)
         )
         return np.column_stack([each.changes for each in made])
-
-    @cached_property
-    def _both(self) -> csr_array | None:
-        both = [each for each in (self.balance, self.keep) if each is not None]
-        return csr_array(stacked(both)) if both else None
 
 
 @dataclass(frozen=True, eq=False)

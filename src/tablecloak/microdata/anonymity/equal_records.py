@@ -124,14 +124,13 @@ class _Placement:
 
     def per_record(self) -> Integers:
         """Return the lost keys of each record; equal records take them in the order of the file."""
-        entries = [(np.flatnonzero(self.home), self.absent, self.home)]
+        rows = np.flatnonzero(self.home)
+        entries = [(rows, self.absent[rows], self.home[rows])]
         for lost, count in sorted(self.counts.items()):
-            entries.append((np.flatnonzero(count), np.full_like(count, lost), count))
+            rows = np.flatnonzero(count)
+            entries.append((rows, np.full(len(rows), lost), count[rows]))
         return way_of_each(
-            self.patterns.of_record,
-            np.concatenate([rows for rows, _, _ in entries]),
-            np.concatenate([way[rows] for rows, way, _ in entries]),
-            np.concatenate([count[rows] for rows, _, count in entries]),
+            self.patterns.of_record, *(np.concatenate(part) for part in zip(*entries, strict=True))
         )
 
 

@@ -98,7 +98,8 @@ def cheapest_nodes(
             if placed is not None:
                 node = way_of_each(patterns.of_record, *placed)
                 level = np.column_stack(np.unravel_index(node, levels.n_levels))
-                best = min(best, level, key=levels.total)
+                # Sums of the same fractions round differently: of equal losses the first stays.
+                best = min(best, level, key=lambda tried: round(levels.total(tried), 9))
     return best, price, bound
 
 

@@ -148,12 +148,11 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
         number, names = self._contributors(frame)
         keep = self._groups(frame, self.keep, number, values)
         balance = self._groups(frame, self.balance, number, values)
-        both = [each for each in (balance, keep) if each is not None]
         drawn = ContributorMultipliers.drawn(
             names,
             Sizes(self.least, self.most, self.shape),
             random,
-            balance=csr_array(stacked(both)) if both else None,
+            balance=balance,
             keep=keep,
         )
         released = frame.copy()

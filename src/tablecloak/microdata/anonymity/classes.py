@@ -58,10 +58,6 @@ class Way:
     groups: Callable[[], tuple[Integers, int]]
 
 
-MANY_SETS = 20_000
-"""Most sets of keys that are looked at for pairs."""
-
-
 @dataclass(frozen=True, eq=False)
 class ClassPairs:
     """Pairs, sorted by class, and what the search knows of classes and patterns.
@@ -228,6 +224,10 @@ _KINDS = (
     np.int64, np.int64, np.float64, np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64,
 )  # fmt: skip
 """Types of the columns of pairs, classes and lenders, as `ClassPairs` has them."""
+
+
+MANY_SETS = 20_000
+"""Most sets of keys that are looked at for pairs."""
 
 
 def sets_to_lose(problem: AnonymityProblem, most: Floats, many: int | None = None) -> Iterator[Way]:

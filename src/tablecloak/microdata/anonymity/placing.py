@@ -6,12 +6,20 @@ prices that stay as they are: a Lagrangian heuristic as for set covering [1]_. T
 patterns that compete for classes are emptied and filled again by prices that are a little changed
 at random, and kept if that is no dearer: large neighbourhood search [2]_.
 
+From the top down, all records are in one class, which is split as long as k records stay in each. A
+class is split by one key: of the values one level below, those that k of its records share form
+classes of their own, and the other records stay, if k of them are left. This is the partition of
+Mondrian [3]_ by hierarchies instead of medians, as top-down specialisation does [4]_, but each
+class by itself.
+
 References
 ----------
 .. [1] Caprara, Fischetti, Toth: A heuristic method for the set covering problem, Operations
    Research 47, 1999.
 .. [2] Shaw: Using constraint programming and local search methods to solve vehicle routing
    problems, CP 1998.
+.. [3] LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006.
+.. [4] Fung, Wang, Yu: Top-down specialization for information and privacy preservation, ICDE 2005.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.faults import LISTS, in_words
 from tablecloak.jobs.files import RESULT, JobFiles
 from tablecloak.jobs.record_files import RecordFiles
-from tablecloak.microdata.assessment.assess import Assessment, assess
+from tablecloak.microdata.assessment import Assessment, assess
 from tablecloak.microdata.assessment_report import write_report
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release

@@ -159,7 +159,9 @@ class LinearSolver:
         """The program as it stands after all changes."""
         return self.program.with_columns(self.cost, self.lower, self.upper)
 
-    def solve(self, time_limit: float = np.inf, *, confirm: bool = True) -> Solution:
+    def solve(
+        self, time_limit: float = np.inf, *, confirm: bool = True, from_scratch: bool = False
+    ) -> Solution:
         """Solve from the last basis; if the answer fails its check, from scratch.
 
         Parameters
@@ -169,6 +171,8 @@ class LinearSolver:
         confirm : bool, default=True
             Whether to try the other algorithms too if the program is found infeasible. A search
             to whose proof that does not matter can save the time.
+        from_scratch : bool, default=False
+            Whether the last basis is of no use, since costs and bounds of most columns changed.
 
         Returns
         -------
@@ -176,7 +180,7 @@ class LinearSolver:
             UNKNOWN if the solver breaks off with every method.
         """
         watch = Stopwatch()
-        method = Method.WARM
+        method = Method.COLD if from_scratch else Method.WARM
         if self._cold:
             method, self._cold = self._from_scratch, self._interior == "always"
         solution = self._attempt(time_limit, method)

@@ -1,0 +1,130 @@
+"""Phases that open by prices, and search among the cells of the best pattern and of openings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.phases import Phase, Run
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate, costliest_first
+from tablecloak.suppression.search.closing import with_first
+from tablecloak.suppression.search.inside import searched_inside
+from tablecloak.suppression.search.prices import PriceProgram, opened_by_prices
+from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.strategy import Strategy
+
+REMAINING = Strategy(areas=((8, 0),), reweightings=1)
+"""Strategy for the few needs that prices leave open."""
+
+NOISE = 0.3
+"""Spread of the log-normal noise on the weights of an opening, so that openings differ."""
+
+FREE_CELLS = 1500
+"""Most free cells of the smaller problem; of more, those that all patterns hide stay hidden."""
+
+INSIDE_SHARE, LEAST_INSIDE = 0.2, 1.0
+"""Share of the time left that one search among the cells of patterns may take, and least seconds."""
+
+DESTROYED = (0.05, 1.0)
+"""Least and largest share of the secondaries that an opening publishes before it begins."""
+
+FIRST_OPENINGS = 3
+"""Openings before the first search among their cells."""
+
+STALE = 60
+"""Openings in a row without a better pattern, after which the phase ends."""
+
+
+def open_by_prices(state: SearchState, budget: Budget) -> SearchState:
+    """Build a pattern at rising prices; the needs that stay open are met one by one."""
+    if not len(state.system.needs.cells) or budget.is_over:
+        return state
+    program = PriceProgram(state.system)
+    opened = _opened(state, program, _bare(state), np.random.default_rng(budget.seed), budget)
+    if opened is None or (state.best and opened.loss >= state.best.loss):
+        return state
+    return with_first(state, opened, budget) if state.best is None else replace(state, best=opened)
+
+
+def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
+    """Return a phase that opens again and again, and searches among the cells of both patterns.
+
+    Parameters
+    ----------
+    phases : sequence of Phase
+        The search of each smaller problem.
+    """
+
+    def run(state: SearchState, budget: Budget) -> SearchState:
+        if state.best is None or budget.is_over:
+            return state
+        random = np.random.default_rng(budget.seed + 1)
+        program, stale, number = PriceProgram(state.system), 0, FIRST_OPENINGS
+        while not budget.is_over and stale < STALE:
+            best = state.best
+            assert best is not None
+            among, agreed, watch = best.hidden.copy(), best.hidden.copy(), Stopwatch()
+            for _ in range(number):
+                noisy = best.weights * random.lognormal(0.0, NOISE, len(best.weights))
+                begun = _destroyed(state, best, noisy, random)
+                opened = _opened(state, program, begun, random, budget)
+                if opened is None:
+                    break
+                among |= opened.hidden
+                agreed &= opened.hidden
+            seconds = watch.seconds
+            part = budget.within(max(INSIDE_SHARE * budget.left, LEAST_INSIDE, 2 * seconds))
+            agreed = agreed if int((among & ~state.must).sum()) > FREE_CELLS else state.must
+            better = searched_inside(state, among, agreed, phases, part)
+            stale += 1
+            if better is not None:
+                state, stale = replace(state, best=better), 0
+                budget.report("opening", better.loss)
+            number = max(1, number + (1 if part.left > 0 else -1))
+        return state
+
+    return run
+
+
+def _bare(state: SearchState) -> Candidate:
+    weights = state.problem.weights[state.system.cells]
+    return Candidate(state.must, WitnessPool(state.system), weights)
+
+
+def _destroyed(
+    state: SearchState, best: Candidate, weights: Floats, random: np.random.Generator
+) -> Candidate:
+    """Return the pattern after some secondaries, heavy ones rather, are published."""
+    share = float(np.exp(random.uniform(*np.log(DESTROYED))))
+    secondaries = costliest_first(best.hidden & ~state.must, weights)
+    number = max(1, int(share * len(secondaries)))
+    # Weights have noise, so that the order is another one each time.
+    published: Flags = np.zeros(len(weights), dtype=bool)
+    published[random.permutation(secondaries)[:number]] = True
+    pool = best.pool.within(~published)
+    return Candidate(state.must | pool.moved(), pool, weights)
+
+
+def _opened(
+    state: SearchState,
+    program: PriceProgram,
+    begun: Candidate,
+    random: np.random.Generator,
+    budget: Budget,
+) -> Candidate | None:
+    opened = opened_by_prices(program, begun, random, budget)
+    if not opened.is_proved:
+        if budget.is_over:
+            return None
+        opened = protect_one_by_one(
+            state.problem, state.system, REMAINING, budget, latest=budget, begun=opened
+        )
+    if not opened.is_proved:
+        return None
+    return Candidate(state.must | opened.pool.moved(), opened.pool, opened.weights)

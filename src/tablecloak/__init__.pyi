@@ -65,12 +65,12 @@ from .suppression.waivers_saved import waivers_saved as waivers_saved
 from .tables.cell_arrays import CellStatus as CellStatus
 from .tables.changes.earlier_releases import Published as Published
 from .tables.confidentiality import Confidentiality as Confidentiality
-from .tables.dimensions import Dimension as Dimension
 from .tables.equations import Equation as Equation
 from .tables.formats import read_jj as read_jj
 from .tables.formats import read_problem as read_problem
 from .tables.formats import write_jj as write_jj
 from .tables.formats import write_problem as write_problem
+from .tables.hierarchy import Dimension as Dimension
 from .tables.hierarchy import Hierarchy as Hierarchy
 from .tables.joined import join as join
 from .tables.link import link as link

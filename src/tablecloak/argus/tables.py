@@ -14,8 +14,7 @@ from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import parents_of
 from tablecloak.tables.contributions import Contributions, implausible
-from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 

@@ -260,8 +260,8 @@ def attack(
     """
     from tablecloak.cellkey import attack_counts, read_perturbations
     from tablecloak.cli.display import NOT_SAFE, reporting
-    from tablecloak.tables.dimensions import as_dimensions
     from tablecloak.tables.formats import read_frame, write_frame
+    from tablecloak.tables.hierarchy import as_dimensions
 
     require_writable_result(output)
     specified = as_dimensions(dimensions_of(by))

@@ -10,8 +10,8 @@ import pandas as pd
 
 from tablecloak.arrays import Flags
 from tablecloak.errors import InputError, suggestion
-from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame
+from tablecloak.tables.hierarchy import Dimension
 from tablecloak.tables.table import Table
 
 WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,

@@ -21,9 +21,8 @@ from tablecloak.jobs.tables import TableSpec
 from tablecloak.protection import Material, Records
 from tablecloak.publish.earlier import read_published
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
-from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.joined import join
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem

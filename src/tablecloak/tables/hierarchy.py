@@ -1,23 +1,28 @@
-"""The codes of one dimension: one or more trees over the same leaves."""
+"""The codes of a dimension: how they are specified, read, and checked to add up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from tablecloak.errors import InputError, listed
-from tablecloak.graph import children_of
-from tablecloak.tables import trees
-from tablecloak.tables.trees import Group, NestedCodes, topological_order
+from tablecloak.graph import children_of, parts_first
+from tablecloak.packed import unpacked
 
 if TYPE_CHECKING:
-    import pandas as pd
     from scipy.sparse import csr_array
+
+Group = tuple[str, tuple[str, ...]]
+"""A parent code and the child codes that add up to it."""
+
+NestedCodes = Mapping[str, Any] | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class Hierarchy:
         InputError
             If something else than codes stands below a code.
         """
-        return cls.of_tree(trees.nested(nested, total))
+        return cls.of_tree(_nested(nested, total))
 
     @classmethod
     def from_hrc(
@@ -110,7 +115,7 @@ class Hierarchy:
             If the file cannot be read, is empty, lists a code twice, or goes down by more
             than one level from one line to the next; if `lead` is empty.
         """
-        return cls.of_tree(trees.hrc(Path(path), total, lead, encoding))
+        return cls.of_tree(_hrc(Path(path), total, lead, encoding))
 
     @classmethod
     def from_frame(
@@ -127,7 +132,7 @@ class Hierarchy:
         total : str, default=""
             Code of the total; by default the only code that is never a child.
         """
-        return cls.of_tree(trees.pairs(frame, parent, child, total))
+        return cls.of_tree(_pairs(frame, parent, child, total))
 
     @classmethod
     def from_sdc_hierarchies(
@@ -147,7 +152,7 @@ class Hierarchy:
         InputError
             If a level is skipped, or the first row is not the only total.
         """
-        return cls.of_tree(trees.sdc_hierarchies(frame, level, name))
+        return cls.of_tree(_sdc_hierarchies(frame, level, name))
 
     @classmethod
     def from_levels(
@@ -166,7 +171,7 @@ class Hierarchy:
         total : str, default="Total"
             Code of the total.
         """
-        return cls.of_tree(trees.levels(frame, columns, total))
+        return cls.of_tree(_levels(frame, columns, total))
 
     @classmethod
     def combine(cls, *hierarchies: Hierarchy) -> Hierarchy:
@@ -192,10 +197,10 @@ class Hierarchy:
         return cls(first.total, tuple(groups))
 
     @classmethod
-    def of_tree(cls, tree: trees.Tree) -> Hierarchy:
+    def of_tree(cls, tree: _Tree) -> Hierarchy:
         """Return the hierarchy of one tree as it was read; no code may have two parents."""
         topological_order(tree.total, dict(tree.groups))
-        trees.check_parents(tree)
+        _check_parents(tree)
         return cls(tree.total, tuple(tree.groups))
 
     # -- what it says ---------------------------------------------------------------------
@@ -255,3 +260,338 @@ class Hierarchy:
                     f"Hierarchy: the group {parent!r} = {' + '.join(below)} does not count each "
                     f"leaf of {parent!r} exactly once. Check the codes in this group."
                 )
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of a table and where its codes come from.
+
+    Parameters
+    ----------
+    column : str
+        Column of the data with the most detailed code.
+    hierarchy : Hierarchy, str, Path, mapping or None, default=None
+        A hierarchy, the path of an ``.hrc`` file, or nested dictionaries. None: the codes
+        found in the data, each directly below the total.
+    levels : sequence of str, default=()
+        Columns that hold one level each, coarsest first, the last being `column`; the
+        hierarchy is then read from the data.
+    total : str, default="Total"
+        Code of the total.
+    """
+
+    column: str
+    hierarchy: Hierarchy | str | Path | Mapping[str, Any] | None = None
+    levels: Sequence[str] = ()
+    total: str = "Total"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.hierarchy, Hierarchy | str | Path | Mapping | None):
+            raise InputError(
+                f"Dimension {self.column!r}: {self.hierarchy!r} is no hierarchy. Give a Hierarchy, "
+                f"the path of an .hrc file, nested dictionaries, or nothing for a flat list."
+            )
+
+        if not isinstance(self.total, str) or not self.total.strip():
+            raise InputError(
+                f"Dimension {self.column!r}: the code of the total is {self.total!r}. It needs one."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the data that are needed."""
+        return tuple(self.levels) or (self.column,)
+
+    def resolve(self, distinct: pd.DataFrame) -> Hierarchy:
+        """Return the hierarchy, given the distinct codes of `columns` in the data."""
+        if isinstance(self.hierarchy, Hierarchy):
+            return self.hierarchy
+        if isinstance(self.hierarchy, str | Path):
+            return Hierarchy.from_hrc(self.hierarchy, self.total)
+        if self.hierarchy is not None:
+            return Hierarchy.from_dict(self.hierarchy, self.total)
+        if self.levels:
+            return Hierarchy.from_levels(distinct, self.levels, self.total)
+        codes = sorted(set(distinct[self.column].dropna().astype(str)) - {self.total})
+        if not codes:
+            raise InputError(
+                f"Dimension {self.column!r}: the data has no code besides the total "
+                f"{self.total!r}. Give the hierarchy or the right column."
+            )
+        return Hierarchy.flat(codes, total=self.total)
+
+
+def as_dimensions(dimensions: Mapping[str, Any] | Sequence[str]) -> dict[str, Dimension]:
+    """Bring any accepted specification of dimensions into one form.
+
+    Parameters
+    ----------
+    dimensions : mapping of str to specification, or sequence of str
+        For each name a `Dimension`, a `Hierarchy`, a path, nested dictionaries, a list of
+        level columns, or None.
+    """
+    if isinstance(dimensions, str):
+        raise InputError(f"`dimensions` must be a list or a mapping, not the text {dimensions!r}.")
+    if not isinstance(dimensions, Mapping):
+        dimensions = dict.fromkeys(dimensions)
+    if not dimensions:
+        raise InputError("`dimensions` is empty; a table needs at least one dimension.")
+    resolved = {}
+    for name, given in dimensions.items():
+        if isinstance(given, Dimension):
+            resolved[name] = given
+        elif isinstance(given, list | tuple):
+            resolved[name] = Dimension(given[-1], levels=tuple(given))
+        else:
+            resolved[name] = Dimension(name, hierarchy=given)
+    return resolved
+
+
+def read_dimensions(
+    dimensions: Mapping[str, Any] | Sequence[str], codes: Mapping[str, pd.Series]
+) -> dict[str, Hierarchy]:
+    """Resolve the dimensions of a table that is already tabulated.
+
+    Parameters
+    ----------
+    dimensions : mapping or sequence
+        See `as_dimensions`; columns of levels are refused here.
+    codes : mapping of str to pandas.Series
+        The code of each cell, totals included.
+    """
+    hierarchies = {}
+    for name, dimension in as_dimensions(dimensions).items():
+        if dimension.levels:
+            raise InputError(
+                f"Dimension {name!r}: level columns {listed(list(dimension.levels))} work for "
+                f"microdata only; a tabulated file has its totals in one column."
+            )
+        tree = dimension.resolve(pd.DataFrame({dimension.column: codes[name]}))
+        if dimension.hierarchy is None and tree.total not in set(codes[name]):
+            raise InputError(
+                f"Dimension {name!r}: no row has the code {tree.total!r} of the total. Add the "
+                f"totals, or name their code in Dimension({name!r}, total=...)."
+            )
+        hierarchies[name] = tree
+    for name, column in codes.items():
+        unknown = ~column.isin(hierarchies[name].codes)
+        if unknown.any():
+            row = int(np.flatnonzero(unknown.to_numpy())[0])
+            raise InputError(
+                f"Row {row + 1}: code {column.iloc[row]!r} of dimension {name!r} is not in its "
+                f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
+                f"to the hierarchy or correct the data."
+            )
+    return hierarchies
+
+
+class _Tree(NamedTuple):
+    """The code of the total, each parent with its children, and the source for messages."""
+
+    total: str
+    groups: list[Group]
+    source: str = "Hierarchy"
+
+
+def _nested(codes: NestedCodes, total: str) -> _Tree:
+    """Read nested dictionaries or lists; see `Hierarchy.from_dict`."""
+    groups: list[Group] = []
+    waiting: list[tuple[str, NestedCodes]] = [(total, codes)]
+    while waiting:
+        parent, below = waiting.pop()
+        if isinstance(below, str) or not isinstance(below, Mapping | Sequence):
+            raise InputError(
+                f"Hierarchy: below {parent!r} stands {below!r}. Expected a list of codes, or "
+                f"codes with the codes below each."
+            )
+        groups.append((parent, tuple(str(code) for code in below)))
+        if isinstance(below, Mapping):
+            deeper = [(str(code), inner) for code, inner in below.items() if _is_filled(inner)]
+            # A stack: the last code pushed is visited first.
+            waiting.extend(reversed(deeper))
+    return _Tree(total, groups)
+
+
+def _hrc(path: Path, total: str, lead: str, encoding: str) -> _Tree:
+    """Read an ``.hrc`` file; see `Hierarchy.from_hrc`."""
+    if not lead:
+        raise InputError(f"{path}: the lead string of the hierarchy is empty. Usual is '@'.")
+    children: dict[str, list[str]] = {total: []}
+    ancestors = [total]
+    for number, line in enumerate(_read_lines(path, encoding), start=1):
+        text = line.rstrip()
+        if not text:
+            continue
+        depth = 0
+        while text.startswith(lead):
+            text, depth = text[len(lead) :], depth + 1
+        if depth >= len(ancestors):
+            raise InputError(
+                f"{path}, line {number}: code {text!r} is on level {depth + 1}, but the line "
+                f"above is on level {len(ancestors) - 1}, so its parent is missing (orphan). "
+                f"A line may go down by one level only."
+            )
+        if not text:
+            raise InputError(
+                f"{path}, line {number}: after {lead!r} there is no code. Add one, or remove the "
+                "line."
+            )
+        if text in children:
+            raise InputError(
+                f"{path}, line {number}: code {text!r} is listed twice. Each code may stand "
+                f"in one place only; give the second one another name or remove it."
+            )
+        children[ancestors[depth]].append(text)
+        children[text] = []
+        ancestors[depth + 1 :] = [text]
+    if not children[total]:
+        raise InputError(f"{path}: no code found. An .hrc file lists one code per line.")
+    groups = [(parent, tuple(below)) for parent, below in children.items() if below]
+    return _Tree(total, groups, str(path))
+
+
+def _pairs(frame: pd.DataFrame, parent: str, child: str, total: str) -> _Tree:
+    """Read pairs of a parent and a child; see `Hierarchy.from_frame`."""
+    for column in (parent, child):
+        if column not in frame.columns:
+            raise InputError(
+                f"Hierarchy: the frame has no column {column!r}; it has "
+                f"{listed(list(frame.columns))}. Name the columns with `parent` and `child`."
+            )
+    children: dict[str, list[str]] = {}
+    for above, below in zip(frame[parent].astype(str), frame[child].astype(str), strict=True):
+        children.setdefault(above, []).append(below)
+    everyone = {code for below in children.values() for code in below}
+    roots = [code for code in children if code not in everyone]
+    if not total:
+        if not roots:
+            raise InputError(
+                "Hierarchy: every code has a parent, so the codes form a cycle. "
+                "Remove one pair of it."
+            )
+        total = roots[0]
+    orphans = [code for code in roots if code != total]
+    if orphans:
+        raise InputError(
+            f"Hierarchy: {listed(orphans)} has no parent and is not the total {total!r} "
+            f"(orphan). Add a row that gives it a parent."
+        )
+    groups = [(above, tuple(below)) for above, below in children.items()]
+    return _Tree(total, groups)
+
+
+def _sdc_hierarchies(frame: pd.DataFrame, level: str, name: str) -> _Tree:
+    """Read a table of the R package sdcHierarchies; see `Hierarchy.from_sdc_hierarchies`."""
+    for column in (level, name):
+        if column not in frame.columns:
+            raise InputError(
+                f"Hierarchy: the frame has no column {column!r}; it has "
+                f"{listed(list(frame.columns))}. Name the columns with `level` and `name`."
+            )
+    depths = frame[level].astype(str).str.strip()
+    odd = np.flatnonzero(~depths.str.fullmatch("@+"))
+    if len(odd) or not len(frame):
+        raise InputError(
+            f"Hierarchy: row {odd[0] + 1 if len(odd) else 1} has no level of @. Write one @ for "
+            "the total, and one more for each level below."
+        )
+    path: list[str] = []
+    children: dict[str, list[str]] = {}
+    for row, (at, code) in enumerate(zip(depths.str.len(), frame[name].astype(str), strict=True)):
+        if at > len(path) + 1 or (at == 1) != (row == 0):
+            raise InputError(
+                f"Hierarchy: row {row + 1}, code {code!r}, is on level {at}, but the row above "
+                f"is on level {len(path)}. The first row is the total, alone on its level."
+            )
+        if code in children:
+            raise InputError(
+                f"Hierarchy: row {row + 1}: code {code!r} is listed twice. Remove one of the rows."
+            )
+        children[code] = []
+        if at > 1:
+            children[path[at - 2]].append(code)
+        path[at - 1 :] = [code]
+    total = next(iter(children))
+    groups = [(parent, tuple(below)) for parent, below in children.items() if below]
+    return _Tree(total, groups)
+
+
+def _levels(frame: pd.DataFrame, columns: Sequence[str], total: str) -> _Tree:
+    """Read columns that hold one level each; see `Hierarchy.from_levels`."""
+    distinct = frame[list(columns)].astype(str).drop_duplicates().sort_values(list(columns))
+    parent_of: dict[str, str] = {}
+    children: dict[str, list[str]] = {total: []}
+    for row in distinct.itertuples(index=False, name=None):
+        above = total
+        for column, code in zip(columns, row, strict=True):
+            if code == above:
+                continue
+            if parent_of.setdefault(code, above) != above:
+                raise InputError(
+                    f"Hierarchy: code {code!r} of column {column!r} stands below "
+                    f"{parent_of[code]!r} and below {above!r}. Each code needs one parent."
+                )
+            if code not in children:
+                children[code] = []
+                children[above].append(code)
+            above = code
+    groups = [(parent, tuple(below)) for parent, below in children.items() if below]
+    return _Tree(total, groups)
+
+
+def _check_parents(tree: _Tree) -> None:
+    """Raise if a code has two parents."""
+    parent_of: dict[str, str] = {}
+    for parent, children in tree.groups:
+        for code in children:
+            if parent_of.setdefault(code, parent) != parent:
+                raise InputError(
+                    f"{tree.source}: code {code!r} has two parents, {parent_of[code]!r} and "
+                    f"{parent!r}. If the groupings do not nest, read each tree on its own "
+                    f"and join them with Hierarchy.combine."
+                )
+
+
+def topological_order(total: str, children: Mapping[str, Sequence[str]]) -> list[str]:
+    """Codes with every parent before its children; a cycle is an error that shows it."""
+    if total not in children:
+        raise InputError(
+            f"Hierarchy: the total {total!r} is not the parent of any code. Name the code of "
+            f"the total with `total`."
+        )
+    if not children[total]:
+        raise InputError(
+            f"Hierarchy: there is no code below the total {total!r}. Add the codes that are its "
+            "parts."
+        )
+    _check_acyclic(children)
+    # From the last child on: reversed, the first child then comes first.
+    order = parts_first(total, {code: below[::-1] for code, below in children.items()})
+    return order[::-1]
+
+
+def _check_acyclic(children: Mapping[str, Sequence[str]]) -> None:
+    try:
+        TopologicalSorter(children).prepare()
+    except CycleError as error:
+        # Each code of the list lies below the next one, and the last one is the first.
+        cycle = error.args[1][:0:-1]
+        start = cycle.index(next(code for code in children if code in cycle))
+        cycle = [*cycle[start:], *cycle[: start + 1]]
+        raise InputError(
+            f"Hierarchy: the codes {' > '.join(cycle)} form a cycle. Remove one of these pairs."
+        ) from None
+
+
+def _is_filled(below: Any) -> bool:
+    """Whether there is something below a code; an empty value marks a leaf."""
+    return below is not None and not (hasattr(below, "__len__") and len(below) == 0)
+
+
+def _read_lines(path: Path, encoding: str) -> list[str]:
+    try:
+        text = unpacked(path).decode(encoding)
+    except (LookupError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+    # Editors on Windows write a byte-order mark in front; it is no part of the first code.
+    return text.removeprefix("\ufeff").splitlines()

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from scipy.optimize import nnls
 
 from tablecloak.arrays import Floats
-from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.trees import Group
+from tablecloak.tables.hierarchy import Group, Hierarchy
 
 PROJECTIONS = 6
 """Random combinations of columns in which sums are looked for before they are checked in all."""

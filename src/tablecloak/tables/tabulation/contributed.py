@@ -19,8 +19,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.dimensions import as_dimensions
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.engine_errors import engine_errors
 from tablecloak.tables.tabulation.records import (

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.tables.dimensions import Dimension, as_dimensions
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.tabulation.engine_errors import engine_errors
 from tablecloak.tables.tabulation.records import (
     Roles,

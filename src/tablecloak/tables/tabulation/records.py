@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.queries import Overview
 

@@ -20,8 +20,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, TablecloakWarning, suggestion
-from tablecloak.tables.dimensions import Dimension, as_dimensions
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.link import link
 from tablecloak.tables.relations import all_positions, hierarchical_relations
 from tablecloak.tables.table import Table

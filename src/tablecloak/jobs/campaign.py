@@ -23,9 +23,8 @@ from tablecloak.jobs.files import RESULT
 from tablecloak.jobs.load import read_job
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
-from tablecloak.tables.tabulation.database import open_database
-from tablecloak.tables.tabulation.engine_errors import engine_errors
 from tablecloak.tables.tabulation.engines import engine_named
+from tablecloak.tables.tabulation.records import engine_errors, open_database
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tablecloak.tables.published import in_published_order
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
-from tablecloak.tables.tabulation.database import open_database
+from tablecloak.tables.tabulation.records import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.toml_file import read_toml
 

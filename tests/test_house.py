@@ -38,7 +38,7 @@ from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.schema import Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.parameters import percent

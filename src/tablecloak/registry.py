@@ -50,9 +50,9 @@ class Registry(Generic[T]):
     noun : str
         What one of them is called in messages: "rule", "distance".
     home : str or tuple of str, optional
-        Packages whose modules declare the siblings. They are imported when a name is first looked
-        up, so that a new file is found without being mentioned anywhere. A package that is not
-        installed has no siblings.
+        Packages whose modules declare the siblings, or single modules that do. They are imported
+        when a name is first looked up, so that a new file is found without being mentioned
+        anywhere. A package that is not installed has no siblings.
     order : callable, optional
         Key by which siblings of a home package are listed; by default their names. Which of their
         modules happens to be imported first makes no difference.
@@ -242,6 +242,7 @@ class Registry(Generic[T]):
             return
         with self._loading:
             for home in filter(is_installed, self._homes):
-                for module in pkgutil.iter_modules(importlib.import_module(home).__path__):
+                package = importlib.import_module(home)
+                for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
                     importlib.import_module(f"{home}.{module.name}")
             self._is_loaded = True

@@ -172,7 +172,8 @@ def test_the_command_compares_a_job_and_writes_one_private_page(tmp_path):
 
 
 def test_enterprises_are_compared_from_their_job():
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
 
     problem = load_problem(read_job(EXAMPLES / "enterprises" / "job.toml"))
     found = tc.compare(problem, time_limit=1)

@@ -12,7 +12,8 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.comparison.figures import compared
-from tablecloak.jobs.load import contributed_records, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import contributed_records
 
 FIRMS = pd.DataFrame(
     {

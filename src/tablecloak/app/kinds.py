@@ -9,7 +9,8 @@ from tablecloak.app.workbench import Workbench
 from tablecloak.argus.linked import linked
 from tablecloak.argus.run import batch_problems
 from tablecloak.errors import InputError
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from tablecloak.tables.formats import ProblemFormat, formats_holding, read_problem, record_endings
 from tablecloak.tables.problem import ProtectionProblem
 

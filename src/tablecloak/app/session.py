@@ -12,7 +12,8 @@ from tablecloak.app.workbench import Workbench
 from tablecloak.budget import StopButton, Stopwatch
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import BackgroundCall
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job

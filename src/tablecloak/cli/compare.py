@@ -72,7 +72,8 @@ def compare(
     """
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.load import contributed_records, load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import contributed_records, load_problem
     from tablecloak.tables.formats import read_problem, write_frame
 
     require_writable_result(output, report)

@@ -37,8 +37,8 @@ def _commands() -> dict[str, Any]:
 def _command(name: str) -> Any:
     """Return the command of a method."""
     from tablecloak.cli.method_options import TypedOption
-    from tablecloak.jobs.record_files import RecordFiles
     from tablecloak.microdata.methods.method import METHODS
+    from tablecloak.microdata.record_files import RecordFiles
 
     options = [TypedOption(parameter) for parameter in METHODS.parameters(name)]
 

@@ -51,7 +51,8 @@ def read_original_as_asked(
 
 
 def _read(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job | None]:
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":

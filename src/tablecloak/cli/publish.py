@@ -90,7 +90,8 @@ def publish(
 
 
 def _original(path: Path, tolerance: float) -> ProtectionProblem:
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":

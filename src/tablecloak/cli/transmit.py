@@ -115,7 +115,8 @@ def transmit(
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Sequence[Rule]]:
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":

@@ -19,10 +19,10 @@ import pandas as pd
 
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.executors import Executor, SerialExecutor
-from tablecloak.jobs.files import RESULT
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
+from tablecloak.jobs.write import RESULT
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.records import engine_errors, open_database
 

@@ -20,8 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, suggestion
-from tablecloak.jobs.faults import in_words
-from tablecloak.jobs.load import job_of
+from tablecloak.jobs.job_file import in_words, job_of
 from tablecloak.jobs.schema import Job
 from tablecloak.registered import innermost, telling, with_given_kinds
 from tablecloak.service.call import CALLS, Call, Question

@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from tablecloak.argus.lines import Rule
 from tablecloak.argus.rules import n_largest, sensitivity_rules
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.jobs.load import job_of
+from tablecloak.jobs.job_file import job_of
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.service.call import Call, Question

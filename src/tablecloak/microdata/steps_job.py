@@ -6,41 +6,41 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError
-from tablecloak.jobs.faults import LISTS, in_words
-from tablecloak.jobs.files import RESULT, JobFiles
-from tablecloak.jobs.record_files import RecordFiles
+from tablecloak.jobs.job_file import JOB_KINDS, JobKind, in_words
+from tablecloak.jobs.write import RESULT, JobFiles
 from tablecloak.microdata.assessment.assess import Assessment, assess
 from tablecloak.microdata.assessment_report import write_report
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
+from tablecloak.microdata.record_files import RecordFiles
 from tablecloak.registered import Section, SiblingIn
 from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import existing, record_endings
 from tablecloak.toml_file import read_toml
 
 
-class _Part(Section, BaseModel):
+class _RecordsPart(Section, BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
-class RecordsSpec(_Part):
+class RecordsSpec(_RecordsPart):
     """``[data]`` of a job for records."""
 
     file: Path
 
 
-class ReportSpec(_Part):
+class ReportSpec(_RecordsPart):
     """``[report]`` of a job for records: what an intruder may know, as in `assess`."""
 
     keys: list[str] | None = None
@@ -50,13 +50,13 @@ class ReportSpec(_Part):
     household: str | None = None
 
 
-class WrittenSpec(_Part):
+class WrittenSpec(_RecordsPart):
     """``[output]`` of a job for records."""
 
     keep_order: bool = False
 
 
-class StepsJob(_Part):
+class StepsJob(_RecordsPart):
     """All that a job file with ``[[steps]]`` says; see docs/job-file.md."""
 
     title: str = ""
@@ -72,16 +72,6 @@ class StepsJob(_Part):
         with existing(self.data.file).open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()
-
-
-LISTS["steps"] = ("method", METHODS)
-
-SECTIONS: dict[str, type[BaseModel]] = {
-    "data": RecordsSpec,
-    "report": ReportSpec,
-    "output": WrittenSpec,
-}
-"""The model of each section of a job for records."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +91,17 @@ class StepsResult:
     assessment: Assessment
     files: list[Path] = field(default_factory=list)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the steps could not do."""
+        return self.release.notes
+
+    def lines(self) -> Iterator[str]:
+        """Say what each step did, and what risk is left."""
+        for number, step in enumerate(self.release.steps, start=1):
+            yield f"step {number}:  {step.summary()}"
+        yield self.assessment.summary()
+
     def summary(self) -> str:
         """Return the summaries of all steps in one line."""
         return self.release.summary()
@@ -117,11 +118,11 @@ def read_steps(path: str | Path) -> StepsJob:
     path = Path(path)
     text, raw = read_toml(path)
     if isinstance(raw.get("steps"), list):
-        raw["steps"] = [_with_paths(each, path.parent) for each in raw["steps"]]
+        raw["steps"] = [_with_paths(step, path.parent) for step in raw["steps"]]
     try:
         job = StepsJob.model_validate(raw)
     except ValidationError as error:
-        raise InputError(in_words(path, text, error, StepsJob, SECTIONS)) from None
+        raise InputError(in_words(path, text, error, StepsJob)) from None
     job.data.file = path.parent / job.data.file
     return job
 
@@ -152,35 +153,35 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         files.begin()
         output = folder / "release" / f"records{_ending(job.data.file)}"
         records = RecordFiles(existing(job.data.file), output, job.output.keep_order, job.seed)
-        found: list[Assessment] = []
-        release = records.protect(method, partial(_report, job, files, found))
+        assessments: list[Assessment] = []
+        release = records.protect(method, partial(_report, job, files, assessments))
         assert isinstance(release, ChainRelease)
         written.append(output)
         files.state(fingerprint, not release.notes, release.summary())
-    return StepsResult(release, found[0], [out / each.relative_to(folder) for each in written])
+    return StepsResult(release, assessments[0], [out / p.relative_to(folder) for p in written])
 
 
 def _report(
     job: StepsJob,
     files: JobFiles,
-    found: list[Assessment],
+    assessments: list[Assessment],
     original: pd.DataFrame,
     released: pd.DataFrame,
     release: Release,
     columns: Columns,
 ) -> None:
-    """Measure the release and write the report; the assessment is added to `found`."""
-    asked = job.report
+    """Measure the release and write the report; the assessment is added to `assessments`."""
+    settings = job.report
     assessment = assess(
         original,
         released,
-        keys=columns.keys if asked.keys is None else asked.keys,
-        numbers=asked.numbers,
-        sensitive=asked.sensitive,
-        weight=asked.weight,
-        household=asked.household or columns.unit,
+        keys=columns.keys if settings.keys is None else settings.keys,
+        numbers=settings.numbers,
+        sensitive=settings.sensitive,
+        weight=settings.weight,
+        household=settings.household or columns.unit,
     )
-    found.append(assessment)
+    assessments.append(assessment)
     files.secret("assessment.csv", assessment.to_frame())
     steps = {
         f"step {number} ({step.name})": _in_words(step.get_params())
@@ -216,5 +217,16 @@ def _with_paths(step: Any, folder: Path) -> Any:
 def _ending(path: Path) -> str:
     """Return the ending of a file's name by which its format is known."""
     name = path.name.lower()
-    known = [ending for ending in record_endings() if name.endswith(ending)]
-    return max(known, key=len, default=path.suffix)
+    endings = [ending for ending in record_endings() if name.endswith(ending)]
+    return max(endings, key=len, default=path.suffix)
+
+
+@JOB_KINDS.register
+class Steps(JobKind):
+    """Methods for records, one after the other."""
+
+    name: ClassVar[str] = "steps"
+    guide: ClassVar[str] = (
+        "protects records, step by step, not a table. Run it alone with `tablecloak protect`."
+    )
+    run = staticmethod(run_steps)

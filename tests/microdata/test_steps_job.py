@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from people import people
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import read_job
-from tablecloak.jobs.steps import read_steps, run_steps
+from tablecloak.jobs.job_file import read_job
 from tablecloak.microdata import CovarianceNoise, LocalSuppression
+from tablecloak.microdata.steps_job import read_steps, run_steps
 
 JOB = """
 title = "Staff"

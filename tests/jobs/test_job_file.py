@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import dataclass
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from tablecloak.cli.main import app
 from tablecloak.errors import InputError
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import JOB_KINDS, JobKind, kind_of_job, read_job
 
 GOOD = """\
 seed = 1
@@ -86,3 +91,38 @@ def test_what_is_no_toml_is_named_with_its_line(tmp_path):
 def test_sections_that_contradict_each_other_are_said_in_our_words(tmp_path):
     said = fault(tmp_path, "time_limit = 5", 'protect_against = ["pairs"]\nhold = "off"')
     assert 'hold = "off" protects against no insider; leave out protect_against or hold' in said
+
+
+class Songs(JobKind):
+    """A kind of job that some other package adds."""
+
+    name = "songs"
+    guide = "names songs. Run it alone with `tablecloak protect`."
+
+    @classmethod
+    def run(cls, path, out):
+        return SongsReport([out / "songs.txt"])
+
+
+@dataclass
+class SongsReport:
+    files: list[Path]
+    notes: tuple[str, ...] = ("one is a hymn",)
+
+    def lines(self):
+        yield "3 songs"
+
+
+def test_a_kind_of_job_is_run_by_the_section_that_only_its_files_have(tmp_path):
+    path = tmp_path / "job.toml"
+    path.write_text("[songs]\n")
+    assert kind_of_job(path) is None
+    with JOB_KINDS.including(Songs):
+        assert kind_of_job(path) is Songs
+        with pytest.raises(InputError, match=r"job\.toml: names songs\. Run it alone"):
+            read_job(path)
+        done = CliRunner().invoke(app, ["protect", str(path), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert "3 songs" in done.output
+    assert "Note: one is a hymn." in done.output
+    assert "songs.txt" in done.output

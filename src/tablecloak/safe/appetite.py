@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.extras import required
 from tablecloak.storage import existing_file
 
 
@@ -59,10 +60,10 @@ class Appetite(BaseModel):
         Raises
         ------
         InputError
-            If the file is missing, is no YAML, or has keys or values that are not known.
+            If the file or the library `yaml` is missing, or the file is no YAML or has keys or
+            values that are not known.
         """
-        import yaml
-
+        yaml = required("yaml", "Limits of a data centre")
         try:
             found: Any = yaml.safe_load(existing_file(path).read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:

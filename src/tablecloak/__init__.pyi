@@ -75,23 +75,23 @@ from .tables.hierarchy import Hierarchy as Hierarchy
 from .tables.joined import join as join
 from .tables.link import link as link
 from .tables.problem import ProtectionProblem as ProtectionProblem
-from .tables.proposals.proposal import Proposal as Proposal
-from .tables.proposals.proposal import propose as propose
-from .tables.protect import protect as protect
-from .tables.rules.attribute_disclosure import (
+from .tables.proposal import Proposal as Proposal
+from .tables.proposal import propose as propose
+from .tables.rules.concentration import Dominance as Dominance
+from .tables.rules.k_disclosure import (
     AttributeDisclosure as AttributeDisclosure,
 )
-from .tables.rules.dominance import Dominance as Dominance
 from .tables.rules.k_disclosure import KDisclosure as KDisclosure
 from .tables.rules.manual import Manual as Manual
 from .tables.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
-from .tables.rules.p_percent import PPercent as PPercent
+from .tables.rules.prior_posterior import PPercent as PPercent
 from .tables.rules.prior_posterior import PriorPosterior as PriorPosterior
 from .tables.rules.request import Request as Request
+from .tables.rules.rule import protect as protect
 from .tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
 from .tables.sums import Groups as Groups
 from .tables.table import Table as Table
 from .tables.tabulation.contributed import Contributed as Contributed
 from .tables.tabulation.contributed import contributed as contributed
 from .tables.tabulation.tabulate import tabulate as tabulate
-from .tables.weights.rule import WeightRule as WeightRule
+from .tables.weights import WeightRule as WeightRule

@@ -12,8 +12,8 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.tables.cell_arrays import ArrayKind, CellArrays, largest
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
-from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.changes.merged_cells import MergedCells
+from tablecloak.tables.changes.sums import with_further_cells
 from tablecloak.tables.coupled import CoupledCells
 
 NAMES = list(CellArrays.kinds())

@@ -85,8 +85,6 @@ def test_tables_of_sdc_hierarchies():
     tree = tc.Hierarchy.from_sdc_hierarchies(frame)
     assert tree.total == "Tot"
     assert tree.groups == (("Tot", ("A", "B")), ("A", ("a1", "a2")))
-    with pytest.raises(tc.InputError, match="row 2, code 'A', is on level 3"):
-        tc.Hierarchy.from_sdc_hierarchies(frame.replace({"@@": "@@@"}))
     with pytest.raises(tc.InputError, match="'a1' is listed twice"):
         tc.Hierarchy.from_sdc_hierarchies(frame.replace({"a2": "a1"}))
 
@@ -224,7 +222,7 @@ def test_a_code_of_two_parents_is_refused():
     with pytest.raises(tc.InputError, match="'x' of column 'two' stands below 'A' and below 'B'"):
         tc.Hierarchy.from_levels(frame, ["one", "two"])
     with pytest.raises(tc.InputError, match="code 'x' has two parents, 'A' and 'B'"):
-        tc.Hierarchy.from_dict({"A": ["x"], "B": ["x"]})
+        tc.Hierarchy.from_dict({"A": ["x"], "B": ["x", "b"]})
 
 
 @pytest.mark.parametrize(
@@ -244,15 +242,15 @@ def test_levels_of_sdc_hierarchies_begin_with_the_total_and_go_down_by_one(level
 
 
 def test_a_cycle_is_shown_from_code_to_code():
-    groups = (("T", ("A",)), ("A", ("B",)), ("B", ("C",)), ("C", ("A",)))
+    children = {"T": ["A"], "A": ["B"], "B": ["C"], "C": ["A"]}
     with pytest.raises(tc.InputError, match="A > B > C > A form a cycle"):
-        tc.Hierarchy("T", groups)
+        topological_order("T", children)
 
 
-@pytest.mark.parametrize("group", [("A", ("B",)), ("T", ())])
-def test_a_total_without_codes_below_it_is_refused(group):
+@pytest.mark.parametrize("children", [{"A": ["B"]}, {"T": []}])
+def test_a_total_without_codes_below_it_is_refused(children):
     with pytest.raises(tc.InputError, match="total 'T'"):
-        tc.Hierarchy("T", (group,))
+        topological_order("T", children)
 
 
 @settings(max_examples=60, deadline=None)

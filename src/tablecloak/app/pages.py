@@ -24,7 +24,7 @@ from tablecloak.render.page import Page
 from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.proposals.proposal import propose
+from tablecloak.tables.proposal import propose
 from tablecloak.tables.rules.rule import RULES
 
 if TYPE_CHECKING:

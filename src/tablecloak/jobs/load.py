@@ -22,9 +22,9 @@ from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.joined import join
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
 from tablecloak.tables.rules.manual import Manual
+from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.records import open_database

@@ -37,9 +37,8 @@ from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.rules.rule import RULES, Rule, Zeros
 from tablecloak.tables.sums import rules_for_sums
-from tablecloak.tables.zeros import Zeros
 
 
 class _Part(Section, BaseModel):

@@ -24,7 +24,7 @@ from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 Earlier = (
     Published

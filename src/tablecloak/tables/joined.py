@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.errors import InputError, TablecloakWarning
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS
 from tablecloak.tables.equations import Equation, Matched, match
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import REST
-from tablecloak.tables.link import completed_keys, linked_hierarchies
+from tablecloak.tables.link import (
+    completed_keys,
+    linked_hierarchies,
+    most_decimals,
+    stacked_contributions,
+)
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table, Variables
 
@@ -125,9 +131,8 @@ def _checked(
 def _keys(tables: Mapping[str, Table], dimension: str) -> pd.DataFrame:
     """Return the keys of all cells: the variable, then all dimensions."""
     every = list(tables.values())
-    hierarchies = linked_hierarchies(every)
-    names = list(dict.fromkeys(name for table in every for name in table.keys.columns))
-    parts = [completed_keys(table, names, hierarchies) for table in every]
+    totals = {name: tree.total for name, tree in linked_hierarchies(every).items()}
+    parts = completed_keys(every, totals)
     keys = pd.concat(parts, ignore_index=True)
     variable = np.repeat(np.array(list(tables), dtype=object), [len(part) for part in parts])
     keys.insert(0, dimension, variable)
@@ -145,10 +150,13 @@ def _table(
     blocks = [block_diag([table.relations for table in every], format="csr")]
     rows = vstack([*blocks, *(found.relations for found in matches)], format="csr")
     sides = [*(table.right_hand_side for table in every), *(found.residual for found in matches)]
-    declared = [table.decimals for table in every]
-    known = [decimals for decimals in declared if decimals is not None]
     is_exact = not any(np.any(found.residual != 0) for found in matches)
     counts = all(table.is_count for table in every)
+    contributions: dict[str, Any] = {
+        level: stacked_contributions(every, level)
+        for level in LEVELS.values()
+        if any(getattr(table, level) for table in every)
+    }
     return Table(
         keys=keys,
         values=np.concatenate([table.values for table in every]),
@@ -160,10 +168,9 @@ def _table(
         name=("count" if counts else "value") if name is None else name,
         unit=_units(variables.units),
         integer=all(bool(table.integer) for table in every) and is_exact,
-        contributions=_stacked([table.contributions for table in every], every),
-        holdings=_stacked([table.holdings for table in every], every),
-        decimals=max(known) if len(known) == len(declared) else None,
+        decimals=most_decimals(every),
         variables=variables,
+        **contributions,
     )
 
 
@@ -178,21 +185,6 @@ def _units(units: Mapping[str, str]) -> str:
     if len(set(units.values())) == 1:
         return next(iter(units.values()))
     return ", ".join(f"{name}: {unit}" for name, unit in units.items() if unit)
-
-
-def _stacked(
-    parts: Sequence[Contributions | None], tables: Sequence[Table]
-) -> Contributions | None:
-    """Stack contributions; variables without any have cells of unknown contributors."""
-    if all(part is None for part in parts):
-        return None
-    most = max(part.largest.shape[1] for part in parts if part is not None)
-    return Contributions.concatenate(
-        [
-            (Contributions.unknown(table.values) if part is None else part).padded(most)
-            for part, table in zip(parts, tables, strict=True)
-        ]
-    )
 
 
 def _measures(tables: Mapping[str, Table], equations: Sequence[Equation]) -> dict[str, int]:

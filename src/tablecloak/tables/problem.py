@@ -16,7 +16,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.table import LARGEST_TERM, Table
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @dataclass(frozen=True, eq=False)

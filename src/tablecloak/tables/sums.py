@@ -22,11 +22,9 @@ from scipy.sparse import csr_array, vstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.changes.sums import Sums, set_names
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS, Contributions, Waivers
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.protect import levels_by
-from tablecloak.tables.rules.rule import RULES, Rule
-from tablecloak.tables.waivers import Waivers
+from tablecloak.tables.rules.rule import RULES, Rule, levels_by, reasons_by
 
 MOST_SUMS = 2000
 """Most choices of some hidden cells of one side of a relation that are judged. Beyond that, choices
@@ -116,10 +114,7 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     table = as_table(problem, sets)
     ordered = sorted(groups.rules, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered] if len(kept) else []
-    width = max(len(rule.name) for rule in ordered)
-    reasons = np.full(len(kept), "", dtype=f"U{width}")
-    for rule, hit in hits:
-        reasons[hit & (reasons == "")] = rule.name
+    reasons = reasons_by(hits, len(kept))
     unsafe = np.flatnonzero(reasons != "")
     if not len(unsafe):
         return Sums(csr_array((0, problem.table.n_cells)), np.empty(0), np.empty(0), reasons[:0])
@@ -204,7 +199,7 @@ def as_table(problem: ProtectionProblem, sets: csr_array) -> Any:
     group = np.repeat(np.arange(sets.shape[0]), _sizes(sets))
     joined = {
         name: joined_contributions(getattr(table, name), group, sets.indices, sets.shape[0])
-        for name in ("contributions", "holdings")
+        for name in LEVELS.values()
     }
     return SimpleNamespace(
         values=sets @ table.values,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,10 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS
 from tablecloak.tables.equations import Equation, match
 from tablecloak.tables.keys import EARLIER, are_rests
-from tablecloak.tables.link import linked_hierarchies
+from tablecloak.tables.link import completed_keys, linked_hierarchies, stacked_contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
@@ -232,9 +232,7 @@ def _joined_table(
     tables = {NOW: table, **{name: each.problem.table for name, each in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    names = list(dict.fromkeys(name for each in every for name in each.keys.columns))
-    totals = _totals(every, names)
-    keys = {name: _completed(each, names, totals) for name, each in tables.items()}
+    keys = dict(zip(tables, completed_keys(every, _totals(every)), strict=True))
     starts = np.cumsum([0, *(each.n_cells for each in every)])
     bare = set(releases).difference(*(equation.variables for equation in equations))
     between = [
@@ -243,6 +241,10 @@ def _joined_table(
         if name in bare
     ]
     between += _equated(tables, keys, equations)
+    contributions: dict[str, Any] = {
+        level: stacked_contributions(every, level) if getattr(table, level) else None
+        for level in LEVELS.values()
+    }
     rows = [block_diag([each.relations for each in every], format="csr")]
     sides = [each.right_hand_side for each in every]
     sides += [side for _, side in between]
@@ -255,21 +257,20 @@ def _joined_table(
         hierarchies={name: hierarchies[name] for name in table.hierarchies},
         integer=bool(all(each.integer for each in every)),
         decimals=_fitting(table.decimals, every),
-        contributions=_stacked([each.contributions for each in every], every),
-        holdings=_stacked([each.holdings for each in every], every),
+        **contributions,
     )
 
 
-def _totals(tables: Sequence[Table], names: Sequence[str]) -> dict[str, str]:
+def _totals(tables: Sequence[Table]) -> dict[str, str]:
     """Return the total of each dimension that some table lacks.
 
     Where no table has a hierarchy, as those read from files of problems, it is the code that is the
     total of relations and never a part.
     """
-    found = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
-    for name in names:
+    totals = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
+    for name in dict.fromkeys(name for table in tables for name in table.keys.columns):
         holders = [table for table in tables if name in table.keys.columns]
-        if name in found or len(holders) == len(tables):
+        if name in totals or len(holders) == len(tables):
             continue
         tops = set.union(*(_tops(table, name) for table in holders))
         if len(tops) != 1:
@@ -277,8 +278,8 @@ def _totals(tables: Sequence[Table], names: Sequence[str]) -> dict[str, str]:
                 f"Dimension {name!r} is missing in one of the releases, and its total is not "
                 f"known. Give the hierarchy of each dimension."
             )
-        found[name] = tops.pop()
-    return found
+        totals[name] = tops.pop()
+    return totals
 
 
 def _tops(table: Table, name: str) -> set[str]:
@@ -291,12 +292,6 @@ def _tops(table: Table, name: str) -> set[str]:
     part = entries.data > 0
     differs = codes[cell[part]] != total[row[part]]
     return set(total[row[part]][differs]) - set(codes[cell[part]][differs])
-
-
-def _completed(table: Table, names: Sequence[str], totals: Mapping[str, str]) -> pd.DataFrame:
-    """Return the keys over all dimensions: those that the table lacks stand at their total."""
-    missing = {name: totals[name] for name in names if name not in table.keys.columns}
-    return table.keys.assign(**missing)[list(names)]
 
 
 def _equalities(
@@ -359,18 +354,3 @@ def _fitting(decimals: int | None, tables: Sequence[Table]) -> int | None:
     unit = 10.0**-decimals
     rest = [np.abs(each.values / unit - np.rint(each.values / unit)) for each in tables]
     return decimals if all(np.all(each <= 1e-6) for each in rest) else None
-
-
-def _stacked(
-    parts: Sequence[Contributions | None], tables: Sequence[Table]
-) -> Contributions | None:
-    """Stack contributions; releases without any have cells of unknown contributors."""
-    if parts[0] is None:
-        return None
-    most = max(part.largest.shape[1] for part in parts if part is not None)
-    return Contributions.concatenate(
-        [
-            (Contributions.unknown(each.values) if part is None else part).padded(most)
-            for part, each in zip(parts, tables, strict=True)
-        ]
-    )

@@ -18,8 +18,8 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.coupled import CoupledCells, whole_rows
-from tablecloak.tables.distinct import without_repeated_rows
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import without_repeated_rows
 from tablecloak.tables.table import Table
 
 Levels = tuple[Floats, Floats, Floats]

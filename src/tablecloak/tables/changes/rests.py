@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, diags_array, vstack
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.changes.further_cells import with_further_cells
+from tablecloak.tables.changes.sums import with_further_cells
 from tablecloak.tables.keys import REST, label_of
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table

@@ -23,17 +23,16 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.formats.format import ProblemFormat, ReleaseFormat, reading
-from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
 from tablecloak.tables.text_numbers import numbers_of
 
 _ARRAYS = CellArrays.kinds()
 _REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
-_LEVELS = {"contributor": "contributions", "holding": "holdings"}
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 
 
@@ -56,10 +55,13 @@ def write_frames(problem: ProtectionProblem, path: Path, write: WriteFrame) -> N
         frame = frame.assign(measure="count")
     write(frame, path)
     write(_relations_frame(problem.table), beside(path, "relations"))
-    levels = {"contributor": problem.table.contributions, "holding": problem.table.holdings}
-    known = [given.to_frame().assign(level=level) for level, given in levels.items() if given]
-    if known:
-        write(pd.concat(known), beside(path, "contributions"))
+    frames = [
+        contributions.to_frame().assign(level=level)
+        for level, attribute in LEVELS.items()
+        if (contributions := getattr(problem.table, attribute))
+    ]
+    if frames:
+        write(pd.concat(frames), beside(path, "contributions"))
     else:
         beside(path, "contributions").unlink(missing_ok=True)
 
@@ -256,18 +258,18 @@ def _read_contributions(read: ReadFrame, path: Path, n_cells: int) -> dict[str, 
             f"{path}: column 'level' is missing, which says of each row whether it is about the "
             f"contributors or the holdings of a cell. Write the file again by `tablecloak convert`."
         )
-    odd = np.flatnonzero(~first["level"].isin(list(_LEVELS)))
+    odd = np.flatnonzero(~first["level"].isin(list(LEVELS)))
     if len(odd):
         raise InputError(
             f"{path}, row {odd[0] + 1}: the level is {first['level'].iloc[odd[0]]!r}. Known are: "
-            f"{listed(list(_LEVELS))}."
+            f"{listed(list(LEVELS))}."
         )
     text = tuple(column for column in first.columns if column.startswith("contributor_"))
     frame = read(path, text)
     for name in text:
         frame[name] = frame[name].map(unmarked)
     contributions = {}
-    for level, attribute in _LEVELS.items():
+    for level, attribute in LEVELS.items():
         rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
         if len(rows) not in (0, n_cells):
             raise InputError(f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells.")

@@ -25,8 +25,8 @@ from tablecloak.errors import InputError
 from tablecloak.packed import unpacked
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
-from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
 
 _FIELDS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")

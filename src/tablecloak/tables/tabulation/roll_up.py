@@ -16,14 +16,13 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, suggestion
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import Contributions, Waivers
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
 from tablecloak.tables.relations import all_positions, hierarchical_relations
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.queries import Grouped, Leaves
 from tablecloak.tables.tabulation.records import Overview, Roles
-from tablecloak.tables.waivers import Waivers
 
 SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every

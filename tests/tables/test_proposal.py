@@ -8,7 +8,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.examples.files import SOURCE, TITLE, write_sheet
-from tablecloak.tables.proposals.crosstab import as_number
+from tablecloak.tables.proposal import as_number
 
 
 def random_tree(random: np.random.Generator, depth: int, prefix: str = "") -> dict:

@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from tablecloak.errors import InputError
-from tablecloak.tables.formats import workbooks
-from tablecloak.tables.formats.workbooks import reading_workbook
+from tablecloak.tables.formats import excel
+from tablecloak.tables.formats.excel import reading_workbook
 
 
 def book(path, sheet: str):
@@ -36,7 +36,7 @@ def test_a_sheet_that_is_used_far_out_is_refused_with_the_place(tmp_path, sheet)
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(workbooks, "MOST_UNPACKED", 10)
+    monkeypatch.setattr(excel, "MOST_UNPACKED", 10)
     path = book(tmp_path / "a.xlsx", "<x/>" * 10)
     with pytest.raises(InputError, match="the workbook unpacks to"), reading_workbook(path):
         pass

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import tablecloak as tc
-from tablecloak.tables.weights.rule import WEIGHT_RULES, WeightRule
+from tablecloak.tables.weights import WEIGHT_RULES, WeightRule
 
 VALUES = np.array([0.0, 1.0, -4.0, 100.0])
 

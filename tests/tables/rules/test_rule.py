@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import tablecloak as tc
+from margins import with_margins
 from tablecloak.app.options import options_of
 from tablecloak.protection import PROTECTIONS
-from tablecloak.tables.rules.rule import RULES
+from tablecloak.tables.rules.rule import RULES, default_bounds, not_zero
 
 
 def one_cell(values, **columns):
@@ -356,7 +358,7 @@ def test_rules_on_random_microdata_equal_a_plain_loop_over_cells(seed):
 
 
 def test_the_table_of_rules_in_the_docs_is_that_of_the_registry():
-    page = Path(__file__).parents[2] / "docs" / "job-file.md"
+    page = Path(__file__).parents[3] / "docs" / "job-file.md"
     assert RULES.table() in page.read_text("utf-8")
 
 
@@ -380,7 +382,7 @@ def test_of_two_persons_the_one_who_calls_a_cell_safe_counts():
 
 
 def test_every_name_that_a_job_can_give_is_in_the_docs():
-    page = (Path(__file__).parents[2] / "docs" / "job-file.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "job-file.md").read_text("utf-8")
     names = [name for section in PROTECTIONS.names for option in options_of(section)
              for name in option.named.names]  # fmt: skip
     assert len(names) > 20
@@ -396,3 +398,179 @@ def test_weight_rules_are_found_by_name_by_attribute_and_by_iteration():
         tc.WeightRule("relativ")
     with pytest.raises(AttributeError, match="HEAVY"):
         _ = tc.WeightRule.HEAVY
+
+
+COUNTS = {
+    ("N", "a"): 9,
+    ("N", "b"): 15,
+    ("E", "b"): 12,
+    ("E", "c"): 12,
+    ("S", "a"): 2,
+    ("S", "c"): 12,
+}
+ROWS = [codes for codes, number in COUNTS.items() for _ in range(number)]
+TABLE = tc.tabulate(pd.DataFrame(ROWS, columns=["r", "c"]), ["r", "c"], empty_cells=True)
+ZEROS = TABLE.values == 0
+
+
+def test_public_zeros_are_frozen_and_a_hidden_count_is_at_least_one():
+    problem = TABLE.protect(tc.MinimumFrequency(3))
+    assert np.array_equal(problem.frozen, ZEROS)
+    assert np.all(problem.lower_bound[~ZEROS] >= 1)
+
+
+def test_zeros_as_candidates_may_be_hidden_and_are_not_sensitive():
+    problem = TABLE.protect(tc.MinimumFrequency(3), zeros="candidates")
+    assert not problem.frozen.any()
+    assert not problem.sensitive[ZEROS].any()
+    assert not problem.lower_bound.any()
+    assert problem.weights[ZEROS].tolist() == [1.0] * 3
+
+
+def test_protected_zeros_are_sensitive_and_must_be_able_to_be_one():
+    problem = TABLE.protect(tc.MinimumFrequency(3), zeros="protected")
+    assert problem.sensitive[ZEROS].all()
+    assert set(problem.reasons[ZEROS]) == {"protected-zero"}
+    assert problem.upper_protection[ZEROS].tolist() == [1.0] * 3
+    assert not problem.lower_protection[ZEROS].any()
+    assert tc.audit(problem, tc.suppress(problem), intruders="integers").is_safe
+
+
+def test_zeros_that_everybody_expects_stay_published():
+    expected = tc.Manual([{"r": "N", "c": "c"}], status="frozen")
+    problem = TABLE.protect(tc.MinimumFrequency(3), expected, zeros="protected")
+    cell = TABLE.cell(r="N", c="c")
+    assert problem.frozen[cell]
+    assert problem.sensitive.sum() == ZEROS.sum() - 1 + 1  # two zeros and the count of 2
+    assert not tc.suppress(problem).suppressed[cell]
+
+
+def test_zeros_as_candidates_lower_the_proved_loss():
+    public, candidates = (
+        tc.suppress(TABLE.protect(tc.MinimumFrequency(3), zeros=zeros), protect_against="integers")
+        for zeros in ("public", "candidates")
+    )
+    assert public.is_optimal
+    assert candidates.is_optimal
+    assert (public.loss, candidates.loss) == (49, 37)
+
+
+def test_counts_of_one_and_two_are_sensitive_in_a_ready_table_without_contributors():
+    frame = pd.DataFrame({"r": ["Total", *"abcde"], "count": [10, 0, 1, 2, 3, 4]})
+    table = tc.Table.from_frame(frame, ["r"], "count")
+    problem = table.protect(tc.MinimumFrequency(3), zeros="candidates")
+    assert problem.table.values[problem.sensitive].tolist() == [1.0, 2.0]
+    amounts = tc.Table.from_frame(frame.rename(columns={"count": "wage"}), ["r"], "wage")
+    with pytest.raises(tc.InputError, match="needs the contributors"):
+        amounts.protect(tc.MinimumFrequency(3))
+
+
+def test_a_zero_of_counts_weighs_one_and_a_zero_of_amounts_nothing():
+    frame = pd.DataFrame({"r": ["Total", "a", "b"], "count": [3, 0, 3], "wage": [3, 0, 3]})
+    for name, weights in (("count", [3, 1, 3]), ("wage", [3, 0, 3])):
+        problem = tc.Table.from_frame(frame, ["r"], name).protect(tc.Manual([{"r": "b"}]))
+        assert problem.weights.tolist() == weights
+
+
+@pytest.mark.parametrize("zeros", ["candidates", "protected"])
+def test_zeros_of_amounts_are_not_hidden(zeros):
+    frame = pd.DataFrame({"r": ["Total", "a", "b"], "wage": [30, 10, 20]})
+    with pytest.raises(tc.InputError, match=f"zeros='{zeros}' needs a table of counts"):
+        tc.Table.from_frame(frame, ["r"], "wage").protect(tc.Manual([0]), zeros=zeros)
+
+
+def test_an_unknown_word_for_zeros_is_refused():
+    with pytest.raises(tc.InputError, match=r"Got 'candidate'. Did you mean 'candidates'"):
+        TABLE.protect(tc.MinimumFrequency(3), zeros="candidate")
+
+
+def table_of(values, rows=None, **more) -> tc.Table:
+    values = np.array(values, dtype=float)
+    relations = csr_array(np.array(rows, dtype=float)) if rows else csr_array((0, len(values)))
+    return tc.Table(
+        keys=pd.DataFrame({"cell": [f"c{at}" for at in range(len(values))]}),
+        values=values,
+        relations=relations,
+        right_hand_side=relations @ values,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "bounds"),
+    [
+        ([2, 100, 40], (0, 150)),
+        # Where values may be negative, so may those that an intruder considers.
+        ([-20, 100], (-30, 150)),
+        ([-20, -10], (-30, 0)),
+        ([0, 0], (0, 0)),
+    ],
+)
+def test_one_interval_for_the_table_reaches_half_beyond_its_extremes(values, bounds):
+    assert default_bounds(table_of(values)) == bounds
+
+
+def test_a_count_whose_zeros_are_published_is_at_least_one_where_it_is_hidden():
+    low = not_zero(table_of([0, 1, 7]), np.zeros(3))
+    assert low.tolist() == [0, 1, 1]
+
+
+def test_a_total_is_at_least_the_number_of_its_parts_that_are_not_zero():
+    low = not_zero(table_of([9, 4, 5, 0], [[-1, 1, 1, 1]]), np.zeros(4))
+    assert low.tolist() == [2, 1, 1, 0]
+
+
+def test_totals_of_totals_know_what_their_parts_know():
+    rows = [[-1, 1, 0, 1, 0, 0], [0, -1, 0, 0, 1, 1], [0, 0, -1, 1, 0, 0]]
+    low = not_zero(table_of([9, 5, 4, 4, 2, 3], rows), np.zeros(6))
+    assert low.tolist() == [3, 2, 1, 1, 1, 1]
+
+
+def test_a_known_bound_of_a_part_counts_in_its_total():
+    low = not_zero(table_of([9, 4, 5], [[-1, 1, 1]]), np.array([0.0, 4.0, 0.0]))
+    assert low.tolist() == [5, 4, 1]
+
+
+def test_a_right_hand_side_moves_the_least_total():
+    values = np.array([12.0, 4.0, 5.0])
+    relations = csr_array(np.array([[-1.0, 1, 1]]))
+    table = tc.Table(
+        keys=pd.DataFrame({"cell": list("abc")}),
+        values=values,
+        relations=relations,
+        right_hand_side=relations @ values,
+    )
+    # The total is the sum of its parts and 3.
+    assert not_zero(table, np.zeros(3)).tolist() == [5, 1, 1]
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.5], [-1, 3]])
+def test_nothing_is_raised_where_values_are_fractions_or_negative(values):
+    low = np.zeros(2)
+    assert not_zero(table_of(values), low).tolist() == low.tolist()
+
+
+def test_a_cell_that_may_be_negative_for_all_that_is_known_stays_so():
+    assert not_zero(table_of([3, 4]), np.array([-2.0, 0.0])).tolist() == [-2, 1]
+
+
+def test_a_relation_with_two_totals_says_nothing_of_either():
+    low = not_zero(table_of([2, 3, 4, 1], [[-1, -1, 1, 1]]), np.zeros(4))
+    assert low.tolist() == [1, 1, 1, 1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_raised_bounds_hold_for_every_table_whose_zeros_are_the_same(seed):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame([(row, column) for row in "abc" for column in "xyz"], columns=["r", "c"])
+    trees = {"r": tc.Hierarchy.from_dict({"ab": {"a": {}, "b": {}}, "c": {}}),
+             "c": tc.Hierarchy.flat(list("xyz"))}  # fmt: skip
+    values = random.integers(0, 4, len(frame)) * random.integers(0, 2, len(frame))
+    table = with_margins(frame.assign(v=values.astype(float)), trees, "v")
+    low = not_zero(table, np.zeros(table.n_cells))
+    assert np.all(low <= table.values)
+    other = np.where(values > 0, random.integers(1, 4, len(frame)), 0)
+    changed = with_margins(frame.assign(v=other.astype(float)), trees, "v")
+    assert changed.keys.equals(table.keys)
+    assert np.all(changed.values >= low)

@@ -1,4 +1,4 @@
-"""What a weight rule is: the base class of all of them, and their registry."""
+"""Weight rules: how much it costs to suppress a cell, or to change it by one unit."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from tablecloak.arrays import Floats
 from tablecloak.registry import Registry
 from tablecloak.tables.table import Table
 
 
-class Weighed(Protocol):
+class WeighableProblem(Protocol):
     """What a weight rule looks at: a problem."""
 
     @property
@@ -59,7 +61,7 @@ class WeightRule(metaclass=_ByName):
             return _only(cls)
         return rule if isinstance(rule, WeightRule) else WEIGHT_RULES[rule]()
 
-    def of(self, problem: Weighed) -> Floats:
+    def of(self, problem: WeighableProblem) -> Floats:
         """Return the weights of all cells of a problem."""
         raise NotImplementedError
 
@@ -78,5 +80,64 @@ def _only(kind: type[WeightRule]) -> WeightRule:
     return object.__new__(kind)
 
 
-WEIGHT_RULES: Registry[WeightRule] = Registry("weight rule", "tablecloak.tables.weights")
+WEIGHT_RULES: Registry[WeightRule] = Registry("weight rule")
 """All weight rules."""
+
+
+@WEIGHT_RULES.register
+class File(WeightRule):
+    """The weights that came with the problem."""
+
+    name: ClassVar[str] = "file"
+    is_of_table: ClassVar[bool] = False
+
+    def of(self, problem: WeighableProblem) -> Floats:
+        """Return them."""
+        return problem.weights
+
+
+@WEIGHT_RULES.register
+class Log(WeightRule):
+    """log(1 + absolute value)."""
+
+    name: ClassVar[str] = "log"
+
+    def of(self, problem: WeighableProblem) -> Floats:
+        """Return them."""
+        return np.log1p(np.abs(problem.table.values))
+
+
+@WEIGHT_RULES.register
+class Relative(WeightRule):
+    """1 / absolute value; 1 for a cell with the value 0."""
+
+    name: ClassVar[str] = "relative"
+
+    def of(self, problem: WeighableProblem) -> Floats:
+        """Return them."""
+        size = np.abs(problem.table.values)
+        weights: Floats = 1.0 / np.where(size > 0, size, 1.0)
+        return weights
+
+
+@WEIGHT_RULES.register
+class Unit(WeightRule):
+    """1 for each cell."""
+
+    name: ClassVar[str] = "unit"
+
+    def of(self, problem: WeighableProblem) -> Floats:
+        """Return them."""
+        return np.ones(problem.table.n_cells)
+
+
+@WEIGHT_RULES.register
+class Value(WeightRule):
+    """The absolute value; 1 for a count of 0, which would otherwise be hidden for nothing."""
+
+    name: ClassVar[str] = "value"
+
+    def of(self, problem: WeighableProblem) -> Floats:
+        """Return them."""
+        size: Floats = np.abs(problem.table.values)
+        return np.maximum(size, 1.0) if problem.table.is_count else size

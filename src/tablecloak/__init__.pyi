@@ -46,9 +46,9 @@ from .microdata.noisy_table import noisy_table as noisy_table
 from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
 from .publish.audit import audit as audit
-from .publish.earlier import read_published as read_published
 from .publish.explain import explain as explain
 from .publish.protected_intervals import protected_intervals as protected_intervals
+from .publish.released_cells import read_published as read_published
 from .publish.transmission import Transmission as Transmission
 from .publish.transmission import write_transmission as write_transmission
 from .reconciliation.reconcile import reconcile as reconcile

@@ -17,7 +17,7 @@ from tablecloak.cli.published import Between, Earlier, read_earlier
 from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
-    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.publish.audit import AdjustedAudit
     from tablecloak.suppression.attack.audit import Audit
 
 Original = Annotated[
@@ -134,7 +134,7 @@ def _write(
     audited: Audit | AdjustedAudit, output: Path | None, certificate: Path | None, plot: Path | None
 ) -> None:
     from tablecloak.certificates.file import write_certificate
-    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.publish.audit import AdjustedAudit
     from tablecloak.tables.formats import write_frame
 
     if not isinstance(audited, AdjustedAudit):

@@ -91,7 +91,7 @@ def suppress(
 
     Example: tablecloak suppress year.csv -o year_pattern.csv --published q1.csv=q1_problem.csv
     """
-    from tablecloak.publish.earlier import read_previous
+    from tablecloak.publish.released_cells import read_previous
     from tablecloak.suppression.suppress import suppress as run
 
     with reporting() as reporter:

@@ -15,7 +15,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
-from tablecloak.publish.earlier import read_published
+from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy

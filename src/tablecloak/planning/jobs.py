@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.planning.dimensions import PlannedDimension
 from tablecloak.planning.formulas import VALUE
 from tablecloak.planning.lines import PublishedTable
-from tablecloak.planning.plan import Cluster, Plan
+from tablecloak.planning.plan import Cluster, Plan, PlannedDimension
 
 Tables = dict[str, Any]
 

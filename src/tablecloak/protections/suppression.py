@@ -21,7 +21,7 @@ from tablecloak.errors import InputError
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
 from tablecloak.protections.of_table import RequirementName, Seconds, TableProtection, WeightName
-from tablecloak.publish.earlier import read_previous
+from tablecloak.publish.released_cells import read_previous
 from tablecloak.registered import NameIn
 from tablecloak.render.heat_map import SUPPRESSION, add_heat_map, suppression_squares
 from tablecloak.render.page import Page

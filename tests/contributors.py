@@ -14,7 +14,7 @@ import pandas as pd
 import tablecloak as tc
 from margins import tree_of
 from tablecloak.tables.tabulation.queries import Grouped, Leaves
-from tablecloak.tables.tabulation.records import Overview, Roles
+from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 from tablecloak.tables.tabulation.roll_up import rolled_up_table
 
 
@@ -58,7 +58,7 @@ def with_contributors(
             for attribute, column in levels.items()
         },
     )
-    roles = Roles(value, contributor, holding, weight, value, None)
+    roles = ColumnRoles(value, contributor, holding, weight, value, None)
     built = [rolled_up_table(leaves, names, roles, "", None) for names in tables or [list(trees)]]
     return built[0] if len(built) == 1 else tc.link(*built)
 

@@ -286,7 +286,7 @@ def test_a_format_registered_at_run_time_is_offered_everywhere(tmp_path):
     tc.write_jj(problem, tmp_path / "cox.jj")
     words = ["convert", str(tmp_path / "cox.jj"), str(tmp_path / "cox.ssv")]
     with FORMATS.including(Semicolons):
-        assert "semicolons" in str(Job.model_json_schema()["$defs"]["Output"])
+        assert "semicolons" in str(Job.model_json_schema()["$defs"]["OutputSpec"])
         assert ".ssv" in shown("convert", "--help")
         assert ".ssv" in shown("suppress", "--help")
         assert "| `semicolons` | `.ssv` |" in formats_table()

@@ -163,7 +163,7 @@ def test_the_schema_lists_what_is_registered():
     schema = Job.model_json_schema()
     found = schema["properties"]["adjustment"]["properties"]["distance"]
     assert found["enum"] == DISTANCES.names
-    formats = schema["$defs"]["Output"]["properties"]["formats"]["items"]["enum"]
+    formats = schema["$defs"]["OutputSpec"]["properties"]["formats"]["items"]["enum"]
     assert formats == [each.name for each in FORMATS if issubclass(each, ReleaseFormat)]
     assert len(schema["properties"]["rules"]["items"]["anyOf"]) == len(RULES.names)
 

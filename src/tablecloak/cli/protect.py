@@ -158,9 +158,9 @@ def _tell_files(result: JobResult) -> None:
 def _all(jobs: Path, out: Path, executor: str) -> None:
     """Run all jobs of a folder; each outcome is printed once it is on disk."""
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.campaign import Outcome, run_campaign
+    from tablecloak.jobs.campaign import JobOutcome, run_campaign
 
-    def said(outcome: Outcome) -> None:
+    def said(outcome: JobOutcome) -> None:
         state = "safe" if outcome.is_safe else "NOT SAFE"
         again = "" if outcome.is_new else " (was there already)"
         typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")

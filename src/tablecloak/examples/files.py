@@ -153,7 +153,7 @@ class Firms(Example):
 
 
 @EXAMPLES.register
-class Cells(Example):
+class CellTables(Example):
     """Tables of cells: table.jj (of Cox), counts.jj (people), and cells.csv with contributors."""
 
     name = "cells"

@@ -41,11 +41,11 @@ from tablecloak.tables.rules.rule import RULES, Rule, Zeros
 from tablecloak.tables.sums import rules_for_sums
 
 
-class _Part(Section, BaseModel):
+class _JobPart(Section, BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
-class Data(_Part):
+class Data(_JobPart):
     """``[data]``: microdata, one row for each record, or a table, one row for each cell."""
 
     file: Path | None = None
@@ -93,7 +93,7 @@ _OF_TABLES = ("frequency", "largest", "flags")
 _OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request", "waiver", "waiver_p")
 
 
-class DimensionSpec(_Part):
+class DimensionSpec(_JobPart):
     """``[dimensions.NAME]``: where the codes come from."""
 
     column: str | None = None
@@ -109,7 +109,7 @@ class DimensionSpec(_Part):
         return given
 
 
-class ProtectionLevels(_Part):
+class ProtectionLevels(_JobPart):
     """``[protection]``: protection levels and what an intruder knows beforehand."""
 
     floor: Annotated[float, Field(ge=0)] = 1.0
@@ -126,7 +126,7 @@ class ProtectionLevels(_Part):
         return self
 
 
-class TableSpec(_Part):
+class TableSpec(_JobPart):
     """``[[tables]]``: one of several linked tables: its dimensions; a ready one also has a file."""
 
     dimensions: list[str] = Field(min_length=1)
@@ -146,7 +146,7 @@ class TableSpec(_Part):
 RuleName = Annotated[Rule, SiblingIn(RULES, "rule")]
 
 
-class VariableSpec(_Part):
+class VariableSpec(_JobPart):
     """``[variables.NAME]``: one of several variables; what is left out is that of the job."""
 
     value: str | None = None
@@ -163,7 +163,7 @@ class VariableSpec(_Part):
     protection: ProtectionLevels | None = None
 
 
-class EquationSpec(_Part):
+class EquationSpec(_JobPart):
     """``[[equations]]``: an equation between variables; see `tablecloak.Equation`."""
 
     equation: str
@@ -188,7 +188,7 @@ SolverName = Annotated[str, NameIn(SOLVERS)]
 FormatName = Annotated[str, NameIn(FORMATS, only=lambda kind: issubclass(kind, ReleaseFormat))]
 
 
-class AuditSpec(_Part):
+class AuditSpec(_JobPart):
     """``[audit]``: who attacks the suppression besides the external intruder."""
 
     intruders: list[IntruderName] = []
@@ -196,7 +196,7 @@ class AuditSpec(_Part):
     time_limit: Annotated[float, Field(gt=0)] = math.inf
 
 
-class Output(_Part):
+class OutputSpec(_JobPart):
     """``[output]``: in which formats and layout releases are written, and whether with a page."""
 
     formats: Annotated[list[FormatName], Field(min_length=1)] = ["csv"]
@@ -212,13 +212,13 @@ class Output(_Part):
         return Layout(self.layout, self.columns, self.marker, self.totals)
 
     @model_validator(mode="after")
-    def _sound_layout(self) -> Output:
+    def _sound_layout(self) -> OutputSpec:
         if self.laid_out.is_wide and not any(FORMATS[name].has_wide for name in self.formats):
             raise ValueError("a wide layout needs csv or excel among the formats")
         return self
 
 
-class PublishedSpec(_Part):
+class PublishedSpec(_JobPart):
     """``[[published]]``: an earlier release that everybody has."""
 
     file: Path
@@ -226,14 +226,14 @@ class PublishedSpec(_Part):
     name: str | None = None
 
 
-class FlaggedCells(_Part):
+class FlaggedCells(_JobPart):
     """One entry of ``cells``: codes, and the flag of all cells that have them."""
 
     codes: dict[str, str] = Field(min_length=1)
     flag: Confidentiality
 
 
-class TransmissionSpec(_Part):
+class TransmissionSpec(_JobPart):
     """``[transmission]``: all values with flags, for another authority; see `Transmission`."""
 
     template: Path | None = None
@@ -269,25 +269,15 @@ class TransmissionSpec(_Part):
     def _table(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
     ) -> Transmission:
-        return Transmission(
-            problem,
-            suppressed,
-            rules=rules,
-            names=self.names,
-            codes=self.codes,
-            constants=self.constants,
-            redistribution=self.redistribution,
-            secondary=self.secondary,
-            embargo=self.embargo,
-            flags={reason: flag.value for reason, flag in self.flags.items()},
-            cells=[(each.codes, each.flag.value) for each in self.cells],
-        )
+        cells = [(entry.codes, entry.flag.value) for entry in self.cells]
+        options = self.model_dump(mode="json", exclude={"template", "partial", "cells"})
+        return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
 
 
 WAYS = SectionsOf(PROTECTIONS)
 
 
-class Job(_Part):
+class Job(_JobPart):
     """All that one job file says; see docs/job-file.md."""
 
     title: str = ""
@@ -308,7 +298,7 @@ class Job(_Part):
     """The ways to protect that are asked for, by the names of their sections."""
     audit: AuditSpec = AuditSpec()
     transmission: TransmissionSpec | None = None
-    output: Output = Output()
+    output: OutputSpec = OutputSpec()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
 

@@ -106,7 +106,7 @@ def _clean(frame: pd.DataFrame) -> pd.DataFrame:
     """Return all entries as text without spaces around them; empty where nothing is said."""
     columns = [" ".join(str(name).split()) for name in frame.columns]
     cleaned = {
-        number: [_entry(each) for each in frame.iloc[:, number].astype(object)]
+        number: [_entry(entry) for entry in frame.iloc[:, number].astype(object)]
         for number in range(frame.shape[1])
     }
     return pd.DataFrame(cleaned, dtype=object).set_axis(columns, axis=1)
@@ -227,13 +227,15 @@ def _check_columns(sheet: Sheet) -> list[int]:
     columns = list(sheet.frame.columns)
     for name in NEEDED:
         if name not in columns:
-            others = [each for each in columns if each not in OPTIONAL and "span" not in each]
-            near = [each for each in others if each not in NEEDED]
+            others = [
+                column for column in columns if column not in OPTIONAL and "span" not in column
+            ]
+            near = [column for column in others if column not in NEEDED]
             raise InputError(
                 f"{sheet.at(None)}: column {name!r} is missing. Add it"
                 f"{', or rename one of ' + listed(near) if near else ''}."
             )
-    numbers = sorted(int(each[9:]) for each in columns if re.fullmatch(r"spanning_\d+", each))
+    numbers = sorted(int(column[9:]) for column in columns if re.fullmatch(r"spanning_\d+", column))
     for number in numbers:
         if f"hrc_spanning_{number}" not in columns:
             raise InputError(
@@ -242,17 +244,17 @@ def _check_columns(sheet: Sheet) -> list[int]:
                 f"hierarchy."
             )
     both = [f"{prefix}spanning_{number}" for number in numbers for prefix in ("", "hrc_")]
-    known = [*NEEDED, *OPTIONAL, *both]
+    usual = [*NEEDED, *OPTIONAL, *both]
     for name in columns:
-        if re.fullmatch(r"hrc_spanning_\d+", name) and name not in known:
+        if re.fullmatch(r"hrc_spanning_\d+", name) and name not in usual:
             raise InputError(
                 f"{sheet.at(None)}: column {name!r} has no column {name[4:]!r}. Add it, or leave "
                 f"{name!r} out."
             )
-        near = difflib.get_close_matches(name, known, n=1, cutoff=ALIKE)
-        if name not in known and (near or "spanning" in name):
+        near = difflib.get_close_matches(name, usual, n=1, cutoff=ALIKE)
+        if name not in usual and (near or "spanning" in name):
             raise InputError(
-                f"{sheet.at(None)}: column {name!r} is unknown.{suggestion(name, known)} Columns "
+                f"{sheet.at(None)}: column {name!r} is unknown.{suggestion(name, usual)} Columns "
                 f"for remarks need names that cannot be taken for these."
             )
     return numbers
@@ -289,10 +291,13 @@ def _table(sheet: Sheet, line: int, row: Mapping[str, str], numbers: list[int]) 
 def _check_twice(sheet: Sheet, line: int, name: str, spannings: list[Spanning]) -> None:
     """Refuse a dimension that a table has twice."""
     for names, what in (
-        ([each.level.casefold() for each in spannings], "dimension"),
-        ([each.hierarchy.casefold() for each in spannings if each.hierarchy], "hierarchy"),
+        ([spanning.level.casefold() for spanning in spannings], "dimension"),
+        (
+            [spanning.hierarchy.casefold() for spanning in spannings if spanning.hierarchy],
+            "hierarchy",
+        ),
     ):
-        twice = next((each for each in names if names.count(each) > 1), None)
+        twice = next((word for word in names if names.count(word) > 1), None)
         if twice is not None:
             raise InputError(
                 f"{sheet.at(line)}: table {name!r} has the {what} {twice!r} twice. Two dimensions "
@@ -310,11 +315,11 @@ def in_one_spelling(tables: Iterable[PublishedTable]) -> list[PublishedTable]:
     the same if they are alike, and the most frequent spelling stands for all.
     """
     tables = list(tables)
-    fields = _Spelling([each.field for each in tables])
-    variables = _Spelling([each.variable for each in tables])
+    fields = _Spelling([table.field for table in tables])
+    variables = _Spelling([table.variable for table in tables])
     links = _Spelling([link for t in tables for link in (t.field_link, t.variable_link)])
-    levels = _Spelling([each.level for t in tables for each in t.spannings])
-    trees = _Spelling([each.hierarchy for t in tables for each in t.spannings])
+    levels = _Spelling([spanning.level for t in tables for spanning in t.spannings])
+    trees = _Spelling([spanning.hierarchy for t in tables for spanning in t.spannings])
     return [
         replace(
             table,
@@ -323,7 +328,8 @@ def in_one_spelling(tables: Iterable[PublishedTable]) -> list[PublishedTable]:
             field_link=links[table.field_link],
             variable_link=links[table.variable_link],
             spannings=tuple(
-                Spanning(levels[each.level], trees[each.hierarchy]) for each in table.spannings
+                Spanning(levels[spanning.level], trees[spanning.hierarchy])
+                for spanning in table.spannings
             ),
         )
         for table in tables

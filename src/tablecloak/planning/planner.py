@@ -91,11 +91,11 @@ def plan(
     lines = _with_hierarchies(lines, levels or {})
     dimensions = planned_dimensions(lines, levels or {})
     spelling = {line.variable.casefold(): line.variable for line in lines}
-    asked = [spelled(each, spelling) for each in read_equations(equations)]
-    scopes = scopes_of(lines, dimensions, asked)
+    between = [spelled(equation, spelling) for equation in read_equations(equations)]
+    scopes = scopes_of(lines, dimensions, between)
     placed = [(scope, cluster) for scope in scopes for cluster in clusters_of(scope)]
     notes = [
-        *_of_equations(asked, scopes), *_of_overruled(scopes), *_of_sums(placed),
+        *_of_equations(between, scopes), *_of_overruled(scopes), *_of_sums(placed),
         *_of_tables(scopes),
     ]  # fmt: skip
     for note in notes:
@@ -118,8 +118,8 @@ def _lines(
         raise InputError("Give `metadata`, a `template` or `formulas`: nothing says which tables.")
     lines = [] if metadata is None else read_lines(metadata)
     if template is not None:
-        asked, of_template = read_template(template, totals, field, variable)
-        lines, totals = lines + asked, {**of_template, **totals}
+        template_lines, of_template = read_template(template, totals, field, variable)
+        lines, totals = lines + template_lines, {**of_template, **totals}
     lines += [] if formulas is None else read_formulas(formulas)
     names = [line.name for line in lines]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -137,8 +137,10 @@ def _with_hierarchies(
         replace(
             line,
             spannings=tuple(
-                each if each.hierarchy else Spanning(each.level, tree.get(each.level, ""))
-                for each in line.spannings
+                spanning
+                if spanning.hierarchy
+                else Spanning(spanning.level, tree.get(spanning.level, ""))
+                for spanning in line.spannings
             ),
         )
         for line in lines
@@ -169,11 +171,13 @@ def _of_overruled(scopes: Sequence[Scope]) -> Iterator[str]:
     for scope in scopes:
         for link, joined in sorted(scope.linked.items()):
             overruling = scope.overruling(link)
-            left = sorted(joined.difference(*(each.variables for each in overruling)), key=natural)
+            left = sorted(
+                joined.difference(*(equation.variables for equation in overruling)), key=natural
+            )
             if overruling:
                 yield (
                     f"{link} links variables of {scope.name} for which there is an equation, "
-                    f"{listed([each.label for each in overruling])}: the equation counts"
+                    f"{listed([equation.label for equation in overruling])}: the equation counts"
                     f"{f', and {listed(left)} are not joined with its variables' if left else ''}"
                 )
 
@@ -197,14 +201,14 @@ def _of_tables(scopes: Sequence[Scope]) -> Iterator[str]:
             if not scope.dimensions[line.name]:
                 yield f"table {line.name!r} has no dimension: it is margins only, a single total"
     unordered = {
-        name: each
+        name: dimension
         for scope in scopes
-        for name, each in scope.known.items()
-        if not each.is_ordered and name != scope.field_dimension
+        for name, dimension in scope.named.items()
+        if not dimension.is_ordered and name != scope.field_dimension
     }
-    for name, each in sorted(unordered.items()):
+    for name, dimension in sorted(unordered.items()):
         yield (
-            f"dimension {name}: it is not known which of the levels {listed(each.levels)} is "
+            f"dimension {name}: it is not known which of the levels {listed(dimension.levels)} is "
             f"coarser. Give them in `levels`, coarsest first"
         )
 
@@ -227,28 +231,32 @@ def planned_dimensions(
         If `levels` names no dimension, leaves a level out, or a table has two levels of one
         dimension.
     """
-    found = {each for table in tables for each in table.spannings}
+    spannings = {spanning for table in tables for spanning in table.spannings}
     group = joined_names(
         (
-            f"level {each.level}",
-            f"tree {each.hierarchy}" if each.hierarchy else f"level {each.level}",
+            f"level {spanning.level}",
+            f"tree {spanning.hierarchy}" if spanning.hierarchy else f"level {spanning.level}",
         )
-        for each in found
+        for spanning in spannings
     )
     members: dict[str, set[Spanning]] = {}
-    for each in found:
-        members.setdefault(group[f"level {each.level}"], set()).add(each)
+    for spanning in spannings:
+        members.setdefault(group[f"level {spanning.level}"], set()).add(spanning)
     names = _names(members)
-    known = {key: list(value) for key, value in levels.items()}
+    given_levels = {key: list(value) for key, value in levels.items()}
     dimensions = {
         spanning: dimension
         for key, spannings in members.items()
-        for dimension in [_dimension(names[key], spannings, known)]
+        for dimension in [_dimension(names[key], spannings, given_levels)]
         for spanning in spannings
     }
-    if known:
-        odd = next(iter(known))
-        trees = {tree for each in dimensions.values() for tree in (each.name, *each.hierarchies)}
+    if given_levels:
+        odd = next(iter(given_levels))
+        trees = {
+            tree
+            for dimension in dimensions.values()
+            for tree in (dimension.name, *dimension.hierarchies)
+        }
         raise InputError(f"`levels`: there is no dimension {odd!r}.{suggestion(odd, trees)}")
     _check_levels(tables, dimensions)
     return dimensions
@@ -258,30 +266,34 @@ def _names(members: Mapping[str, set[Spanning]]) -> dict[str, str]:
     """Name each dimension after its hierarchy; with ``hrc_`` where the rest is taken."""
     full = {}
     for key, spannings in members.items():
-        trees = sorted({each.hierarchy for each in spannings if each.hierarchy}, key=natural)
-        full[key] = trees[0] if trees else min(each.level for each in spannings)
+        trees = sorted(
+            {spanning.hierarchy for spanning in spannings if spanning.hierarchy}, key=natural
+        )
+        full[key] = trees[0] if trees else min(spanning.level for spanning in spannings)
     short = {key: re.sub(r"^hrc[_ ]", "", name, flags=re.IGNORECASE) for key, name in full.items()}
     count = Counter(short.values())
     return {key: short[key] if short[key] and count[short[key]] == 1 else full[key] for key in full}
 
 
 def _dimension(
-    name: str, spannings: set[Spanning], known: dict[str, list[str]]
+    name: str, spannings: set[Spanning], given_levels: dict[str, list[str]]
 ) -> PlannedDimension:
-    trees = tuple(sorted({each.hierarchy for each in spannings if each.hierarchy}, key=natural))
-    levels = sorted({each.level for each in spannings}, key=natural)
-    given = next((known.pop(key) for key in (name, *trees) if key in known), None)
+    trees = tuple(
+        sorted({spanning.hierarchy for spanning in spannings if spanning.hierarchy}, key=natural)
+    )
+    levels = sorted({spanning.level for spanning in spannings}, key=natural)
+    given = next((given_levels.pop(key) for key in (name, *trees) if key in given_levels), None)
     if given is not None:
-        missing = [each for each in levels if each not in given]
+        missing = [level for level in levels if level not in given]
         if missing:
             raise InputError(
                 f"`levels` of {name!r} leave out {listed(missing)}, which a table uses. Give all, "
                 f"coarsest first."
             )
         return PlannedDimension(name, tuple(given), trees, True)
-    stems = {re.sub(r"\d+$", "", each) for each in levels}
+    stems = {re.sub(r"\d+$", "", level) for level in levels}
     is_ordered = len(levels) == 1 or (
-        len(stems) == 1 and all(re.search(r"\d+$", each) for each in levels)
+        len(stems) == 1 and all(re.search(r"\d+$", level) for level in levels)
     )
     return PlannedDimension(name, tuple(levels), trees, is_ordered)
 
@@ -290,7 +302,7 @@ def _check_levels(
     tables: Sequence[PublishedTable], dimensions: Mapping[Spanning, PlannedDimension]
 ) -> None:
     for table in tables:
-        names = [dimensions[each].name for each in table.spannings]
+        names = [dimensions[spanning].name for spanning in table.spannings]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InputError(
@@ -321,7 +333,7 @@ def shapes_of(lines: Sequence[PublishedTable], levels: Levels, variable: str) ->
 def tables_over(
     lines: Sequence[PublishedTable],
     levels: Levels,
-    known: Mapping[str, PlannedDimension],
+    named: Mapping[str, PlannedDimension],
     variable_dimension: str,
 ) -> list[ProtectedTable]:
     """Return the tables to protect of one cluster.
@@ -332,16 +344,16 @@ def tables_over(
         Those of the cluster, by name.
     levels : mapping of str to mapping of str to str
         For each table, the level on which it has each dimension.
-    known : mapping of str to PlannedDimension
+    named : mapping of str to PlannedDimension
         Each dimension, by name.
     variable_dimension : str
         Name of the dimension whose codes are the variables; if empty, each variable has its own
         tables.
     """
     variables = sorted({line.variable for line in lines}, key=natural)
-    outer = _outermost(lines, levels, known)
+    outer = _outermost(lines, levels, named)
     into = {
-        line.name: next((each for each in outer if _is_within(line, each, levels, known)), None)
+        line.name: next((whole for whole in outer if _is_within(line, whole, levels, named)), None)
         for line in lines
     }
     shapes = {variable: shapes_of(lines, levels, variable) for variable in variables}
@@ -350,13 +362,13 @@ def tables_over(
         # A table that lies in another one goes with that one; any other lies in the first shape
         # that has its dimensions.
         whole = into[line.name] or line
-        own = set(levels[whole.name])
-        shape = next(each for each in shapes[line.variable] if own.issubset(each))
+        mine = set(levels[whole.name])
+        shape = next(shape for shape in shapes[line.variable] if mine.issubset(shape))
         key = "" if variable_dimension else line.variable
         placed.setdefault((key, shape), []).append(line)
     return [
         _protected(members, shape, variable_dimension, into)
-        for (_, shape), members in sorted(placed.items(), key=lambda each: natural(str(each[0])))
+        for (_, shape), members in sorted(placed.items(), key=lambda item: natural(str(item[0])))
     ]
 
 
@@ -381,14 +393,15 @@ def _protected(
 
 
 def _outermost(
-    lines: Sequence[PublishedTable], levels: Levels, known: Mapping[str, PlannedDimension]
+    lines: Sequence[PublishedTable], levels: Levels, named: Mapping[str, PlannedDimension]
 ) -> list[PublishedTable]:
     """Return the tables that are contained in no other, in their order."""
     outer: list[PublishedTable] = []
     # A table with more dimensions contains many of the others, which then need no comparison.
     for line in sorted(lines, key=lambda line: -len(levels[line.name])):
-        if not any(_is_within(line, each, levels, known) for each in outer):
-            outer = [each for each in outer if not _is_within(each, line, levels, known)] + [line]
+        if not any(_is_within(line, whole, levels, named) for whole in outer):
+            outer = [part for part in outer if not _is_within(part, line, levels, named)]
+            outer.append(line)
     names = {line.name for line in outer}
     return [line for line in lines if line.name in names]
 
@@ -397,7 +410,7 @@ def _is_within(
     line: PublishedTable,
     other: PublishedTable,
     levels: Levels,
-    known: Mapping[str, PlannedDimension],
+    named: Mapping[str, PlannedDimension],
 ) -> bool:
     """Whether all cells of a table are cells of another; of two that are equal, the first is it."""
     if line is other or line.variable != other.variable:
@@ -406,7 +419,7 @@ def _is_within(
     if mine == theirs:
         return (natural(other.name), other.name) < (natural(line.name), line.name)
     return all(
-        name in theirs and known[name].is_within(level, theirs[name])
+        name in theirs and named[name].is_within(level, theirs[name])
         for name, level in mine.items()
     )
 
@@ -426,7 +439,7 @@ class Scope:
     lines : tuple of PublishedTable
     dimensions : mapping of str to mapping of str to str
         For each table, the level on which it has each dimension.
-    known : mapping of str to PlannedDimension
+    named : mapping of str to PlannedDimension
         Each dimension, by name.
     equations : tuple of Equation
         Those of which at least two variables are published here.
@@ -437,7 +450,7 @@ class Scope:
     name: str
     lines: tuple[PublishedTable, ...]
     dimensions: Mapping[str, Mapping[str, str]]
-    known: Mapping[str, PlannedDimension]
+    named: Mapping[str, PlannedDimension]
     equations: tuple[Equation, ...]
     field_dimension: str = ""
 
@@ -449,21 +462,21 @@ class Scope:
     @cached_property
     def links(self) -> dict[str, set[str]]:
         """Variables that each link joins: two or more, for which no equation counts instead."""
-        found = {}
+        joins = {}
         for link, joined in self.linked.items():
-            left = joined.difference(*(each.variables for each in self.overruling(link)))
+            left = joined.difference(*(equation.variables for equation in self.overruling(link)))
             if len(left) > 1:
-                found[link] = left
-        return found
+                joins[link] = left
+        return joins
 
     @cached_property
     def linked(self) -> dict[str, set[str]]:
         """Variables for which the lines name each link."""
-        found: dict[str, set[str]] = {}
+        joins: dict[str, set[str]] = {}
         for line in self.lines:
             if line.variable_link:
-                found.setdefault(line.variable_link, set()).add(line.variable)
-        return found
+                joins.setdefault(line.variable_link, set()).add(line.variable)
+        return joins
 
     def overruling(self, link: str) -> list[Equation]:
         """Equations that count instead of a link.
@@ -473,10 +486,10 @@ class Scope:
         """
         joined = self.linked[link]
         return [
-            each
-            for each in self.equations
-            if not self.unpublished(each)
-            and (joined.issubset(each.variables) or joined.issuperset(each.variables))
+            equation
+            for equation in self.equations
+            if not self.unpublished(equation)
+            and (joined.issubset(equation.variables) or joined.issuperset(equation.variables))
         ]
 
     def unpublished(self, equation: Equation) -> list[str]:
@@ -498,34 +511,40 @@ def scopes_of(
         for line in lines
     )
     members: dict[str, list[PublishedTable]] = {}
-    for line in sorted(lines, key=lambda each: (natural(each.name), each.name)):
+    for line in sorted(lines, key=lambda line: (natural(line.name), line.name)):
         members.setdefault(group[f"field {line.field}"], []).append(line)
     scopes = []
     for inside in members.values():
-        known = {each.name: each for line in inside for each in _of(line, dimensions).values()}
+        named = {
+            dimension.name: dimension
+            for line in inside
+            for dimension in _of(line, dimensions).values()
+        }
         levels = {
-            line.name: {each.name: level for level, each in _of(line, dimensions).items()}
+            line.name: {dimension.name: level for level, dimension in _of(line, dimensions).items()}
             for line in inside
         }
         fields = sorted({line.field for line in inside}, key=natural)
         links = sorted({line.field_link for line in inside if line.field_link}, key=natural)
         name = links[0] if len(fields) > 1 else fields[0]
-        own = ""
+        field_dimension = ""
         if len(fields) > 1:
-            own = _free(without_prefix(name), known)
-            known[own] = PlannedDimension(own, tuple(fields), tuple(links), is_ordered=False)
+            field_dimension = _free(without_prefix(name), named)
+            named[field_dimension] = PlannedDimension(
+                field_dimension, tuple(fields), tuple(links), is_ordered=False
+            )
             for line in inside:
-                levels[line.name][own] = line.field
+                levels[line.name][field_dimension] = line.field
         published = {line.variable for line in inside}
         touching = [e for e in equations if len(published.intersection(e.variables)) > 1]
-        scopes.append(Scope(name, tuple(inside), levels, known, tuple(touching), own))
+        scopes.append(Scope(name, tuple(inside), levels, named, tuple(touching), field_dimension))
     return sorted(scopes, key=lambda scope: natural(scope.name))
 
 
 def _of(
     line: PublishedTable, dimensions: Mapping[Spanning, PlannedDimension]
 ) -> dict[str, PlannedDimension]:
-    return {each.level: dimensions[each] for each in line.spannings}
+    return {spanning.level: dimensions[spanning] for spanning in line.spannings}
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
@@ -544,17 +563,17 @@ def clusters_of(scope: Scope) -> Iterator[Cluster]:
     members: dict[str, list[str]] = {}
     for name, key in joined_names(pairs).items():
         members.setdefault(key, []).append(name)
-    found = [_cluster(scope, sorted(each, key=natural)) for each in members.values()]
-    yield from sorted(found, key=lambda cluster: natural(cluster.name))
+    clusters = [_cluster(scope, sorted(names, key=natural)) for names in members.values()]
+    yield from sorted(clusters, key=lambda cluster: natural(cluster.name))
 
 
 def _cluster(scope: Scope, variables: list[str]) -> Cluster:
     lines = [line for line in scope.lines if line.variable in variables]
     touching = [e for e in scope.equations if set(e.variables).intersection(variables)]
-    equations = [each for each in touching if not scope.unpublished(each)]
+    equations = [equation for equation in touching if not scope.unpublished(equation)]
     links = sorted((n for n, v in scope.links.items() if v.intersection(variables)), key=natural)
     total, dimension = _variable_dimension(scope, variables, equations, touching, links)
-    tables = tables_over(lines, scope.dimensions, scope.known, dimension)
+    tables = tables_over(lines, scope.dimensions, scope.named, dimension)
     title = total if touching else (links[0] if links else variables[0])
     return Cluster(
         name=f"{scope.name}.{title or _root(touching)}".removeprefix("."),
@@ -581,17 +600,17 @@ def _variable_dimension(
         return "", ""
     if equations:
         total = total_of(equations)
-        joined = {name for each in equations for name in each.variables}
+        joined = {name for equation in equations for name in equation.variables}
         if total is None or joined != set(variables):
             return "", ""
-        return total, _free(total, scope.known)
+        return total, _free(total, scope.named)
     stem = without_prefix(links[0]).casefold()
     if len(links) > 1:
         return "", ""
     ending = re.compile(rf"(.*[_\W])?{re.escape(stem)}")
     alike = [name for name in variables if ending.fullmatch(name.casefold())]
     total = alike[0] if len(alike) == 1 and len(variables) > 2 else ""
-    return total, _free(without_prefix(links[0]), scope.known)
+    return total, _free(without_prefix(links[0]), scope.named)
 
 
 def _root(equations: Sequence[Equation]) -> str:
@@ -607,20 +626,20 @@ def _reasons(
 ) -> Iterator[str]:
     """Say why the tables belong together."""
     for equation in equations:
-        inside = [each.name for each in lines if each.variable in equation.variables]
+        inside = [line.name for line in lines if line.variable in equation.variables]
         yield f"{listed(inside)} share the equation {equation.label}"
     for link, joined in sorted(scope.links.items()):
-        inside = [each.name for each in lines if each.variable in joined]
+        inside = [line.name for line in lines if line.variable in joined]
         if inside:
             yield f"{listed(inside)} are of variables that {link} links"
     for variable in sorted({line.variable for line in lines}, key=natural):
-        inside = [each.name for each in lines if each.variable == variable]
+        inside = [line.name for line in lines if line.variable == variable]
         if len(inside) > 1:
             yield f"{listed(inside)} share the variable {variable}"
-    for name in sorted({name for each in lines for name in scope.dimensions[each.name]}):
-        found = {scope.dimensions[line.name].get(name, "") for line in lines} - {""}
-        levels = sorted(found, key=natural)
-        inside = [each.name for each in lines if name in scope.dimensions[each.name]]
+    for name in sorted({name for line in lines for name in scope.dimensions[line.name]}):
+        names_of_levels = {scope.dimensions[line.name].get(name, "") for line in lines} - {""}
+        levels = sorted(names_of_levels, key=natural)
+        inside = [line.name for line in lines if name in scope.dimensions[line.name]]
         if len(levels) > 1:
-            trees = listed(scope.known[name].hierarchies) or name
+            trees = listed(scope.named[name].hierarchies) or name
             yield f"{listed(inside)} are on levels of {trees}: {listed(levels)}"

@@ -21,7 +21,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.records import Roles, checked_records
+from tablecloak.tables.tabulation.records import ColumnRoles, checked_records
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand, group_rows, positions_of
 
 
@@ -153,7 +153,7 @@ def contributed(
     InputError
         As `tabulate` does.
     """
-    roles = Roles(value, contributor, None, weight, value, None)
+    roles = ColumnRoles(value, contributor, None, weight, value, None)
     with checked_records(data, dimensions, roles, engine) as records:
         table, overview = records.table, records.overview
         who = "contributor" if contributor else "row"

@@ -16,7 +16,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.tabulation.records import CheckedRecords, Roles, checked_records
+from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, checked_records
 from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
 
 HIGH = 10**8
@@ -85,7 +85,7 @@ def keyed_cells(
     InputError
         As `tabulate` does; also for record keys that are missing or out of range.
     """
-    roles = Roles(
+    roles = ColumnRoles(
         value, None, None, weight, value, None, record_key, has_whole_keys=not has_fractions
     )
     with checked_records(data, dimensions, roles, engine) as records:
@@ -93,7 +93,7 @@ def keyed_cells(
     return _rolled_up(leaves, records.hierarchies, modulus)
 
 
-def _leaf_sums(checked: CheckedRecords, roles: Roles) -> pd.DataFrame:
+def _leaf_sums(checked: CheckedRecords, roles: ColumnRoles) -> pd.DataFrame:
     """Add up the records for each leaf."""
     records = checked.table
     scaled = records.record_key * float(HIGH if not roles.has_whole_keys else 1)

@@ -16,7 +16,7 @@ import pandas as pd
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.tabulation.records import CheckedRecords, Overview, Roles
+from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, Overview
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Grouped:
 
 
 def aggregated(
-    records: CheckedRecords, roles: Roles, n_largest: int, decimals: int | None
+    records: CheckedRecords, roles: ColumnRoles, n_largest: int, decimals: int | None
 ) -> Leaves:
     """Aggregate the records."""
     keys, values = _leaf_sums(records.table, records.axes, records.overview, decimals)

@@ -26,7 +26,7 @@ NO = ("", "no", "n", "false", "f", "0", "0.0")
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Columns of the data, by their parts; None where there is none."""
 
     value: str | None
@@ -119,7 +119,7 @@ class CheckedRecords:
 
 @contextmanager
 def checked_records(
-    data: Any, dimensions: Mapping[str, Any] | Sequence[str], roles: Roles, engine: str
+    data: Any, dimensions: Mapping[str, Any] | Sequence[str], roles: ColumnRoles, engine: str
 ) -> Iterator[CheckedRecords]:
     """Open and check records, and speak for the engine while it aggregates them.
 
@@ -127,7 +127,7 @@ def checked_records(
     ----------
     data, dimensions, engine
         See `tabulate`.
-    roles : Roles
+    roles : ColumnRoles
 
     Raises
     ------
@@ -169,7 +169,7 @@ def engine_errors(data: Any) -> Iterator[None]:
 
 
 def _open_source(
-    data: Any, dimensions: Mapping[str, Dimension], roles: Roles, engine: str
+    data: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, engine: str
 ) -> tuple[Any, bool]:
     """Return an Ibis table over the data, and whether reading it again costs little.
 
@@ -282,7 +282,7 @@ def _resolved(
 
 
 def _select_records(
-    source: Any, dimensions: Mapping[str, Dimension], roles: Roles, is_quick: bool
+    source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, is_quick: bool
 ) -> tuple[Any, Any]:
     """Select what is needed, under names of our own: d0.., value, shadow, weight, ...
 
@@ -317,7 +317,7 @@ def _numbered(source: Any, given: dict[str, Any]) -> Any:
 
 
 def _given_columns(
-    source: Any, dimensions: Mapping[str, Dimension], roles: Roles
+    source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles
 ) -> dict[str, Any]:
     """Columns of our own that are computed from those of the data."""
     given: dict[str, Any] = {
@@ -344,7 +344,7 @@ def _given_columns(
     return given
 
 
-def _waiver_marks(table: Any, roles: Roles) -> dict[str, Any]:
+def _waiver_marks(table: Any, roles: ColumnRoles) -> dict[str, Any]:
     """Return what each record needs: 1 if the margin of the rule, and the margin that it named."""
     import ibis
 
@@ -366,7 +366,7 @@ def _number(number: float) -> Any:
     return ibis.literal(str(number)).cast("float64")
 
 
-def _constant_columns(roles: Roles) -> dict[str, Any]:
+def _constant_columns(roles: ColumnRoles) -> dict[str, Any]:
     """Columns of our own that are the same everywhere, or the same as another column."""
     import ibis
 
@@ -394,7 +394,7 @@ def _as_float(source: Any, column: str) -> Any:
     return source[column].cast("float64")
 
 
-def _bad(records: Any, roles: Roles) -> dict[str, tuple[Any, str]]:
+def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
     """For each role which records are wrong, and what they must be."""
     conditions = {}
     for role in ("value", "shadow", "weight"):
@@ -429,7 +429,7 @@ def _bad_key(key: Any, is_whole: bool) -> tuple[Any, str]:
 def _check_records(
     records: Any,
     numbered: Any,
-    roles: Roles,
+    roles: ColumnRoles,
     hierarchies: Mapping[str, Hierarchy],
     codes: Mapping[str, Any],
 ) -> Overview:

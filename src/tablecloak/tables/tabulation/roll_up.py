@@ -22,7 +22,7 @@ from tablecloak.tables.link import link
 from tablecloak.tables.relations import all_positions, hierarchical_relations
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.queries import Grouped, Leaves
-from tablecloak.tables.tabulation.records import Overview, Roles
+from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 
 SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every
@@ -32,7 +32,7 @@ margin above it."""
 def rolled_up(
     leaves: Leaves,
     tables: Sequence[Sequence[str]] | None,
-    roles: Roles,
+    roles: ColumnRoles,
     unit: str,
     decimals: int | None,
     empty_cells: bool,
@@ -64,7 +64,7 @@ def _checked_tables(
 def rolled_up_table(
     leaves: Leaves,
     names: Sequence[str],
-    roles: Roles,
+    roles: ColumnRoles,
     unit: str,
     decimals: int | None,
     empty_cells: bool = False,
@@ -114,7 +114,7 @@ def _with_empty_cells(
     return every, filled
 
 
-def _rounding(overview: Overview, roles: Roles, decimals: int | None) -> float:
+def _rounding(overview: Overview, roles: ColumnRoles, decimals: int | None) -> float:
     """By how much a leaf may be less than what its contributors add up to.
 
     What one contributor adds no other takes away, but rounding may.

@@ -17,7 +17,7 @@ from typing import Any
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.queries import aggregated
-from tablecloak.tables.tabulation.records import Overview, Roles, checked_records
+from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
 from tablecloak.tables.tabulation.roll_up import rolled_up
 
 MOST_LARGEST = 1000
@@ -128,7 +128,7 @@ def tabulate(
     2      S      11.0
     """
     _check_options(n_largest, decimals)
-    roles = Roles(
+    roles = ColumnRoles(
         value,
         contributor,
         holding,

@@ -72,7 +72,7 @@ from .tables.formats import write_jj as write_jj
 from .tables.formats import write_problem as write_problem
 from .tables.hierarchy import Dimension as Dimension
 from .tables.hierarchy import Hierarchy as Hierarchy
-from .tables.joined import join as join
+from .tables.join import join as join
 from .tables.link import link as link
 from .tables.problem import ProtectionProblem as ProtectionProblem
 from .tables.proposal import Proposal as Proposal

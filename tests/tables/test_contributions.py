@@ -260,20 +260,6 @@ def test_groups_of_which_little_is_listed_are_judged_on_the_side_of_protection()
     assert not np.any(found[0] & ~found[1])
 
 
-if __name__ == "__main__":
-    import warnings
-
-    warnings.simplefilter("ignore")
-    wrong = []
-    for seed in range(100, 125):
-        for negative in (False, True):
-            for weighted in (False, True):
-                for rule in RULES:
-                    wrong += disagreements(seed, negative=negative, weighted=weighted, rule=rule)
-    print(f"{25 * 4 * 3} tables, {len(wrong)} cells differ from the enumeration")
-    print("\n".join(wrong[:10]))
-
-
 def given_largest(count, total, largest, **more) -> Contributions:
     return Contributions.from_largest(
         np.array(count, dtype=float), np.array(total, dtype=float), np.array(largest, dtype=float),
@@ -451,3 +437,17 @@ def test_a_frame_without_a_column_is_refused():
     frame = given_largest([1], [5], [[5]]).to_frame()
     with pytest.raises(tc.InputError, match="column 'weight_1' is missing"):
         Contributions.from_frame(frame.drop(columns="weight_1"))
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.simplefilter("ignore")
+    wrong = []
+    for seed in range(100, 125):
+        for negative in (False, True):
+            for weighted in (False, True):
+                for rule in RULES:
+                    wrong += disagreements(seed, negative=negative, weighted=weighted, rule=rule)
+    print(f"{25 * 4 * 3} tables, {len(wrong)} cells differ from the enumeration")
+    print("\n".join(wrong[:10]))

@@ -19,7 +19,7 @@ from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
-from tablecloak.tables.joined import join
+from tablecloak.tables.join import join
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import in_published_order

@@ -31,10 +31,11 @@ from tablecloak.protection import PROTECTIONS, Attackers, Protection
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
+from tablecloak.storage import existing_file
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.equations import Equation
-from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
+from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES, Rule, Zeros
@@ -379,7 +380,7 @@ class Job(_JobPart):
             If a file does not exist.
         """
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
-        for path in map(existing, self.paths):
+        for path in map(existing_file, self.paths):
             with path.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()

@@ -101,9 +101,9 @@ def code_tree(
     without negative coefficients. Equal rows side by side are taken for a parent with one child.
     """
     if len(set(depths)) > 1:
-        told = _by_depth(values, codes, depths, rounding)
-        if told is not None:
-            return told
+        drawn = _by_depth(values, codes, depths, rounding)
+        if drawn is not None:
+            return drawn
     work = _Work(values, list(codes), list(range(len(codes))), [], rounding)
     random = np.random.default_rng(0)
     # A handful of combinations finds the candidates; `equals` decides in all columns.
@@ -143,7 +143,7 @@ def _by_depth(
                 children.setdefault(above[-1], []).append(code)
             above.append(code)
         if all(work.equals(parent, below) for parent, below in children.items()):
-            for parent in sorted(children, key=lambda each: -depths[each]):
+            for parent in sorted(children, key=lambda code: -depths[code]):
                 work.put(parent, sorted(children[parent]))
             if len(work.tops) == 1:
                 return _tree(work)
@@ -160,24 +160,24 @@ def _runs(work: _Work, seen: Floats) -> bool:
         starts = np.arange(n - length + 1)
         run, size = sums[starts + length] - sums[starts], sizes[starts + length] - sizes[starts]
         slack = EXACT * size + 2 * work.rounding * (length + 1) * max(work.values.shape[1], 1)
-        found = []
+        candidates = []
         for beside in (starts - 1, starts + length):
             inside = (beside >= 0) & (beside < n)
             parents = tops[np.clip(beside, 0, n - 1)]
             near = np.all(np.abs(seen[parents] - run) <= slack + EXACT * sizes[-1], axis=1)
-            found += [
-                (int(tops[beside[at]]), tops[at : at + length].tolist())
-                for at in np.flatnonzero(inside & near).tolist()
+            candidates += [
+                (int(tops[beside[start]]), tops[start : start + length].tolist())
+                for start in np.flatnonzero(inside & near).tolist()
             ]
-        if _take(work, found):
+        if _take(work, candidates):
             return True
     return False
 
 
-def _take(work: _Work, found: list[tuple[int, list[int]]]) -> bool:
+def _take(work: _Work, candidates: list[tuple[int, list[int]]]) -> bool:
     """Put the groups that hold in all columns, in their order, where they do not overlap."""
     taken: set[int] = set()
-    for parent, children in found:
+    for parent, children in candidates:
         is_free = taken.isdisjoint([parent, *children])
         is_open = np.any(work.values[parent]) and not work.has_children(parent)
         if is_free and is_open and work.equals(parent, children):
@@ -221,7 +221,7 @@ def _below_leaves(work: _Work, seen: Floats) -> bool:
     sizes = np.abs(work.values[work.tops]).sum(axis=1)
     loose = [top for top in work.tops if top != work.tops[int(np.argmax(sizes))]]
     leaves = [code for code in placed if np.any(work.values[code]) and not work.has_children(code)]
-    runs = _Sums.of(seen[loose], work.rounding * max(work.values.shape[1], 1))
+    runs = _RunSums.of(seen[loose], work.rounding * max(work.values.shape[1], 1))
     for leaf in leaves:
         for start, end in runs.equal_to(seen[leaf]):
             if work.equals(leaf, loose[start:end]):
@@ -231,7 +231,7 @@ def _below_leaves(work: _Work, seen: Floats) -> bool:
 
 
 @dataclass(frozen=True)
-class _Sums:
+class _RunSums:
     """Sums of the first rows, in the order of their first column, to find runs by their sum."""
 
     sums: Floats
@@ -239,7 +239,7 @@ class _Sums:
     slack: float
 
     @classmethod
-    def of(cls, rows: Floats, rounding: float) -> _Sums:
+    def of(cls, rows: Floats, rounding: float) -> _RunSums:
         sums = np.vstack([np.zeros(rows.shape[1]), np.cumsum(rows, axis=0)])
         slack = EXACT * float(np.abs(rows).sum(axis=0).max(initial=0.0)) + 4 * rounding * len(rows)
         return cls(sums, np.argsort(sums[:, 0], kind="stable"), slack)

@@ -66,7 +66,7 @@ class Waivers:
 
     def take(self, cells: npt.NDArray[np.integer]) -> Waivers:
         """Return the waivers of the given cells, in that order."""
-        return Waivers(**{each.name: getattr(self, each.name)[cells] for each in fields(self)})
+        return Waivers(**{array.name: getattr(self, array.name)[cells] for array in fields(self)})
 
     def padded(self, k: int) -> Waivers:
         """Return the same waivers with room for k largest contributors."""
@@ -84,8 +84,8 @@ class Waivers:
         """Stack the waivers of several tables."""
         return Waivers(
             **{
-                each.name: np.concatenate([getattr(part, each.name) for part in parts])
-                for each in fields(Waivers)
+                array.name: np.concatenate([getattr(part, array.name) for part in parts])
+                for array in fields(Waivers)
             }
         )
 
@@ -250,14 +250,15 @@ class Contributions:
 
     def take(self, cells: AnyIntegers) -> Contributions:
         """Return the contributions of the given cells, in that order."""
-        taken = {name: getattr(self, name)[cells] for name in _BY_CELL}
+        taken = {name: getattr(self, name)[cells] for name in self._arrays()}
         return replace(self, **taken, waivers=self.waivers.take(cells) if self.waivers else None)
 
     @staticmethod
     def concatenate(parts: list[Contributions]) -> Contributions:
         """Stack the contributions of several tables; the same name is the same contributor."""
         stacked = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in _BY_CELL
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in Contributions._arrays()
         }
         names = parts[0].names
         if any(part.names is not names for part in parts):
@@ -309,10 +310,6 @@ class Contributions:
         needed = ["count", "weighted_count", "total", "request_1", "request_2", "shortfall"]
         needed += [f"{name}_{rank + 1}" for rank in range(k) for name in ("largest", "weight")]
         for column in needed:
-            if column not in frame.columns:
-                raise InputError(
-                    f"Contributions: column {column!r} is missing. Tabulate the microdata again."
-                )
             _check_column(frame, column)
 
         def stacked(name: str) -> Floats:
@@ -337,6 +334,11 @@ class Contributions:
             names=names[empty:].astype(object),
             waivers=_read_waivers(frame, k),
         )
+
+    @classmethod
+    def _arrays(cls) -> list[str]:
+        """Return the names of the arrays with one entry or row for each cell."""
+        return [array.name for array in fields(cls) if array.name not in ("names", "waivers")]
 
     def name_of(self, number: int) -> str:
         """Return the identifier of a contributor, or its number."""
@@ -477,9 +479,13 @@ def _implausible_sum(
 
 
 def _check_column(frame: pd.DataFrame, column: str) -> None:
-    """Refuse entries that `Contributions.to_frame` never writes."""
+    """Refuse a column that is missing, or entries that `Contributions.to_frame` never writes."""
     import pandas as pd
 
+    if column not in frame.columns:
+        raise InputError(
+            f"Contributions: column {column!r} is missing. Tabulate the microdata again."
+        )
     found = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
     good = np.isfinite(found)
     expected = "a finite number"
@@ -504,10 +510,6 @@ def _read_waivers(frame: pd.DataFrame, k: int) -> Waivers | None:
     if not any(name in frame.columns for name in names):
         return None
     for column in names:
-        if column not in frame.columns:
-            raise InputError(
-                f"Contributions: column {column!r} is missing. Tabulate the microdata again."
-            )
         _check_column(frame, column)
     return Waivers.from_columns(frame[names].to_numpy(dtype=np.float64), k)
 
@@ -523,18 +525,6 @@ def _last_digit(values: Floats) -> float:
         if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1)):
             return float(10.0**-digits)
     return 0.0
-
-
-_BY_CELL = (
-    "count",
-    "weighted_count",
-    "total",
-    "largest",
-    "largest_weight",
-    "largest_contributor",
-    "largest_request",
-    "shortfall",
-)
 
 
 def _renumbered(

@@ -1,4 +1,8 @@
-"""What a finished table seems to be: dimensions, totals, hierarchies, figures; to be confirmed."""
+"""What a finished table seems to be: dimensions, totals, hierarchies, figures; to be confirmed.
+
+A sheet is read as squares; headers, codes and figures are told apart; and figures say which codes
+add up to which.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -216,7 +220,7 @@ def _square(value: Any) -> Square:
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class SheetAxis:
     """Codes along one side of a sheet.
 
     Parameters
@@ -241,7 +245,7 @@ class Crosstab:
     Parameters
     ----------
     squares : Squares
-    rows, columns : list of Axis
+    rows, columns : list of SheetAxis
         Codes beside and above the figures.
     body : list of list of str, float or None
         What stands between them; one row for each entry of `rows`.
@@ -258,8 +262,8 @@ class Crosstab:
     """
 
     squares: Squares
-    rows: list[Axis]
-    columns: list[Axis]
+    rows: list[SheetAxis]
+    columns: list[SheetAxis]
     body: list[list[Square]]
     at_rows: list[int]
     at_columns: list[int]
@@ -325,7 +329,7 @@ def read_crosstab(squares: Squares) -> Crosstab:
     text on the left hold codes; columns of whole numbers do so too while the rows are not yet
     told apart. Gaps between codes are filled from above, gaps between headers from the left.
     """
-    table = _Table.of(squares)
+    table = _SheetTable.of(squares)
     first_row, figures = table.headers(), table.figure_columns()
     if not figures or first_row >= len(table.lines):
         raise InputError(
@@ -358,7 +362,7 @@ def read_crosstab(squares: Squares) -> Crosstab:
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
+class _SheetTable:
     """The lines of a sheet between title and notes; `numbers` are their places in it."""
 
     squares: Squares
@@ -367,7 +371,7 @@ class _Table:
     notes: list[str]
 
     @classmethod
-    def of(cls, squares: Squares) -> _Table:
+    def of(cls, squares: Squares) -> _SheetTable:
         """Cut off empty lines, the title above and notes below."""
         filled = [number for number, line in enumerate(squares.rows) if any(_entries(line))]
         width = max((len(_entries(squares.rows[number])) for number in filled), default=0)
@@ -376,9 +380,9 @@ class _Table:
         if width > 1:
             while head < foot and alone[head]:
                 head += 1
-            while (
-                foot > head and alone[foot - 1] and not _has_number(squares.rows[filled[foot - 1]])
-            ):
+            while foot > head and alone[foot - 1]:
+                if any(as_number(square) is not None for square in squares.rows[filled[foot - 1]]):
+                    break
                 foot -= 1
         said = [_entries(squares.rows[number])[0] for number in filled]
         left_out = [*said[1:head], *said[foot:]]
@@ -457,7 +461,7 @@ class _Table:
             leading += 1
         return keys
 
-    def row_axis(self, column: int, first_row: int, *, is_last: bool) -> Axis:
+    def row_axis(self, column: int, first_row: int, *, is_last: bool) -> SheetAxis:
         """Return the codes of a column; gaps mean the code above, but in the last column."""
         entries, depths, above = [], {}, ""
         for number in self.numbers[first_row:]:
@@ -469,15 +473,15 @@ class _Table:
             entries.append(text)
             above = text
         above_it = [_text(line[column]) for line in self.lines[:first_row] if line[column]]
-        return Axis(above_it[-1] if above_it else f"column {column + 1}", entries, depths)
+        return SheetAxis(above_it[-1] if above_it else f"column {column + 1}", entries, depths)
 
-    def column_axes(self, first_row: int, figures: Sequence[int]) -> list[Axis]:
+    def column_axes(self, first_row: int, figures: Sequence[int]) -> list[SheetAxis]:
         """Return the codes above the figures, one axis for each line that tells columns apart."""
         lines = self._header_lines(first_row, figures)
         told = [line for line in lines if len(set(line)) > 1] or lines[-1:]
         names = ["columns"] if len(told) == 1 else [f"columns {n + 1}" for n in range(len(told))]
         return [
-            Axis(name, list(line), dict.fromkeys(line, 0))
+            SheetAxis(name, list(line), dict.fromkeys(line, 0))
             for name, line in zip(names, told, strict=True)
         ]
 
@@ -516,10 +520,10 @@ class _Table:
 
 
 def _told_apart(
-    axes: Sequence[Axis], notes: list[str], labels: dict[str, dict[str, str]]
-) -> list[Axis]:
+    axes: Sequence[SheetAxis], notes: list[str], labels: dict[str, dict[str, str]]
+) -> list[SheetAxis]:
     """Leave out columns with one code only; those that repeat another one are its labels."""
-    kept: list[Axis] = []
+    kept: list[SheetAxis] = []
     for axis in axes:
         pairs = [
             other
@@ -540,10 +544,6 @@ def _told_apart(
 
 def _entries(line: Sequence[Square]) -> list[str]:
     return [_text(square) for square in line if square is not None]
-
-
-def _has_number(line: Sequence[Square]) -> bool:
-    return any(as_number(square) is not None for square in line)
 
 
 def _text(square: Square) -> str:
@@ -712,7 +712,7 @@ def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
     dims = [axis.name for axis in axes]
     figures = tuple(measures)
     roles = _roles(figures, texts)
-    value = roles.value
+    value = roles["value"]
     filled = long[long[value].notna()].reset_index(drop=True)
     trees, tolerance = _trees(filled, axes, value)
     notes = [*cross.notes]
@@ -723,27 +723,20 @@ def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
     if tolerance:
         notes.append(f"Sums are off by up to {tolerance:g}: figures were rounded one by one.")
     return Proposal(
-        frame=filled, trees={name: trees[name] for name in dims}, figures=figures, value=value,
+        frame=filled, trees={name: trees[name] for name in dims}, figures=figures,
         tolerance=tolerance, title=cross.title, name=squares.name, sheets=squares.sheets,
-        notes=tuple(notes), labels=cross.labels, frequency=roles.frequency,
-        largest=roles.largest, status=roles.status,
+        notes=tuple(notes), labels=cross.labels, **roles,
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Codes:
-    name: str
-    depths: dict[str, int]
-
-
-def _split(cross: Crosstab) -> tuple[pd.DataFrame, list[_Codes], list[str], list[str]]:
+def _split(cross: Crosstab) -> tuple[pd.DataFrame, list[SheetAxis], list[str], list[str]]:
     """Return the long frame, its dimensions, its figures, and its texts.
 
     An axis of headers is a dimension if its codes add up; otherwise it names different figures.
     """
     long, names = cross.long(), cross.names
     axes = [*cross.rows, *cross.columns]
-    codes = [_Codes(name, axis.depths) for name, axis in zip(names, axes, strict=False)]
+    codes = [replace(axis, name=name) for name, axis in zip(names, axes, strict=False)]
     rows, above = codes[: len(cross.rows)], codes[len(cross.rows) :]
     texts = names[len(codes) :]
     kinds = [axis for axis in above if not _adds_up(long.drop(columns=texts), axis)]
@@ -761,7 +754,7 @@ def _split(cross: Crosstab) -> tuple[pd.DataFrame, list[_Codes], list[str], list
     if len(dims) == len(rows) + 1 and "columns" not in keys:
         # The other lines of headers name figures.
         frame = frame.rename(columns={keys[-1]: "columns"})
-        return frame, [*dims[:-1], _Codes("columns", dims[-1].depths)], order, []
+        return frame, [*dims[:-1], replace(dims[-1], name="columns")], order, []
     if len(dims) == len(rows):
         told = long.drop_duplicates(keys)[[*keys, *texts]]
         return frame.merge(told, on=keys, how="left"), dims, order, texts
@@ -778,7 +771,7 @@ def _require_single(long: pd.DataFrame, keys: Sequence[str], name: str) -> None:
         )
 
 
-def _adds_up(long: pd.DataFrame, axis: _Codes) -> bool:
+def _adds_up(long: pd.DataFrame, axis: SheetAxis) -> bool:
     """Whether some code of an axis is the sum of all others, or the axis is a tree."""
     if len(axis.depths) < 3:
         return False
@@ -788,7 +781,7 @@ def _adds_up(long: pd.DataFrame, axis: _Codes) -> bool:
     )
 
 
-def _matrix(frame: pd.DataFrame, axis: _Codes, value: str) -> tuple[Floats, list[str]]:
+def _matrix(frame: pd.DataFrame, axis: SheetAxis, value: str) -> tuple[Floats, list[str]]:
     """Return one row for each code of an axis, one column for each combination of the others."""
     figures = [each for each in frame.columns if pd.api.types.is_numeric_dtype(frame[each])]
     others = [each for each in frame.columns if each != axis.name and each not in figures]
@@ -804,7 +797,7 @@ def _matrix(frame: pd.DataFrame, axis: _Codes, value: str) -> tuple[Floats, list
 
 
 def _trees(
-    frame: pd.DataFrame, axes: Sequence[_Codes], value: str
+    frame: pd.DataFrame, axes: Sequence[SheetAxis], value: str
 ) -> tuple[dict[str, CodeTree], float]:
     """Return the tree of each dimension, and how far sums may be off."""
     unit = _unit(frame[value])
@@ -842,15 +835,7 @@ def _unit(figures: pd.Series) -> float:
     return 0.0
 
 
-@dataclass(frozen=True)
-class _Roles:
-    value: str
-    frequency: str
-    largest: tuple[str, ...]
-    status: str
-
-
-def _roles(figures: Sequence[str], beside: Sequence[str]) -> _Roles:
+def _roles(figures: Sequence[str], beside: Sequence[str]) -> dict[str, Any]:
     """Guess from their names what columns hold; see `Proposal`."""
     frequency = next((name for name in figures[1:] or () if FREQUENCY.fullmatch(name)), "")
     if len(figures) > 1 and not frequency and FREQUENCY.fullmatch(figures[0]):
@@ -861,5 +846,5 @@ def _roles(figures: Sequence[str], beside: Sequence[str]) -> _Roles:
     value = next((name for name in rest if VALUE.fullmatch(name)), rest[0])
     order = sorted(largest, key=lambda name: as_number("".join(re.findall(r"\d+", name))) or 0)
     frequency = "" if frequency == value else frequency
-    known = tuple(name for name in order if name != value) if frequency else ()
-    return _Roles(value, frequency, known, status)
+    sizes = tuple(name for name in order if name != value) if frequency else ()
+    return {"value": value, "frequency": frequency, "largest": sizes, "status": status}

@@ -1,4 +1,9 @@
-"""Relations: those that follow from hierarchies, those listed in files, and the distinct ones."""
+"""Relations: those that follow from hierarchies, those listed in files, and the distinct ones.
+
+In a table of several dimensions the same relation often follows from two of them, and more become
+the same once equal cells are merged or published cells left out. Leaving the copies out makes every
+basis of a search smaller.
+"""
 
 from __future__ import annotations
 

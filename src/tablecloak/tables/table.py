@@ -167,7 +167,7 @@ Problem_co = TypeVar("Problem_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Variables:
+class TableVariables:
     """The variables of a joined table (`tablecloak.join`).
 
     Parameters
@@ -229,7 +229,7 @@ class Variables:
         return scaled
 
 
-class Protects(Protocol[Problem_co]):
+class SensitivityRule(Protocol[Problem_co]):
     """The part of a sensitivity rule that a table uses."""
 
     def protect(self, table: Table, *others: Any, **options: Any) -> Problem_co:
@@ -271,7 +271,7 @@ class Table:
         Digits after the decimal point that are published. Values must be multiples of the last
         one, and are rounded to it, so that sums carry no binary dust. By default published
         cells alone decide how many digits are published.
-    variables : Variables, optional
+    variables : TableVariables, optional
         The variables of a table that holds several; see `tablecloak.join`.
 
     Raises
@@ -293,7 +293,7 @@ class Table:
     holdings: Contributions | None = None
     tolerance: float = 0.0
     decimals: int | None = None
-    variables: Variables | None = None
+    variables: TableVariables | None = None
 
     def __post_init__(self) -> None:
         fix = self.__setattr_frozen
@@ -370,15 +370,11 @@ class Table:
             tolerance=tolerance, empty_cells=empty_cells,
         )  # fmt: skip
         return cls(
-            keys=cells.keys,
-            values=cells.values,
-            relations=cells.relations,
+            **vars(cells),
             right_hand_side=np.zeros(cells.relations.shape[0]),
-            hierarchies=cells.hierarchies,
             name=value,
             unit=unit,
             integer=integer,
-            contributions=cells.contributions,
             tolerance=tolerance,
             decimals=decimals,
         )
@@ -462,7 +458,7 @@ class Table:
         """Return the index of the cell with these codes, one for each dimension."""
         return cell_of(self.keys, codes)
 
-    def protect(self, *rules: Protects[Problem_co], **options: Any) -> Problem_co:
+    def protect(self, *rules: SensitivityRule[Problem_co], **options: Any) -> Problem_co:
         """Find the sensitive cells and their protection levels.
 
         See `tablecloak.protect`, of which this is the short form.

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Integers
 from tablecloak.graph import components_of_cells
 from tablecloak.solve.exact import whole_rows
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import distinct_rows
 

@@ -24,7 +24,7 @@ from tablecloak.graph import components_of_columns
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.needs import Needs, own_precision
-from tablecloak.tables.coupled import CoupledCells, whole_rows
+from tablecloak.tables.coupling import CoupledCells, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import distinct_rows
 

@@ -1,4 +1,4 @@
-"""Released tables as Excel workbooks: statuses as styles, no hidden value, no formula."""
+"""Workbooks of Excel: releases that are written, and sheets that somebody gives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.format import FORMATS, Part, ReleaseFormat
+from tablecloak.tables.formats.format import FORMATS, FilePart, ReleaseFormat
 from tablecloak.tables.formats.layouts import WideTable, as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
@@ -40,8 +40,26 @@ class Excel(ReleaseFormat):
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path
     ) -> None:
-        """Write a sheet with the table, and one with what users may know."""
-        write_workbook(released, about, path)
+        """Write a sheet with the table, and one with what users may know.
+
+        Suppressed cells get a grey square with an x. All text is written as text, so that a code
+        such as ``=1+1`` is not calculated.
+
+        Raises
+        ------
+        InputError
+            If openpyxl is not installed, or the table has more rows than a sheet.
+        """
+        hidden = hidden_cells(released).tolist()
+        shown = released.drop(columns="status", errors="ignore")
+        rows = (
+            [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
+            for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)
+        )
+        last = shown.shape[1] - 1
+        notes = {**about, "grey x": f"{shown.columns[-1]} is confidential"}
+        places = ([last] if secret else [] for secret in hidden)
+        _write_book(list(map(str, shown.columns)), rows, places, len(shown), notes, path)
 
     def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
         """Write a sheet with keys and values beside each other, and one for the notes."""
@@ -53,46 +71,13 @@ class Excel(ReleaseFormat):
             path,
         )  # fmt: skip
 
-    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+    def parts(self, path: Path, content: bytes) -> Iterator[FilePart]:
         """Yield the files in the archive."""
         del content
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 if not name.startswith(SAME_EVERYWHERE):
-                    yield Part(name, archive.read(name))
-
-
-def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: str | Path) -> None:
-    """Write a release: a sheet with the table, and one with what users may know.
-
-    Parameters
-    ----------
-    released : pandas.DataFrame
-        What `SuppressionPattern.release` or `Adjustment.release` returns. Suppressed cells get
-        a grey square with an x.
-    about : mapping of str to object
-    path : str or path
-        Name in .xlsx.
-
-    Raises
-    ------
-    InputError
-        If openpyxl is not installed, or the table has more rows than a sheet.
-
-    Notes
-    -----
-    All text is written as text, so that a code such as ``=1+1`` is not calculated.
-    """
-    hidden = hidden_cells(released).tolist()
-    shown = released.drop(columns="status", errors="ignore")
-    rows = (
-        [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
-        for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)
-    )
-    last = shown.shape[1] - 1
-    notes = {**about, "grey x": f"{shown.columns[-1]} is confidential"}
-    places = ([last] if secret else [] for secret in hidden)
-    _write_book(list(map(str, shown.columns)), rows, places, len(shown), notes, Path(path))
+                    yield FilePart(name, archive.read(name))
 
 
 def _write_book(
@@ -114,7 +99,11 @@ def _write_book(
         )
     book = Workbook()
     _fill_table(book.active, header, rows, hidden)
-    _fill_notes(book.create_sheet("about"), about)
+    notes = book.create_sheet("about")
+    for key, value in about.items():
+        notes.append([str(key), str(value)])
+        for square in notes[notes.max_row]:
+            _as_text(square)
     book.properties.creator = str(about.get("software", "tablecloak"))
     with replacing(path) as temporary:
         save_book(book, temporary)
@@ -139,13 +128,6 @@ def _fill_table(
             square = sheet.cell(at, int(place) + 1)
             square.fill, square.comment = grey, None
     sheet.freeze_panes = "A2"
-
-
-def _fill_notes(notes: Any, about: Mapping[str, object]) -> None:
-    for key, value in about.items():
-        notes.append([str(key), str(value)])
-        for square in notes[notes.max_row]:
-            _as_text(square)
 
 
 def save_book(book: Any, path: Path) -> None:

@@ -51,7 +51,7 @@ FIELD_END = "\x1f"
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """An unpacked part of a file that is searched for values.
 
     Parameters
@@ -95,10 +95,10 @@ class Format(ABC):
         for library in cls.libraries:
             required(library, f"Files in the format {cls.name!r}")
 
-    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+    def parts(self, path: Path, content: bytes) -> Iterator[FilePart]:
         """Yield all parts of a file, unpacked."""
         del path
-        yield Part("", content)
+        yield FilePart("", content)
 
     def fields(self, text: str) -> Iterable[str]:
         """Return a text with its fields apart, so that a code and a value are not one number.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -90,8 +90,6 @@ class GConfidTables:
 
     frames: dict[str, pd.DataFrame]
     content: dict[str, bytes]
-
-    needed: ClassVar[dict[str, tuple[str, ...]]] = _NEEDED
 
     @classmethod
     def are_in(cls, folder: Path) -> bool:

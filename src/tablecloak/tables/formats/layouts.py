@@ -1,4 +1,8 @@
-"""Layouts of a release: one row for each cell, or some dimensions along the columns."""
+"""Layouts of a release: one row for each cell, or some dimensions along the columns.
+
+Suppressed cells have no value. Their flags say that they are confidential, not whether they are
+sensitive themselves or protect others: that alone would help an intruder.
+"""
 
 from __future__ import annotations
 
@@ -135,23 +139,13 @@ class Layout:
             header = [f"{BETWEEN.join(columns)}={code}" for code in header]
         down = released.groupby(rows, sort=False).ngroup().to_numpy()
         keys = released[rows].iloc[np.unique(down, return_index=True)[1]].reset_index(drop=True)
-        return self._filled(released, measure, keys, header, (down, across.ravel()))
-
-    def _filled(
-        self,
-        released: pd.DataFrame,
-        measure: str,
-        keys: pd.DataFrame,
-        header: list[str],
-        at: tuple[AnyIntegers, AnyIntegers],
-    ) -> WideTable:
-        """Put the values of a release, and markers, into rows and columns."""
+        places = down, across.ravel()
         entries = np.full((len(keys), len(header)), "", dtype=object)
         secret = np.zeros(entries.shape, dtype=bool)
         hidden = hidden_cells(released).to_numpy()
-        secret[at] = hidden
+        secret[places] = hidden
         # Nothing but the marker is written for a hidden cell, whatever lies under its mask.
-        entries[at] = [
+        entries[places] = [
             self.marker if is_hidden else as_written(value)
             for is_hidden, value in zip(hidden, released[measure], strict=True)
         ]

@@ -16,8 +16,7 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.contributions import LEVELS
-from tablecloak.tables.equations import Equation, Matched, match
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.equations import Equation, EquationRelations, match
 from tablecloak.tables.keys import REST
 from tablecloak.tables.link import (
     completed_keys,
@@ -26,7 +25,7 @@ from tablecloak.tables.link import (
     stacked_contributions,
 )
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.table import Table, Variables
+from tablecloak.tables.table import Table, TableVariables
 
 
 def join(
@@ -95,7 +94,7 @@ def join(
     keys = _keys(tables, dimension)
     matches = [match(equation, tables, keys, dimension) for equation in known]
     _warn(matches, keys)
-    variables = Variables(
+    variables = TableVariables(
         dimension, {n: t.unit for n, t in tables.items()}, _measures(tables, known)
     )
     table = _table(tables, keys, matches, variables, name)
@@ -142,8 +141,8 @@ def _keys(tables: Mapping[str, Table], dimension: str) -> pd.DataFrame:
 def _table(
     tables: Mapping[str, Table],
     keys: pd.DataFrame,
-    matches: Sequence[Matched],
-    variables: Variables,
+    matches: Sequence[EquationRelations],
+    variables: TableVariables,
     name: str | None,
 ) -> Table:
     every = list(tables.values())
@@ -164,7 +163,12 @@ def _table(
         # What rounding left over is in the right-hand sides already, so that no tolerance, which
         # would be one for all units, is needed.
         right_hand_side=np.concatenate(sides),
-        hierarchies=_hierarchies(every, keys),
+        # Those that hold the codes of all variables.
+        hierarchies={
+            name: tree
+            for name, tree in linked_hierarchies(every).items()
+            if set(keys[name].unique()) <= set(tree.codes)
+        },
         name=("count" if counts else "value") if name is None else name,
         unit=_units(variables.units),
         integer=all(bool(table.integer) for table in every) and is_exact,
@@ -172,12 +176,6 @@ def _table(
         variables=variables,
         **contributions,
     )
-
-
-def _hierarchies(tables: Sequence[Table], keys: pd.DataFrame) -> dict[str, Hierarchy]:
-    """Return the hierarchies that hold the codes of all variables."""
-    found = linked_hierarchies(tables)
-    return {n: tree for n, tree in found.items() if set(keys[n].unique()) <= set(tree.codes)}
 
 
 def _units(units: Mapping[str, str]) -> str:
@@ -201,7 +199,7 @@ def _measures(tables: Mapping[str, Table], equations: Sequence[Equation]) -> dic
     return measure
 
 
-def _warn(matches: Sequence[Matched], keys: pd.DataFrame) -> None:
+def _warn(matches: Sequence[EquationRelations], keys: pd.DataFrame) -> None:
     """Warn of values that follow although they are not published."""
     for found in matches:
         for variable, codes in found.unpublished.items():

@@ -112,12 +112,12 @@ class CoupledCells:
     ) -> tuple[Floats, Floats]:
         cells = np.flatnonzero(self.group >= 0)
         same = self.sign[cells] > 0
-        found = []
-        for own, other in ((upward, downward), (downward, upward)):
+        extremes = []
+        for along, against in ((upward, downward), (downward, upward)):
             values = np.full(self.n_groups, start)
-            chosen.at(values, self.group[cells], np.where(same, own[cells], other[cells]))
-            found.append(values)
-        return found[0], found[1]
+            chosen.at(values, self.group[cells], np.where(same, along[cells], against[cells]))
+            extremes.append(values)
+        return extremes[0], extremes[1]
 
     def _merged(self, relations: csr_array) -> CoupledCells | None:
         """Return larger groups, or None if there are none."""

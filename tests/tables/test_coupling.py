@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from random_tables import random_problem
-from tablecloak.tables.coupled import CoupledCells, whole_rows
+from tablecloak.tables.coupling import CoupledCells, whole_rows
 
 
 def found_in(rows, movable=None, sensitive=None) -> CoupledCells:

@@ -41,8 +41,8 @@ from .errors import VerificationError as VerificationError
 from .explaining.explanation import Explanation as Explanation
 from .jobs.publication import run_publication as run_publication
 from .jobs.run import run_job as run_job
-from .microdata.noisy_table import NoisyTable as NoisyTable
-from .microdata.noisy_table import noisy_table as noisy_table
+from .microdata.noisy_tables import NoisyTable as NoisyTable
+from .microdata.noisy_tables import noisy_table as noisy_table
 from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
 from .publish.audit import audit as audit

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tablecloak.errors import InputError
 from tablecloak.jobs.job_file import JOB_KINDS, JobKind, in_words
 from tablecloak.jobs.write import RESULT, JobFiles
-from tablecloak.microdata.assessment.assess import Assessment, assess
+from tablecloak.microdata.assessment import Assessment, assess
 from tablecloak.microdata.assessment_report import write_report
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release

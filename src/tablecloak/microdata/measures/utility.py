@@ -1,4 +1,4 @@
-"""Utility of single columns: how far values, means, deviations and margins have moved."""
+"""Measures of utility: how far values, means, margins, models and analyses have moved."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import ClassVar, Literal
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.assessment.measure import MEASURES, Case, Figure, Measure
-from tablecloak.microdata.assessment.measures.distance import usable_numbers
-from tablecloak.microdata.columns import numbers_of
-from tablecloak.microdata.utility.information_loss import eigenvalue_loss, information_loss
+from tablecloak.errors import InputError
+from tablecloak.microdata.assessment import MEASURES, SAMPLE, AssessmentMeasure, Case, Figure
+from tablecloak.microdata.columns import numbers_of, some_rows
+from tablecloak.microdata.utility.comparison import (
+    eigenvalue_loss,
+    information_loss,
+    regression_compared,
+)
+from tablecloak.microdata.utility.propensity import propensity_score
 
 
 @MEASURES.register
-class Shifts(Measure):
+class Shifts(AssessmentMeasure):
     """Changes of single numbers."""
 
     name: ClassVar[str] = "mean absolute change (IL1s)"
@@ -25,7 +30,7 @@ class Shifts(Measure):
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield the information loss for each number."""
-        names = usable_numbers(case)
+        names = case.varying_numbers()
         yield Figure(
             self.name,
             0.0,
@@ -35,7 +40,7 @@ class Shifts(Measure):
 
 
 @MEASURES.register
-class Moments(Measure):
+class MomentShifts(AssessmentMeasure):
     """Changes of means and deviations."""
 
     name: ClassVar[str] = "largest change of a mean"
@@ -46,7 +51,7 @@ class Moments(Measure):
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield the largest changes over all columns."""
         shifts, ratios, missing = [], [], []
-        for name in usable_numbers(case):
+        for name in case.varying_numbers():
             x, y = (
                 numbers_of(frame, name, refuse_missing=False)
                 for frame in (case.original, case.released)
@@ -73,7 +78,7 @@ class Moments(Measure):
 
 
 @MEASURES.register
-class Eigenvalues(Measure):
+class Eigenvalues(AssessmentMeasure):
     """Changes of correlations."""
 
     name: ClassVar[str] = "largest change of a correlation"
@@ -83,7 +88,7 @@ class Eigenvalues(Measure):
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield the largest change, and the change of the eigenvalues."""
-        names = usable_numbers(case)
+        names = case.varying_numbers()
         one, other = (
             pd.DataFrame({name: numbers_of(frame, name, refuse_missing=False) for name in names})
             for frame in (case.original, case.released)
@@ -104,7 +109,7 @@ class Eigenvalues(Measure):
 
 
 @MEASURES.register
-class Categories(Measure):
+class Categories(AssessmentMeasure):
     """Changes of the distributions of categories."""
 
     name: ClassVar[str] = "largest change of a margin"
@@ -160,4 +165,77 @@ class Categories(Measure):
             lost[0],
             lost[1],
             "Share of the values of keys and sensitive attributes that are missing.",
+        )
+
+
+MANY_CATEGORIES = 20
+"""Categories up to which an attribute is a predictor."""
+
+
+@MEASURES.register
+class Propensity(AssessmentMeasure):
+    """Propensity scores."""
+
+    name: ClassVar[str] = "propensity ratio"
+    place: ClassVar[int] = 50
+    kind: ClassVar[Literal["risk", "utility"]] = "utility"
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the mean squared deviation, and its ratio to the expected one."""
+        names = [*case.categories, *case.numbers] or None
+        # Categories as text: their numbers have no meaning.
+        one, other = (frame.astype(dict.fromkeys(case.categories, object)) for frame in case.files)
+        result = propensity_score(one, other, names, most=SAMPLE)
+        part = f", in {SAMPLE:,} random records" if len(case.original) > SAMPLE else ""
+        yield Figure(
+            "propensity pMSE",
+            0.0,
+            result.pmse,
+            f"How well a logistic model tells released from original records{part}; 1/4: always.",
+        )
+        yield Figure(
+            self.name,
+            0.0,
+            result.ratio,
+            f"The same as a multiple of what records drawn from the original would give{part}.",
+        )
+
+
+@MEASURES.register
+class Regressions(AssessmentMeasure):
+    """Confidence intervals of regressions."""
+
+    name: ClassVar[str] = "overlap of confidence intervals"
+    place: ClassVar[int] = 51
+    kind: ClassVar[Literal["risk", "utility"]] = "utility"
+    needs: ClassVar[tuple[str, ...]] = ("numbers",)
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the mean overlap over regressions of each number on the other columns."""
+        numbers = case.varying_numbers()
+        categories = [
+            name
+            for name in case.categories
+            if max(frame[name].nunique() for frame in case.files) <= MANY_CATEGORIES
+        ]
+        if len(numbers) + len(categories) < 2:
+            raise InputError("A regression needs two columns, one of them of numbers.")
+        one, other = (frame.iloc[some_rows(len(frame), SAMPLE)] for frame in case.files)
+        texts = dict.fromkeys(categories, object)
+        overlaps = []
+        for response in numbers:
+            predictors = [name for name in [*numbers, *categories] if name != response]
+            result = regression_compared(
+                one.astype(texts), other.astype(texts), response, predictors
+            )
+            # A coefficient that the release cannot give is lost.
+            there = result["coefficient_original"].notna()
+            overlaps.append(float(result.loc[there, "overlap"].fillna(0.0).mean()))
+        part = f", in {SAMPLE:,} random records" if len(case.original) > SAMPLE else ""
+        yield Figure(
+            self.name,
+            1.0,
+            float(np.mean(overlaps)),
+            "Mean overlap of the confidence intervals of coefficients, over regressions of each "
+            f"number on the other columns{part}.",
         )

@@ -14,12 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
-from scipy.sparse import vstack as stacked
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, VerificationError, suggestion
-from tablecloak.microdata.multipliers import KEPT, Multipliers, Sizes
+from tablecloak.microdata.multipliers import KEPT, ContributorMultipliers, Sizes
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.tabulation.contributed import Contributed
@@ -37,7 +36,7 @@ FEWEST_DRAWS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class NoiseDesign:
     """How multipliers are drawn: everything but the seed.
 
     Parameters
@@ -53,9 +52,11 @@ class Design:
     balance: csr_array | None
     keep: csr_array | None
 
-    def drawn(self, names: Sequence[object], seed: Any) -> Multipliers:
+    def drawn(self, names: Sequence[object], seed: Any) -> ContributorMultipliers:
         """Draw the multipliers of contributors."""
-        return Multipliers.drawn(names, self.sizes, seed, balance=self._both, keep=self.keep)
+        return ContributorMultipliers.drawn(
+            names, self.sizes, seed, balance=self.balance, keep=self.keep
+        )
 
     @cached_property
     def drawn_again(self) -> Floats:
@@ -69,17 +70,14 @@ class Design:
         draws = max(min(DRAWS, MOST_DRAWN // max(n, 1)), FEWEST_DRAWS)
         shares = np.random.default_rng(draws).random((2, n, draws))
         if self.keep is None:
-            return Multipliers.of_shares(shares, self.sizes, balance=self._both).changes
+            return ContributorMultipliers.of_shares(
+                shares, self.sizes, balance=self.balance
+            ).changes
         made = (
-            Multipliers.of_shares(each, self.sizes, balance=self._both, keep=self.keep)
+            ContributorMultipliers.of_shares(each, self.sizes, balance=self.balance, keep=self.keep)
             for each in np.moveaxis(shares, 2, 0)
         )
         return np.column_stack([each.changes for each in made])
-
-    @cached_property
-    def _both(self) -> csr_array | None:
-        both = [each for each in (self.balance, self.keep) if each is not None]
-        return csr_array(stacked(both)) if both else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +91,8 @@ class NoisyTable:
         Published values; all relations hold.
     cells : scipy.sparse.csr_array, shape (n_cells, n_contributors)
         What each contributor itself adds to each cell.
-    multipliers : Multipliers
-    design : Design
+    multipliers : ContributorMultipliers
+    design : NoiseDesign
     gross, blur : numpy.ndarray of float, shape (n_cells,)
         Sum of the absolute contributions of contributors themselves; by how much rounding may have
         moved each value further.
@@ -108,8 +106,8 @@ class NoisyTable:
     problem: ProtectionProblem
     values: Floats
     cells: csr_array
-    multipliers: Multipliers
-    design: Design
+    multipliers: ContributorMultipliers
+    design: NoiseDesign
     gross: Floats
     blur: Floats
     kept: Flags
@@ -133,8 +131,7 @@ class NoisyTable:
     @cached_property
     def alone(self) -> Flags:
         """Which cells have one contributor only, shape (n_cells,)."""
-        found: Flags = np.diff(self.cells.indptr) == 1
-        return found
+        return np.asarray(np.diff(self.cells.indptr) == 1)
 
     @property
     def least_distance(self) -> Floats:
@@ -274,8 +271,10 @@ def noisy_table(
     member = records.membership(problem.table)
     balanced, totals = _groups(records, balance, "balance"), _groups(records, keep, "keep")
     if totals is not None:
-        totals = _without_sensitive(totals, member[problem.sensitive])
-    design = Design(
+        # Leave out totals that alone, or together, are the true value of a sensitive cell.
+        inside, made_up = _within(totals, csr_array(member[problem.sensitive]))
+        totals = csr_array(totals[~(inside @ made_up > 0)])
+    design = NoiseDesign(
         sizes,
         len(records.names),
         None if balanced is None else csr_array(balanced @ records.own),
@@ -284,7 +283,7 @@ def noisy_table(
     multipliers = design.drawn(records.names.tolist(), seed)
     digit = _digit(problem)
     changes, kept = _leaf_changes(records.own, multipliers.changes, totals, digit)
-    found = NoisyTable(
+    noisy = NoisyTable(
         problem=problem,
         values=problem.table.values + member @ changes,
         cells=csr_array(member @ records.own),
@@ -296,8 +295,8 @@ def noisy_table(
         kept_cells=_kept_cells(totals, kept, member),
         seconds=budget.elapsed,
     )
-    found.verify()
-    return found
+    noisy.verify()
+    return noisy
 
 
 def _digit(problem: ProtectionProblem) -> float:
@@ -345,17 +344,10 @@ def _within(totals: csr_array, member: csr_array) -> tuple[csr_array, Flags]:
     return inside, np.asarray(inside.sum(axis=0)).ravel() == np.diff(member.indptr)
 
 
-def _without_sensitive(totals: csr_array, sensitive: csr_array) -> csr_array:
-    """Leave out totals that alone, or together, are the true value of a sensitive cell."""
-    inside, made_up = _within(totals, sensitive)
-    return csr_array(totals[~(inside @ made_up > 0)])
-
-
 def _kept_cells(totals: csr_array | None, kept: Flags, member: csr_array) -> Flags:
     if totals is None:
         return np.zeros(member.shape[0], dtype=bool)
-    found: Flags = _within(csr_array(totals[kept]), member)[1]
-    return found
+    return np.asarray(_within(csr_array(totals[kept]), member)[1])
 
 
 def _leaf_changes(

@@ -12,12 +12,11 @@ from tablecloak.microdata import FixedPoint
 SMALL = FixedPoint(modulus=1000, fraction_bits=0)
 
 
-@pytest.mark.parametrize(
-    ("value", "code"), [(0, 0), (7, 7), (-1, 999), (499, 499), (-499, 501), (2.4, 2), (2.6, 3)]
-)
-def test_negative_numbers_lie_in_the_upper_half(value, code):
-    assert SMALL.encode(value) == code
-    assert SMALL.decode(code) == round(value)
+def test_negative_numbers_lie_in_the_upper_half():
+    codes = {0: 0, 7: 7, -1: 999, 499: 499, -499: 501, 2.4: 2, 2.6: 3}
+    for value, code in codes.items():
+        assert SMALL.encode(value) == code
+        assert SMALL.decode(code) == round(value)
 
 
 def test_a_sum_beyond_half_of_the_modulus_comes_out_with_the_wrong_sign():
@@ -40,10 +39,10 @@ def test_sums_of_multiples_of_the_last_bit_are_exact(numbers):
     assert arithmetic.decode(total) == sum(numbers) / 256
 
 
-@pytest.mark.parametrize("bits", [0, 4, 32])
-def test_what_is_finer_than_the_last_bit_is_rounded(bits):
-    arithmetic = FixedPoint(fraction_bits=bits)
-    assert abs(arithmetic.decode(arithmetic.encode(1 / 3)) - 1 / 3) <= 2.0 ** -(bits + 1)
+def test_what_is_finer_than_the_last_bit_is_rounded():
+    for bits in (0, 4, 32):
+        arithmetic = FixedPoint(fraction_bits=bits)
+        assert abs(arithmetic.decode(arithmetic.encode(1 / 3)) - 1 / 3) <= 2.0 ** -(bits + 1)
 
 
 def test_the_limit_is_half_of_the_modulus_in_the_unit_of_the_numbers():

@@ -1,4 +1,7 @@
-"""Diversity of a sensitive attribute within the groups of records that share keys.
+"""What groups of records that share keys tell of a sensitive attribute.
+
+Diversity is how different its values are within each group; likeness is what a group adds to what
+the whole file tells.
 
 References
 ----------
@@ -6,6 +9,12 @@ References
    ACM Transactions on Knowledge Discovery from Data 1(1), 2007.
 .. [2] Li, Li, Venkatasubramanian: t-closeness: privacy beyond k-anonymity and l-diversity,
    ICDE 2007.
+.. [3] Wong, Li, Fu, Wang: (alpha, k)-anonymity: an enhanced k-anonymity model for
+   privacy-preserving data publishing, KDD 2006.
+.. [4] Cao, Karras: Publishing microdata with a robust privacy guarantee, VLDB Endowment 5, 2012
+   (beta-likeness).
+.. [5] Brickell, Shmatikov: The cost of privacy: destruction of data-mining utility in anonymized
+   data publishing, KDD 2008 (delta-disclosure privacy).
 """
 
 from __future__ import annotations
@@ -20,6 +29,7 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.columns import is_number
 from tablecloak.microdata.risk.keys import KeyCells
 
 
@@ -59,9 +69,9 @@ class Histograms:
     ) -> Histograms:
         """Add up entries of the same group and value."""
         pair = group * n_values + value
-        found, inverse = np.unique(pair, return_inverse=True)
+        pairs, inverse = np.unique(pair, return_inverse=True)
         total = np.asarray(np.bincount(inverse.ravel(), weights=count), dtype=np.float64)
-        return cls(found // n_values, found % n_values, total, n_groups, n_values, whole)
+        return cls(pairs // n_values, pairs % n_values, total, n_groups, n_values, whole)
 
     @classmethod
     def by_known_keys(
@@ -95,15 +105,14 @@ class Histograms:
             parts.append((to[entries], base.value[entries], base.count[entries]))
             n_groups += len(wanted)
         group, values, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-        found = cls.of(group, values, counts, n_groups, n_values, base.in_file() * len(value))
-        return found, group_of[cells.of_record]
+        histograms = cls.of(group, values, counts, n_groups, n_values, base.in_file() * len(value))
+        return histograms, group_of[cells.of_record]
 
     def in_file(self) -> Floats:
         """Return the share of each value in the file, shape (n_values,)."""
         counts = np.bincount(self.value, weights=self.count, minlength=self.n_values)
         whole = np.asarray(counts if self.whole is None else self.whole, dtype=np.float64)
-        share: Floats = whole / whole.sum()
-        return share
+        return np.asarray(whole / whole.sum())
 
     @property
     def size(self) -> Floats:
@@ -235,7 +244,7 @@ def is_ordered(column: pd.Series) -> bool:
     kind = column.dtype
     if isinstance(kind, pd.CategoricalDtype):
         return bool(kind.ordered)
-    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+    return is_number(column)
 
 
 def group_diversity(
@@ -273,12 +282,9 @@ def group_diversity(
     >>> group_diversity(people, ["age"], "illness").distinct.tolist()
     [2, 2, 1, 1]
     """
-    if sensitive in keys:
-        raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
-    records = CodedRecords.of(frame, [*keys, sensitive])
-    found, group = grouped_values(records, list(keys), missing)
+    histograms, group = grouped_values(frame, keys, sensitive, missing)
     along = is_ordered(frame[sensitive]) if ordered is None else ordered
-    return diversity_of(found, group, ordered=along)
+    return diversity_of(histograms, group, ordered=along)
 
 
 def diversity_of(found: Histograms, group: Integers, *, ordered: bool) -> GroupDiversity:
@@ -295,9 +301,18 @@ def diversity_of(found: Histograms, group: Integers, *, ordered: bool) -> GroupD
 
 
 def grouped_values(
-    records: CodedRecords, keys: Sequence[str], missing: Literal["category", "open"]
+    frame: pd.DataFrame, keys: Sequence[str], sensitive: str, missing: Literal["category", "open"]
 ) -> tuple[Histograms, Integers]:
-    """Count the values of the last attribute in each group, and return the group of each record."""
+    """Count the sensitive values in each group, and return the group of each record.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist, or the attribute is a key.
+    """
+    if sensitive in keys:
+        raise InputError(f"The sensitive attribute {sensitive!r} is also a key. Name it once.")
+    records = CodedRecords.of(frame, [*keys, sensitive])
     value = records.codes[-1].astype(np.int64)
     if missing == "open":
         return Histograms.by_known_keys(KeyCells.of(records.only(keys)), value, records.sizes[-1])
@@ -305,3 +320,139 @@ def grouped_values(
     n_groups = int(group.max()) + 1
     ones = np.ones(len(group))
     return Histograms.of(group, value, ones, n_groups, records.sizes[-1]), group
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLikeness:
+    """How far the distribution of a sensitive attribute in each group is from that of the file.
+
+    Parameters
+    ----------
+    group : numpy.ndarray of int, shape (n_records,)
+        Group of each record.
+    histograms : Histograms
+        How often each value occurs in each group.
+    """
+
+    group: Integers
+    histograms: Histograms
+
+    @property
+    def k(self) -> int:
+        """Size of the smallest group."""
+        return int(self.histograms.size.min())
+
+    @property
+    def alpha(self) -> float:
+        """Largest share of a value in a group: the file is (alpha, k)-anonymous [3]_."""
+        return float(self._shares.max())
+
+    @property
+    def gain(self) -> Floats:
+        """Largest (q - p) / p of each group, shape (n_groups,).
+
+        q is the share of a value in the group and p that in the file.
+        """
+        largest = np.zeros(self.histograms.n_groups)
+        np.maximum.at(largest, self.histograms.group, self._relative)
+        return largest
+
+    @property
+    def beta(self) -> float:
+        """Basic beta-likeness: no share grows by more than this multiple of itself [4]_."""
+        return float(self.gain.max())
+
+    @property
+    def enhanced_beta(self) -> float:
+        """Enhanced beta-likeness: the least beta with (q - p) / p <= min(beta, -ln p) [4]_.
+
+        Infinite if a share grows by more than -ln p, since then no beta is enough. The package
+        pycanon takes the largest min(beta, -ln p) of all values, whether or not shares keep it.
+        """
+        frequent = -np.log(self._in_file[self.histograms.value])
+        exceeds = np.any(self._relative > frequent * (1 + 1e-12) + 1e-15)
+        return float("inf") if exceeds else self.beta
+
+    @property
+    def delta(self) -> float:
+        """Largest absolute ln(q / p) over the values that occur in a group [5]_.
+
+        By the definition it is infinite if a value does not occur in some group; see
+        `is_complete`.
+        """
+        return float(np.abs(np.log1p(self._relative)).max())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether each value of the file occurs in each group."""
+        return bool((self.histograms.distinct() == len(np.unique(self.histograms.value))).all())
+
+    def recursive(self, values: int) -> float:
+        """Return r_1 / (r_l + ... + r_m), the largest of all groups.
+
+        The file is recursively (c, l)-diverse for each larger c [1]_; r_1 >= r_2 >= ... are the
+        counts of a group. Infinite if a group has fewer than l values.
+
+        Parameters
+        ----------
+        values : int
+            The number l.
+        """
+        return float(self.histograms.recursive(values).max())
+
+    def summary(self) -> str:
+        """Return the measures of the file in one line."""
+        return (
+            f"groups: alpha = {self.alpha:.4g}, k = {self.k}, beta = {self.beta:.4g}, enhanced "
+            f"beta = {self.enhanced_beta:.4g}, delta = {self.delta:.4g}"
+            f"{'' if self.is_complete else ' without values that a group lacks'}"
+        )
+
+    @property
+    def _shares(self) -> Floats:
+        return self.histograms.count / self.histograms.size[self.histograms.group]
+
+    @property
+    def _in_file(self) -> Floats:
+        return self.histograms.in_file()
+
+    @property
+    def _relative(self) -> Floats:
+        """(q - p) / p of each value of each group."""
+        return self._shares / self._in_file[self.histograms.value] - 1
+
+
+def group_likeness(
+    frame: pd.DataFrame,
+    keys: Sequence[str],
+    sensitive: str,
+    *,
+    missing: Literal["category", "open"] = "category",
+) -> GroupLikeness:
+    """Measure what the groups of records with the same keys add to what the whole file tells.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Missing sensitive values are a category of their own.
+    keys : sequence of str
+        Attributes that an intruder knows.
+    sensitive : str
+        Attribute that must not be inferred.
+    missing : {"category", "open"}, default="category"
+        Whether a missing key is a category, or not known, as for `group_diversity`.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist, or the attribute is a key.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [20, 20, 30, 30], "illness": ["a", "b", "a", "a"]})
+    >>> round(group_likeness(people, ["age"], "illness").beta, 3)
+    1.0
+    """
+    histograms, group = grouped_values(frame, keys, sensitive, missing)
+    return GroupLikeness(group, histograms)

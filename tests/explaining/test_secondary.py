@@ -9,7 +9,7 @@ import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.explaining import secondary
 from tablecloak.explaining.pattern_question import PatternQuestion
-from tablecloak.explaining.secondary import Alternative, Outcome, cheapest_without
+from tablecloak.explaining.secondary import Alternative, AlternativeStatus, cheapest_without
 
 COX = tc.examples.cox_rounded()
 CELL = COX.table.cell(row="r2", column="c8")
@@ -20,8 +20,10 @@ def pattern() -> tc.SuppressionPattern:
     return tc.suppress(COX, time_limit=1000)
 
 
-def told(outcome: Outcome, hidden: np.ndarray, present: np.ndarray, bound: float) -> Alternative:
-    return Alternative(COX, outcome, hidden, present, bound)
+def told(
+    outcome: AlternativeStatus, hidden: np.ndarray, present: np.ndarray, bound: float
+) -> Alternative:
+    return Alternative(COX, outcome, present, hidden, bound)
 
 
 def test_a_price_says_at_most_unless_it_is_proved(pattern):
@@ -30,10 +32,10 @@ def test_a_price_says_at_most_unless_it_is_proved(pattern):
     dearer[[CELL, other]] = False, True
     extra = COX.weights[other] - COX.weights[CELL]
     assert extra > 0
-    proved = told(Outcome.CHEAPEST, dearer, pattern.suppressed, 1.0).lines()
+    proved = told(AlternativeStatus.CHEAPEST, dearer, pattern.suppressed, 1.0).lines()
     assert ("at most" in proved[0], "proved to be the cheapest" in proved[0]) == (False, True)
     for bound, is_told in ((3000.0, True), (0.0, False)):
-        found = told(Outcome.FOUND, dearer, pattern.suppressed, bound)
+        found = told(AlternativeStatus.FOUND, dearer, pattern.suppressed, bound)
         assert found.cost == extra
         text = found.lines()[0]
         assert ("no way loses less than 3000" in text) == is_told
@@ -43,7 +45,7 @@ def test_a_price_says_at_most_unless_it_is_proved(pattern):
 def test_a_cheaper_pattern_lowers_the_loss(pattern):
     cheaper = pattern.suppressed.copy()
     cheaper[CELL] = False
-    found = told(Outcome.FOUND, cheaper, pattern.suppressed, 0.0)
+    found = told(AlternativeStatus.FOUND, cheaper, pattern.suppressed, 0.0)
     assert f"lowers the loss by {COX.weights[CELL]:g}" in found.lines()[0]
     assert found.facts()["cost"] == -COX.weights[CELL]
 
@@ -60,7 +62,7 @@ def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkey
 
     monkeypatch.setattr(secondary, "suppress", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
-    assert found.outcome is Outcome.FOUND
+    assert found.outcome is AlternativeStatus.FOUND
     assert len(asked) == 2
     kept = pattern.suppressed.copy()
     kept[CELL] = False
@@ -76,7 +78,7 @@ def test_a_pattern_that_fails_its_audit_does_not_count(pattern, monkeypatch):
 
     monkeypatch.setattr(secondary, "suppress", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
-    assert found.outcome is Outcome.NONE_FOUND
+    assert found.outcome is AlternativeStatus.NONE_FOUND
     assert found.facts()["loss"] is None
     assert found.lines() == ["Publishing it: no other pattern was found within the limits."]
 

@@ -17,6 +17,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.perturbation_table import KEY_UNITS, KINDS, PerturbationTable
 from tablecloak.errors import InputError, listed
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Protects, Table
 from tablecloak.tables.tabulation.keyed import KeyedCells, keyed_cells
 from tablecloak.tables.tabulation.tabulate import tabulate
@@ -241,6 +242,16 @@ class PerturbedMagnitudes:
     keys: Integers
     noise: Floats
     sensitive: Flags
+
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """Hierarchies of the dimensions."""
+        return self.table.hierarchies
+
+    @property
+    def truth(self) -> Floats:
+        """True sums."""
+        return self.table.values
 
     @property
     def changes(self) -> Floats:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.comparison.figures import compared, guesses, risk, utility
-from tablecloak.comparison.inferred import inferred
+from tablecloak.comparison.intervals import inferred
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
@@ -21,7 +21,7 @@ from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
 
-Method = Callable[[ProtectionProblem], Any]
+ReleaseMaker = Callable[[ProtectionProblem], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,9 +265,9 @@ def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
 
 def _default_methods(
     problem: ProtectionProblem, records: Contributed | None, time_limit: float
-) -> dict[str, Method]:
+) -> dict[str, ReleaseMaker]:
     """Return the methods of all ways to protect that fit the table."""
-    found: dict[str, Method] = {}
+    found: dict[str, ReleaseMaker] = {}
     for way in PROTECTIONS:
         found |= way.methods(time_limit)
         if problem.table.is_count:

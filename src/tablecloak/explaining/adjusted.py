@@ -22,11 +22,8 @@ from tablecloak.cta.model.precision import deviation
 from tablecloak.cta.model.room import Room, room_of
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.errors import listed
-from tablecloak.explaining.derivation import Derivation, derived
-from tablecloak.explaining.explanation import Explanation, shown
-from tablecloak.explaining.intervals_text import sum_lines
-from tablecloak.explaining.known import Known
-from tablecloak.explaining.searched import searched
+from tablecloak.explaining.derivation import CellRanges, Derivation, derived
+from tablecloak.explaining.explanation import Explanation, frozen_at, shown, trial_search
 from tablecloak.explaining.sensitive import rule_text
 from tablecloak.results import OPTIMAL
 from tablecloak.tables.problem import ProtectionProblem
@@ -79,10 +76,10 @@ class AdjustedQuestion:
     def forced(self, cell: int) -> Derivation | None:
         """Return the sum that bounds the change of a cell away from 0; None if nothing does."""
         sign = 1 if self.changes[cell] > 0 else -1
-        end = self.known.limit(cell, -sign, self.budget.left, simple=False).end
+        end = self.ranges.limit(cell, -sign, self.budget.left, simple=False).end
         if sign * end <= NOISE * self.problem.unit:
             return None
-        found = derived(self.known, cell, -sign, self.budget.left)
+        found = derived(self.ranges, cell, -sign, self.budget.left)
         return found if sign * float(found.limit) > 0 else None
 
     @property
@@ -92,7 +89,7 @@ class AdjustedQuestion:
         return release is not None and not release.preserved and release.chance is None
 
     @cached_property
-    def known(self) -> Known:
+    def ranges(self) -> CellRanges:
         """What must hold for the changes: rooms, and the directions of the release."""
         room, changes = self.room, self.changes
         slack = NOISE * self.problem.unit
@@ -103,7 +100,7 @@ class AdjustedQuestion:
         # Values from elsewhere may pass a capacity: then it is no condition that they met.
         table, unit = self.problem.table, self.problem.unit
         lower, upper = np.minimum(lower, changes), np.maximum(upper, changes)
-        return Known(table, lower, upper, changes, unit, are_changes=True)
+        return CellRanges(table, lower, upper, changes, unit, are_changes=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,9 +139,9 @@ class OtherWay:
         }
 
 
-def other_way(asked: AdjustedQuestion, cell: int, *, with_price: bool) -> OtherWay | None:
+def other_way(question: AdjustedQuestion, cell: int, *, with_price: bool) -> OtherWay | None:
     """Return what moving a sensitive cell in the other direction would take."""
-    change, room = asked.changes[cell], asked.room
+    change, room = question.changes[cell], question.room
     if not change:
         return None
     sign = 1 if change > 0 else -1
@@ -154,54 +151,52 @@ def other_way(asked: AdjustedQuestion, cell: int, *, with_price: bool) -> OtherW
     if not may or reach < needed:
         return None
     free = np.array([cell]), np.array([-room.down[cell]]), np.array([room.up[cell]])
-    turned, most = asked.known.with_ends(*free), -needed * (1 - NOISE)
+    turned, most = question.ranges.with_ends(*free), -needed * (1 - NOISE)
     # The sum is looked for only where the end says that there is one to tell.
-    if sign * turned.limit(cell, -sign, asked.budget.left, simple=False).end > most:
-        bound = derived(turned, cell, -sign, asked.budget.left)
+    if sign * turned.limit(cell, -sign, question.budget.left, simple=False).end > most:
+        bound = derived(turned, cell, -sign, question.budget.left)
         if sign * float(bound.limit) > most:
             return OtherWay(bound)
-    if not (with_price and asked.can_be_priced):
+    if not (with_price and question.can_be_priced):
         return OtherWay(None)
-    directions = np.where(asked.changes > 0, 1, -1)
+    directions = np.where(question.changes > 0, 1, -1)
     directions[cell] *= -1
-    return _priced(asked, asked.problem, directions[asked.problem.sensitive])
+    return _priced(question, question.problem, directions[question.problem.sensitive])
 
 
-def staying(asked: AdjustedQuestion, cell: int) -> OtherWay | None:
+def staying(question: AdjustedQuestion, cell: int) -> OtherWay | None:
     """Search the best adjustment that leaves a cell at its true value."""
-    if not asked.can_be_priced:
+    if not question.can_be_priced:
         return None
-    status = asked.problem.status.copy()
-    status[cell] = "z"
-    return _priced(asked, asked.problem.with_changes(status=status), "search")
+    return _priced(question, frozen_at(question.problem, cell), "search")
 
 
-def _priced(asked: AdjustedQuestion, problem: ProtectionProblem, directions: Any) -> OtherWay:
-    assert asked.release is not None
-    release = asked.release
-    found = _adjusted(asked, problem, release.weights, release.distance, directions)
+def _priced(question: AdjustedQuestion, problem: ProtectionProblem, directions: Any) -> OtherWay:
+    assert question.release is not None
+    release = question.release
+    found = _adjusted(question, problem, release.weights, release.distance, directions)
     return OtherWay(None) if found is None else OtherWay(None, found.loss, found.bound)
 
 
-def least_anywhere(asked: AdjustedQuestion, cell: int) -> float | None:
+def least_anywhere(question: AdjustedQuestion, cell: int) -> float | None:
     """Return a proved lower bound on the move of a cell in any adjustment."""
-    weights = np.zeros(asked.problem.table.n_cells)
+    weights = np.zeros(question.problem.table.n_cells)
     weights[cell] = 1.0
-    found = _adjusted(asked, asked.problem, weights, "L1", "search")
+    found = _adjusted(question, question.problem, weights, "L1", "search")
     return None if found is None else found.bound
 
 
 def _adjusted(
-    asked: AdjustedQuestion,
+    question: AdjustedQuestion,
     problem: ProtectionProblem,
     weights: Floats,
     distance: str,
     directions: Any,
 ) -> Adjustment | None:
     """Search an adjustment within the time that is left; None if none was found."""
-    release = asked.release
-    return searched(
-        asked.budget,
+    release = question.release
+    return trial_search(
+        question.budget,
         SEARCH_SHARE,
         lambda budget: adjust(
             problem,
@@ -318,7 +313,7 @@ class AdjustedCell(Explanation):
             f"Forced{who}: while the sensitive cells keep their directions it moves by at least "
             f"{shown(least)}. Its change is"
         )
-        return [head, *sum_lines(self.least)]
+        return [head, *self.least.lines()]
 
     def _other_lines(self) -> list[str]:
         lines = []
@@ -331,7 +326,7 @@ class AdjustedCell(Explanation):
                 head = (
                     f"It cannot have {what} while the others keep their directions: its change is"
                 )
-                lines += [head, *sum_lines(other.excluded)]
+                lines += [head, *other.excluded.lines()]
             elif np.isfinite(other.loss) and self.loss is not None:
                 lines.append(f"Had it {what}, {other.price(self.loss)}.")
         return lines
@@ -375,7 +370,7 @@ class AdjustedCell(Explanation):
 
 
 def explain_adjusted(
-    asked: AdjustedQuestion, cell: int, rules: Any = (), *, with_price: bool = True
+    question: AdjustedQuestion, cell: int, rules: Any = (), *, with_price: bool = True
 ) -> AdjustedCell:
     """Explain a cell of an adjusted table.
 
@@ -387,42 +382,42 @@ def explain_adjusted(
     with_price : bool, default=True
         Whether to search other adjustments as well.
     """
-    problem, release = asked.problem, asked.release
-    change, is_sensitive = float(asked.changes[cell]), bool(problem.sensitive[cell])
-    least = asked.forced(cell) if change else None
+    problem, release = question.problem, question.release
+    change, is_sensitive = float(question.changes[cell]), bool(problem.sensitive[cell])
+    least = question.forced(cell) if change else None
     level = (problem.upper_protection if change > 0 else problem.lower_protection)[cell]
     found = AdjustedCell(
         problem=problem,
         cell=cell,
-        adjusted=float(asked.values[cell]),
+        adjusted=float(question.values[cell]),
         change=change,
         rule=rule_text(problem, cell, rules) if is_sensitive else "",
         level=float(level) if is_sensitive else 0.0,
         least=least,
         forced_by=_forced_by(problem, cell, least),
         anywhere=None,
-        other_way=other_way(asked, cell, with_price=with_price) if is_sensitive else None,
+        other_way=other_way(question, cell, with_price=with_price) if is_sensitive else None,
         staying=None,
-        beside=tuple(_beside(asked, cell)) if change else (),
+        beside=tuple(_beside(question, cell)) if change else (),
         loss=None if release is None else release.loss,
         notes=_notes(release),
     )
     if is_sensitive or not change or not with_price:
         return found
     if found.least_distance:
-        return replace(found, anywhere=least_anywhere(asked, cell))
-    return replace(found, staying=staying(asked, cell))
+        return replace(found, anywhere=least_anywhere(question, cell))
+    return replace(found, staying=staying(question, cell))
 
 
-def _beside(asked: AdjustedQuestion, cell: int) -> Iterator[dict[int, float]]:
+def _beside(question: AdjustedQuestion, cell: int) -> Iterator[dict[int, float]]:
     """Return, for each relation of a cell, the changes of its other cells."""
-    relations = asked.problem.table.relations
+    relations = question.problem.table.relations
     for relation in csc_array(relations)[:, [cell]].indices.tolist():
         row = relations[[relation], :]
         yield {
-            other: float(asked.changes[other])
+            other: float(question.changes[other])
             for other in row.indices.tolist()
-            if other != cell and asked.changes[other]
+            if other != cell and question.changes[other]
         }
 
 

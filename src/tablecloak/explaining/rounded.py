@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.explaining.derivation import Derivation, derived
+from tablecloak.explaining.derivation import CellRanges, Derivation, derived
 from tablecloak.explaining.explanation import Explanation, shown
-from tablecloak.explaining.intervals_text import interval_facts, interval_lines, sum_lines
-from tablecloak.explaining.known import Known
-from tablecloak.explaining.pattern_question import Interval, PatternQuestion
+from tablecloak.explaining.pattern_question import (
+    Interval,
+    PatternQuestion,
+)
 from tablecloak.tables.problem import ProtectionProblem
 
 
@@ -61,14 +62,14 @@ class RoundedCell(Explanation):
             lines = ["It went to its nearest multiple."]
         elif self.excluded is not None:
             head = f"Its nearest multiple, {shown(self.nearest)}, is excluded: it must be"
-            lines = [head, *sum_lines(self.excluded)]
+            lines = [head, *self.excluded.lines()]
         else:
             lines = [
                 f"Its nearest multiple is {shown(self.nearest)}. No sum of relations excludes it: "
                 f"the search gave it up because the table as a whole moves less so."
             ]
         if self.interval is not None:
-            lines += interval_lines(self.interval, "Of this sensitive cell everybody")
+            lines += self.interval.lines("Of this sensitive cell everybody")
         return lines
 
     def facts(self) -> dict[str, Any]:
@@ -78,33 +79,33 @@ class RoundedCell(Explanation):
             "nearest": self.nearest,
             "base": self.base,
             "excluded": None if self.excluded is None else self.excluded.to_dict(),
-            "interval": None if self.interval is None else interval_facts(self.interval),
+            "interval": None if self.interval is None else self.interval.facts(),
         }
 
 
-def explain_rounded(asked: PatternQuestion, rounded: RoundedTable, cell: int) -> RoundedCell:
+def explain_rounded(question: PatternQuestion, rounded: RoundedTable, cell: int) -> RoundedCell:
     """Explain a cell of a rounded table."""
-    value, released = float(asked.problem.table.values[cell]), float(rounded.values[cell])
+    value, released = float(question.problem.table.values[cell]), float(rounded.values[cell])
     nearest = rounded.base * float(np.rint(value / rounded.base))
     excluded = None
     if abs(nearest - value) < abs(released - value):
         sign = 1 if nearest > released else -1
-        bound = derived(_roundings(rounded), cell, sign, asked.budget.left)
+        bound = derived(_roundings(rounded), cell, sign, question.budget.left)
         if sign * (nearest - float(bound.limit)) > 0:
             excluded = bound
-    is_sensitive = bool(asked.problem.sensitive[cell])
+    is_sensitive = bool(question.problem.sensitive[cell])
     return RoundedCell(
-        problem=asked.problem,
+        problem=question.problem,
         cell=cell,
         rounded=released,
         nearest=nearest,
         base=rounded.base,
         excluded=excluded,
-        interval=asked.interval(cell) if is_sensitive else None,
+        interval=question.interval(cell) if is_sensitive else None,
     )
 
 
-def _roundings(rounded: RoundedTable) -> Known:
+def _roundings(rounded: RoundedTable) -> CellRanges:
     """Return what holds for every rounding with the same base and steps."""
     base, steps, true = rounded.base, rounded.steps, rounded.problem.table.values
     lower = base * (np.floor(true / base) - (steps - 1))
@@ -112,7 +113,7 @@ def _roundings(rounded: RoundedTable) -> Known:
     lower = np.where(true >= 0, np.maximum(lower, 0.0), lower)
     upper = np.where(true <= 0, np.minimum(upper, 0.0), upper)
     frozen = rounded.problem.frozen
-    return Known(
+    return CellRanges(
         rounded.problem.table,
         np.where(frozen, true, lower),
         np.where(frozen, true, upper),

@@ -1,25 +1,19 @@
-"""A secondary suppression: which sensitive cells need it, and what publishing it would cost."""
+"""A cell of a pattern that is not sensitive: hidden or published, and what the other would cost."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import ModelError, listed
-from tablecloak.explaining.explanation import Explanation, shown
-from tablecloak.explaining.intervals_text import (
-    interval_facts,
-    interval_lines,
-    span,
-    sum_lines,
-    verdict,
-)
+from tablecloak.explaining.explanation import Explanation, frozen_at, shown, trial_search
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
-from tablecloak.explaining.searched import searched
 from tablecloak.suppression.attack.audit import Audit, attacked, audit_pattern
 from tablecloak.suppression.attack.finding import Finding, Verdict
 from tablecloak.suppression.attack.question import Question
@@ -40,7 +34,7 @@ AUDIT_SHARE = 0.5
 """Share of the time for finding the sensitive cells that need the cell."""
 
 
-class Outcome(Enum):
+class AlternativeStatus(Enum):
     """What is known of patterns that publish the cell."""
 
     CHEAPEST = "cheapest"
@@ -63,11 +57,11 @@ class Alternative:
     Parameters
     ----------
     problem : ProtectionProblem
-    outcome : Outcome
-    hidden : numpy.ndarray of bool, shape (n_cells,), or None
-        The pattern.
+    outcome : AlternativeStatus
     present : numpy.ndarray of bool, shape (n_cells,)
         The pattern that is explained.
+    hidden : numpy.ndarray of bool, shape (n_cells,), or None
+        The pattern found.
     bound : float
         Proved lower bound on the loss of any protected pattern that publishes the cell.
     attack : Interval or None
@@ -76,10 +70,10 @@ class Alternative:
     """
 
     problem: ProtectionProblem
-    outcome: Outcome
-    hidden: Flags | None
+    outcome: AlternativeStatus
     present: Flags
-    bound: float
+    hidden: Flags | None = None
+    bound: float = 0.0
     attack: Interval | None = None
     note: str = ""
 
@@ -100,19 +94,19 @@ class Alternative:
 
     def lines(self) -> list[str]:
         """Say what publishing the cell would cost."""
-        if self.outcome is Outcome.IMPOSSIBLE:
+        if self.outcome is AlternativeStatus.IMPOSSIBLE:
             assert self.attack is not None
             label = self.problem.table.label(self.attack.upper.cell)
             head = "Publishing it: impossible. Even if all else were hidden that may be,"
-            return [head, *interval_lines(self.attack, f"everybody who looks at ({label})")]
-        if self.outcome is Outcome.NOT_ASKED:
+            return [head, *self.attack.lines(f"everybody who looks at ({label})")]
+        if self.outcome is AlternativeStatus.NOT_ASKED:
             return [f"Publishing it: not searched, since {self.note}."] * bool(self.note)
         if self.hidden is None:
             return ["Publishing it: no other pattern was found within the limits."]
         return [self._price(), *self._differences()]
 
     def _price(self) -> str:
-        proved = self.outcome is Outcome.CHEAPEST
+        proved = self.outcome is AlternativeStatus.CHEAPEST
         losses = f"loss {shown(self.loss)} instead of {shown(self.present_loss)}"
         if self.cost < 0:
             text = f"Publishing it lowers the loss by {shown(-self.cost)}: {losses}"
@@ -134,17 +128,17 @@ class Alternative:
 
     def facts(self) -> dict[str, Any]:
         """Return the same as plain numbers."""
-        keys, known = self.problem.table.keys, self.hidden is not None
+        keys, is_found = self.problem.table.keys, self.hidden is not None
         hidden = self.present if self.hidden is None else self.hidden
         return {
             "outcome": self.outcome.value,
-            "loss": self.loss if known else None,
+            "loss": self.loss if is_found else None,
             "present_loss": self.present_loss,
-            "cost": self.cost if known else None,
+            "cost": self.cost if is_found else None,
             "bound": self.bound if np.isfinite(self.bound) else None,
             "also_hides": keys[hidden & ~self.present].to_dict("records"),
             "publishes": keys[self.present & ~hidden].to_dict("records"),
-            "attack": None if self.attack is None else interval_facts(self.attack),
+            "attack": None if self.attack is None else self.attack.facts(),
             "note": self.note,
         }
 
@@ -153,56 +147,52 @@ def _loss(problem: ProtectionProblem, hidden: Flags) -> float:
     return float(problem.weights[hidden].sum())
 
 
-def not_asked(asked: PatternQuestion, note: str = "") -> Alternative:
-    """Return that no search was made, and why; without a note because nobody asked for one."""
-    return Alternative(asked.problem, Outcome.NOT_ASKED, None, asked.hidden, 0.0, note=note)
+def _alternative(
+    question: PatternQuestion, outcome: AlternativeStatus, **facts: Any
+) -> Alternative:
+    return Alternative(question.problem, outcome, question.hidden, **facts)
 
 
-def cheapest_without(asked: PatternQuestion, cell: int) -> Alternative:
+def cheapest_without(question: PatternQuestion, cell: int) -> Alternative:
     """Search the cheapest protected pattern that publishes a cell.
 
     From scratch first; where that does not end with a proof, from the present pattern as well.
     Every pattern is proved or audited before it counts.
     """
-    problem = _frozen(asked.problem, cell)
-    found, bound, is_best = _searched(asked, problem, FULL_SHARE)
-    if found is None:
-        attack = _attack_on_all_else(asked, problem)
+    problem = frozen_at(question.problem, cell)
+    pattern, bound, is_best = _searched(question, problem, FULL_SHARE)
+    if pattern is None:
+        attack = _attack_on_all_else(question, problem)
         if attack is not None:
-            outcome = Outcome.IMPOSSIBLE
-            return Alternative(asked.problem, outcome, None, asked.hidden, np.inf, attack=attack)
-    if not is_best and not asked.budget.is_over:
-        found = _better(problem, found, _from_present(asked, problem, cell))
-    if found is None:
-        return Alternative(asked.problem, Outcome.NONE_FOUND, None, asked.hidden, bound)
-    outcome = Outcome.CHEAPEST if is_best else Outcome.FOUND
-    return Alternative(asked.problem, outcome, found, asked.hidden, bound)
+            return _alternative(question, AlternativeStatus.IMPOSSIBLE, bound=np.inf, attack=attack)
+    if not is_best and not question.budget.is_over:
+        near = _from_present(question, problem, cell)
+        patterns = [pattern for pattern in (pattern, near) if pattern is not None]
+        pattern = min(patterns, key=partial(_loss, problem), default=None)
+    if pattern is None:
+        return _alternative(question, AlternativeStatus.NONE_FOUND, bound=bound)
+    outcome = AlternativeStatus.CHEAPEST if is_best else AlternativeStatus.FOUND
+    return _alternative(question, outcome, hidden=pattern, bound=bound)
 
 
-def _from_present(asked: PatternQuestion, problem: ProtectionProblem, cell: int) -> Flags | None:
+def _from_present(question: PatternQuestion, problem: ProtectionProblem, cell: int) -> Flags | None:
     """Hide more beside the present pattern until all is protected; None if that was not found.
 
     What is hidden already costs nothing in this search, so that it ends near the present pattern.
     """
-    kept = asked.hidden.copy()
+    kept = question.hidden.copy()
     kept[cell] = False
     cheap = problem.with_changes(weights=np.where(kept, 0.0, problem.weights))
-    more, _, _ = _searched(asked, cheap, 1.0)
+    more, _, _ = _searched(question, cheap, 1.0)
     if more is None:
         return None
     is_safe = audit_pattern(
-        problem, more | kept, require=asked.requirement, intruders=asked.intruders
+        problem, more | kept, require=question.requirement, intruders=question.intruders
     ).is_safe
     return more | kept if is_safe else None
 
 
-def _frozen(problem: ProtectionProblem, cell: int) -> ProtectionProblem:
-    status = problem.status.copy()
-    status[cell] = "z"
-    return problem.with_changes(status=status)
-
-
-def _attack_on_all_else(asked: PatternQuestion, problem: ProtectionProblem) -> Interval | None:
+def _attack_on_all_else(question: PatternQuestion, problem: ProtectionProblem) -> Interval | None:
     """Return an attack that succeeds though all is hidden that may be; None if none is found.
 
     A pattern that hides less tells more, so that no pattern protects this cell.
@@ -210,10 +200,12 @@ def _attack_on_all_else(asked: PatternQuestion, problem: ProtectionProblem) -> I
     values, free = problem.table.values, ~problem.frozen
     low = np.where(free, problem.lower_bound, values)
     high = np.where(free, problem.upper_bound, values)
-    everything = PatternQuestion(problem, low, high, free, asked.requirement, (), asked.budget)
+    everything = replace(
+        question, problem=problem, lower=low, upper=high, hidden=free, intruders=(), witnesses=()
+    )
     try:
         audit = audit_pattern(
-            problem, free, require=asked.requirement, time_limit=asked.budget.share(0.3).left
+            problem, free, require=question.requirement, time_limit=question.budget.share(0.3).left
         )
     except ModelError:
         return None
@@ -226,16 +218,16 @@ def _attack_on_all_else(asked: PatternQuestion, problem: ProtectionProblem) -> I
 
 
 def _searched(
-    asked: PatternQuestion, problem: ProtectionProblem, share: float
+    question: PatternQuestion, problem: ProtectionProblem, share: float
 ) -> tuple[Flags | None, float, bool]:
     """Search a pattern; return it, its bound, and whether it is proved to be the cheapest."""
-    pattern = searched(
-        asked.budget,
+    pattern = trial_search(
+        question.budget,
         share,
         lambda budget: suppress(
             problem,
-            require=asked.requirement,
-            protect_against=asked.intruders,
+            require=question.requirement,
+            protect_against=question.intruders,
             time_limit=budget.left,
             seed=budget.seed,
             threads=budget.threads,
@@ -245,12 +237,6 @@ def _searched(
     if pattern is None:
         return None, 0.0, False
     return pattern.suppressed, pattern.bound, pattern.is_optimal
-
-
-def _better(problem: ProtectionProblem, one: Flags | None, other: Flags | None) -> Flags | None:
-    if one is None or other is None:
-        return other if one is None else one
-    return other if _loss(problem, other) < _loss(problem, one) else one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -323,12 +309,12 @@ class HiddenCell(Explanation):
     def _attack_lines(self, who: str, cell: int, interval: Interval) -> list[str]:
         """Say what somebody could compute of a sensitive cell, as sums."""
         low, high = interval.ends
-        lies = "exactly" if low == high else f"to lie {span(interval)}"
+        lies = "exactly" if low == high else f"to lie {interval.span()}"
         named = f"({self._label(cell)}) = {shown(interval.value)}"
         lines = [f"If it were published, {who} could compute {named} {lies}:"]
         for each in interval.failing():
-            lines += sum_lines(each, "exactly" if interval.is_point else "")
-        return [*lines, f"  {verdict(interval)}"]
+            lines += each.lines("exactly" if interval.is_point else "")
+        return [*lines, f"  {interval.verdict()}"]
 
     def _need_lines(self) -> list[str]:
         lines = []
@@ -361,14 +347,14 @@ class HiddenCell(Explanation):
         return {
             "needed_by": [self.codes(cell) for cell in self.needed_by],
             "attacks": [
-                {"cell": self.codes(cell), **interval_facts(interval)}
+                {"cell": self.codes(cell), **interval.facts()}
                 for cell, interval in self.attacks.items()
             ],
             "insiders": [
                 {"insider": name, "cell": self.codes(cell)} for name, cell in self.insiders
             ],
             "insider_attacks": [
-                {"insider": name, "cell": self.codes(cell), **interval_facts(interval)}
+                {"insider": name, "cell": self.codes(cell), **interval.facts()}
                 for (name, cell), interval in self.insider_attacks.items()
             ],
             "insiders_tried": list(self.judged),
@@ -378,7 +364,9 @@ class HiddenCell(Explanation):
         }
 
 
-def explain_secondary(asked: PatternQuestion, cell: int, *, with_price: bool = True) -> HiddenCell:
+def explain_secondary(
+    question: PatternQuestion, cell: int, *, with_price: bool = True
+) -> HiddenCell:
     """Explain a hidden cell that is not sensitive.
 
     Parameters
@@ -388,18 +376,18 @@ def explain_secondary(asked: PatternQuestion, cell: int, *, with_price: bool = T
     with_price : bool, default=True
         Whether to search the cheapest other pattern.
     """
-    without = asked.publishing(cell)
-    near = asked.known.component(cell)
+    without = question.publishing(cell)
+    near = question.ranges.component(cell)
     audit = _audited(without, near)
     fallen, undecided = (_with(audit, each) for each in (Verdict.ATTACKABLE, Verdict.UNDECIDED))
-    before, known = _before(asked, near) if fallen or audit.attacks else ([], set())
+    before, open_to = _before(question, near) if fallen or audit.attacks else ([], set())
     needed = [p for p in fallen if p not in before]
-    found = [each for each in audit.attacks if (each.intruder, each.cell) not in known]
+    found = [each for each in audit.attacks if (each.intruder, each.cell) not in open_to]
     return HiddenCell(
-        problem=asked.problem,
+        problem=question.problem,
         cell=cell,
-        is_forced=bool(asked.problem.forced[cell]),
-        is_interval=asked.is_of_intervals,
+        is_forced=bool(question.problem.forced[cell]),
+        is_interval=question.is_of_intervals,
         needed_by=tuple(needed),
         attacks={p: without.interval(p) for p in needed[:SHOWN_ATTACKS]},
         insiders=tuple((each.intruder, each.cell) for each in found),
@@ -407,19 +395,19 @@ def explain_secondary(asked: PatternQuestion, cell: int, *, with_price: bool = T
         undecided=tuple(undecided),
         open_before=tuple(before),
         judged=tuple(audit.intruders),
-        alternative=_price(asked, cell, with_price=with_price),
+        alternative=_price(question, cell, with_price=with_price),
     )
 
 
 def _audited(without: PatternQuestion, near: Integers) -> Audit:
     """Attack the sensitive cells that relations connect with a cell, all others left out."""
     problem, hidden = without.problem, without.hidden
-    asked = np.zeros(len(hidden), dtype=bool)
-    asked[near] = problem.sensitive[near]
-    local = problem.with_changes(status=np.where(asked & hidden, "u", "s"))
+    judged = np.zeros(len(hidden), dtype=bool)
+    judged[near] = problem.sensitive[near]
+    local = problem.with_changes(status=np.where(judged & hidden, "u", "s"))
     question = Question.of(local, without.requirement, without.intruders)
     if without.is_of_intervals:
-        question = question.knowing(without.known.lower, without.known.upper)
+        question = question.knowing(without.ranges.lower, without.ranges.upper)
     budget = without.budget.share(AUDIT_SHARE)
     return attacked(question, hidden, budget, witnesses=list(without.witnesses))
 
@@ -428,12 +416,13 @@ def _insider_attacks(
     without: PatternQuestion, found: list[Finding]
 ) -> dict[tuple[str, int], Interval]:
     """Return the first attacks of insiders as sums; whole numbers are a search, and no sum."""
-    attacks = {}
-    for each in [each for each in found if each.knowledge is not None][:SHOWN_ATTACKS]:
-        assert each.knowledge is not None
-        interval = without.interval(each.cell, without.knowing(each.knowledge))
-        attacks[each.intruder, each.cell] = interval
-    return attacks
+    known = (
+        (each.intruder, each.cell, each.knowledge) for each in found if each.knowledge is not None
+    )
+    return {
+        (intruder, cell): without.interval(cell, without.knowing(knowledge))
+        for intruder, cell, knowledge in islice(known, SHOWN_ATTACKS)
+    }
 
 
 def _with(audit: Audit, verdict: Verdict) -> list[int]:
@@ -442,21 +431,54 @@ def _with(audit: Audit, verdict: Verdict) -> list[int]:
     return [cell for cell, found in pairs if found is verdict]
 
 
-def _before(asked: PatternQuestion, near: Integers) -> tuple[list[int], set[tuple[str, int]]]:
+def _before(question: PatternQuestion, near: Integers) -> tuple[list[int], set[tuple[str, int]]]:
     """Return which cells can be attacked as things stand, and by which insiders."""
-    audit = _audited(asked, near)
-    known = {(found.intruder, found.cell) for found in audit.attacks}
-    return _with(audit, Verdict.ATTACKABLE), known
+    audit = _audited(question, near)
+    insiders = {(attack.intruder, attack.cell) for attack in audit.attacks}
+    return _with(audit, Verdict.ATTACKABLE), insiders
 
 
-def _price(asked: PatternQuestion, cell: int, *, with_price: bool) -> Alternative:
-    problem = asked.problem
-    if asked.is_of_intervals:
-        return not_asked(asked, "the release publishes intervals")
-    if problem.forced[cell]:
-        return not_asked(asked, "it must be hidden by declaration")
-    if problem.table.rests[asked.hidden].any():
-        return not_asked(asked, "sums and rests of groups depend on the pattern")
-    if not with_price:
-        return not_asked(asked)
-    return cheapest_without(asked, cell)
+def _price(question: PatternQuestion, cell: int, *, with_price: bool) -> Alternative:
+    problem, note = question.problem, ""
+    if question.is_of_intervals:
+        note = "the release publishes intervals"
+    elif problem.forced[cell]:
+        note = "it must be hidden by declaration"
+    elif problem.table.rests[question.hidden].any():
+        note = "sums and rests of groups depend on the pattern"
+    elif with_price:
+        return cheapest_without(question, cell)
+    return _alternative(question, AlternativeStatus.NOT_ASKED, note=note)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublishedCell(Explanation):
+    """A cell that is not sensitive and is published as it is. Secret like all explanations.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cell : int
+    """
+
+    problem: ProtectionProblem
+    cell: int
+
+    @property
+    def kind(self) -> str:
+        """Return that it is published."""
+        return "published"
+
+    def lines(self) -> list[str]:
+        """Say that it is neither sensitive nor hidden, and what hiding it would cost."""
+        if self.problem.frozen[self.cell]:
+            return ["Not sensitive, and declared to stay: no pattern may hide it."]
+        weight = shown(float(self.problem.weights[self.cell]))
+        return [f"Not sensitive, and this pattern does not hide it. Hiding it would cost {weight}."]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the same as plain numbers."""
+        return {
+            "is_frozen": bool(self.problem.frozen[self.cell]),
+            "weight": float(self.problem.weights[self.cell]),
+        }

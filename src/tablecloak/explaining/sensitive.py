@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from tablecloak.explaining.explanation import Explanation, shown
-from tablecloak.explaining.intervals_text import interval_facts, interval_lines
-from tablecloak.explaining.pattern_question import Interval, PatternQuestion
+from tablecloak.explaining.pattern_question import (
+    Interval,
+    PatternQuestion,
+)
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES, Rule
@@ -58,14 +60,14 @@ def largest_contributors(table: Table, cell: int) -> tuple[dict[str, Any], ...]:
     found = table.contributions
     if found is None:
         return ()
-    known = [k for k in range(found.largest.shape[1]) if found.largest_weight[cell, k] > 0]
+    ranges = [k for k in range(found.largest.shape[1]) if found.largest_weight[cell, k] > 0]
     return tuple(
         {
             "name": _name(found, int(found.largest_contributor[cell, k]), k),
             "contribution": float(found.largest[cell, k]),
             "weight": float(found.largest_weight[cell, k]),
         }
-        for k in known
+        for k in ranges
     )
 
 
@@ -129,9 +131,9 @@ class SensitiveCell(Explanation):
         lines = [f"Why it is sensitive: {self.rule}."]
         if self.contributors:
             lines.append(f"Largest contributors: {'; '.join(map(_given, self.contributors))}.")
-        lines += interval_lines(self.external, "The external intruder")
+        lines += self.external.lines("The external intruder")
         if self.insider is not None:
-            lines += interval_lines(self.insider, f"Closer comes {self.insider_name}, who")
+            lines += self.insider.lines(f"Closer comes {self.insider_name}, who")
         elif self.tried:
             lines.append(f"None of {self.tried} insiders tried comes closer.")
         if self.left:
@@ -143,9 +145,9 @@ class SensitiveCell(Explanation):
         return {
             "rule": self.rule,
             "contributors": list(self.contributors),
-            "external": interval_facts(self.external),
+            "external": self.external.facts(),
             "best_attacker": self.best_attacker,
-            "best": interval_facts(self.best),
+            "best": self.best.facts(),
             "insiders_tried": self.tried,
             "insiders_left": self.left,
         }
@@ -158,16 +160,16 @@ def _given(contributor: dict[str, Any]) -> str:
     return f"{contributor['name']} {contributor['contribution']:.6g}{times}"
 
 
-def explain_sensitive(asked: PatternQuestion, cell: int, rules: Sequence[Rule]) -> SensitiveCell:
+def explain_sensitive(question: PatternQuestion, cell: int, rules: Sequence[Rule]) -> SensitiveCell:
     """Explain a sensitive cell of a pattern."""
-    external = asked.interval(cell)
-    name, insider, tried, left = _best_insider(asked, cell, external)
+    external = question.interval(cell)
+    name, insider, tried, left = _best_insider(question, cell, external)
     return SensitiveCell(
-        problem=asked.problem,
+        problem=question.problem,
         cell=cell,
-        is_hidden=bool(asked.hidden[cell]),
-        rule=rule_text(asked.problem, cell, rules),
-        contributors=largest_contributors(asked.problem.table, cell),
+        is_hidden=bool(question.hidden[cell]),
+        rule=rule_text(question.problem, cell, rules),
+        contributors=largest_contributors(question.problem.table, cell),
         external=external,
         insider=insider,
         insider_name=name,
@@ -177,33 +179,33 @@ def explain_sensitive(asked: PatternQuestion, cell: int, rules: Sequence[Rule]) 
 
 
 def _best_insider(
-    asked: PatternQuestion, cell: int, external: Interval
+    question: PatternQuestion, cell: int, external: Interval
 ) -> tuple[str, Interval | None, int, int]:
     """Return who comes closer than the external intruder, and the closest interval."""
-    members = _members(asked.problem, asked, cell)
+    members = _members(question.problem, question, cell)
     best: tuple[str, Interval | None] = ("", None)
     least, tried = external.share, 0
     for name, knowledge in members[:MOST_INSIDERS]:
-        if asked.budget.is_over:
+        if question.budget.is_over:
             break
         tried += 1
-        asked.budget.report("explain: insiders tried", tried, np.nan, len(members) - tried)
-        found = asked.interval(cell, asked.knowing(knowledge))
+        question.budget.report("explain: insiders tried", tried, np.nan, len(members) - tried)
+        found = question.interval(cell, question.knowing(knowledge))
         if found.share < least * (1 - 1e-9):
             best, least = (f"{name}: {knowledge.name}", found), found.share
     return *best, tried, len(members) - tried
 
 
 def _members(
-    problem: ProtectionProblem, asked: PatternQuestion, cell: int
+    problem: ProtectionProblem, question: PatternQuestion, cell: int
 ) -> list[tuple[str, Knowledge]]:
     """Return the insiders who know cells connected with a cell, those who know it itself first."""
     inside = np.zeros(problem.table.n_cells, dtype=bool)
-    inside[asked.known.component(cell)] = True
+    inside[question.ranges.component(cell)] = True
     found = [
         (kind.name_of_kind, knowledge)
-        for kind in asked.intruders
-        for knowledge in kind.members(problem, asked.hidden)
+        for kind in question.intruders
+        for knowledge in kind.members(problem, question.hidden)
         if np.any(inside[knowledge.cells])
     ]
     return sorted(

@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Floats
-from tablecloak.comparison.inferred import counts_within
+from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.rounded import explain_rounded

@@ -9,7 +9,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.cellkey import KeyRows, perturb_problem
 from tablecloak.comparison import compare
-from tablecloak.comparison.inferred import counts_within
+from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.tables.rules.rule import RULES
 

@@ -1,4 +1,4 @@
-"""True counts that follow from a release, for one who knows that they are whole."""
+"""The intervals of cells that follow from a release, and whether they are as wide as required."""
 
 from __future__ import annotations
 
@@ -6,9 +6,38 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.comparison.possible_counts import Guesses, possible_counts
+from tablecloak.comparison.possible_counts import CountGuesses, possible_counts
 from tablecloak.protection import UNCHANGED
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.system.needs import needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
+
+
+def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
+    """Return the interval of each cell that follows from what a pattern publishes.
+
+    Published cells have intervals of width 0. Two linear programs for each suppressed cell. An end
+    that nothing limits is infinite.
+
+    Returns
+    -------
+    lower, upper : numpy.ndarray of float, shape (n_cells,)
+    """
+    problem = pattern.problem
+    lower, upper = problem.table.values.copy(), problem.table.values.copy()
+    needs = needs_of(problem, Requirement.TWO_SIDED)
+    system = System.of(problem, needs, pattern.suppressed & ~problem.frozen)
+    attack = Attack(system)
+    attack.hide(np.ones(system.n_unknown, dtype=bool))
+    for place, cell in enumerate(system.cells.tolist()):
+        # The end is a proved bound: an error of the solver never makes the interval too narrow.
+        upper[cell] += attack.extreme(place, 1).limit
+        lower[cell] -= attack.extreme(place, -1).limit
+    return np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)
+
 
 MOST_COUNTS = 100_000
 """Largest number of whole numbers of one cell that are listed; wider intervals are left as they
@@ -48,7 +77,7 @@ def counts_within(
     chances = [np.full(len(each), 1 / max(len(each), 1)) for each in counts]
     table = problem.table
     found = possible_counts(
-        Guesses(case.reshape(-1).astype(np.int64), counts, chances),
+        CountGuesses(case.reshape(-1).astype(np.int64), counts, chances),
         table.relations,
         Budget.begun(time_limit),
         sides=table.right_hand_side,

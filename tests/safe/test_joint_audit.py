@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.safe import Outcome, Project
-from tablecloak.safe.figures import Figures
 from tablecloak.safe.joint.audit import MOST_EXPLAINED
+from tablecloak.safe.output import Figures
 
 THRESHOLD = 4
 
@@ -125,7 +125,7 @@ def assert_computed(n, finding, asked, project):
     indicator = np.zeros(n)
     indicator[finding.records] = 1
     assert np.abs(total - indicator).max() < 1e-6
-    assert finding.asked
+    assert finding.new_terms
 
 
 def told(project, *figures):

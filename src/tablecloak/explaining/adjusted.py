@@ -279,7 +279,11 @@ class AdjustedCell(Explanation):
         lines = [f"Why it is sensitive: {self.rule}."] if self.rule else []
         if not self.change:
             return [*lines, self._why_not(), *self.notes]
-        lines += self._own_lines() if self.rule else []
+        if self.rule:
+            way = "above" if self.change > 0 else "below"
+            lines.append(
+                f"It must lie at least {shown(self.level)} {way} its true value on this side."
+            )
         lines += [*self._forced_lines(), *self._beside_lines()]
         if self.anywhere is not None:
             lines.append(
@@ -295,10 +299,6 @@ class AdjustedCell(Explanation):
             return "It is sensitive and did not move: the release does not protect it."
         return "It did not move: it is not sensitive, and the others did not need it to."
 
-    def _own_lines(self) -> list[str]:
-        way = "above" if self.change > 0 else "below"
-        return [f"It must lie at least {shown(self.level)} {way} its true value on this side."]
-
     def _forced_lines(self) -> list[str]:
         least = self.least_distance
         if self.least is None:
@@ -308,7 +308,8 @@ class AdjustedCell(Explanation):
             ]
         if self.least.is_known_before:
             return [f"Its own level is all that forces it: {shown(least)}."]
-        who = f" by {listed(self._labels(), 6)}" if self.forced_by else ""
+        labels = self.problem.table.labels(np.array(self.forced_by, dtype=np.int64))
+        who = f" by {listed(labels, 6)}" if labels else ""
         head = (
             f"Forced{who}: while the sensitive cells keep their directions it moves by at least "
             f"{shown(least)}. Its change is"
@@ -342,9 +343,6 @@ class AdjustedCell(Explanation):
             for changes in self.beside
         ]
         return [f"In one relation with {listed(each, SHOWN_CHANGES)}." for each in moves]
-
-    def _labels(self) -> list[str]:
-        return self.problem.table.labels(np.array(self.forced_by))
 
     def facts(self) -> dict[str, Any]:
         """Return the same as plain numbers."""

@@ -326,15 +326,11 @@ class HiddenCell(Explanation):
             ]
             lines.append(f"Needed against insiders: {listed(told, NAMED)}.")
         if not lines and not self.undecided:
+            judged = " and ".join(["the external intruder", *self.judged])
             lines.append(
-                f"No sensitive cell needs it: all stay protected from {self._judged()} if it is "
-                f"published."
+                f"No sensitive cell needs it: all stay protected from {judged} if it is published."
             )
         return lines
-
-    def _judged(self) -> str:
-        """Name all who were tried."""
-        return " and ".join(["the external intruder", *self.judged])
 
     def _label(self, cell: int) -> str:
         return self.problem.table.label(cell)

@@ -6,14 +6,15 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
-from tablecloak.render.page import GRID_STYLE, Grid, Page, Square
+from tablecloak.render.page import GRID_STYLE, Page, Square, SquareGrid
+from tablecloak.tables.hierarchy import Hierarchy
 
 Drawing = Callable[[int], Square]
 """Draws the cell with this number."""
@@ -37,24 +38,10 @@ MOST_FOLDED = 12
 """Most folded parts shown of a table with more than two dimensions."""
 
 
-class Tree(Protocol):
-    """The part of a hierarchy that a heat map uses."""
-
-    @property
-    def total(self) -> str:
-        """Code of the total."""
-        ...
-
-    @property
-    def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each code that is a sum, with its parts."""
-        ...
-
-
 def add_heat_map(
     page: Page,
     keys: pd.DataFrame,
-    hierarchies: Mapping[str, Tree],
+    hierarchies: Mapping[str, Hierarchy],
     square: Drawing,
     unlisted: str = "empty",
 ) -> None:
@@ -77,19 +64,18 @@ def add_heat_map(
     drawn = 0
     for codes, title in axes.slices():
         squares = [
-            [_square(number.get(key), square, unlisted) for key in axes.line(row, codes)]
+            [
+                square(number[key]) if key in number else Square("", "none", unlisted)
+                for key in axes.line(row, codes)
+            ]
             for row, _ in axes.left
         ]
         if drawn and all(each.kind == "none" for line in squares for each in line):
             continue
-        page.grid(Grid(axes.left, axes.above, squares), folded=title if drawn else "")
+        page.grid(SquareGrid(axes.left, axes.above, squares), folded=title if drawn else "")
         drawn += 1
         if drawn > MOST_FOLDED:
             break
-
-
-def _square(cell: int | None, square: Drawing, unlisted: str) -> Square:
-    return Square("", "none", unlisted) if cell is None else square(cell)
 
 
 @dataclass(frozen=True)
@@ -112,7 +98,7 @@ class _Axes:
     above: list[tuple[str, int]]
 
     @classmethod
-    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Tree]) -> _Axes:
+    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> _Axes:
         """Let long dimensions make rows, and short ones columns."""
         names = list(map(str, keys.columns))
         codes = {name: _codes(keys[name], hierarchies.get(name)) for name in names}
@@ -145,7 +131,9 @@ class _Axes:
     def slices(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield codes of the further dimensions, the totals first, each with a title."""
         further = self.names[2:]
-        combined = itertools.product(*(_top(self.codes[name]) for name in further))
+        # By depth: the total of each dimension comes first.
+        axes = [sorted(self.codes[name], key=lambda entry: entry[1]) for name in further]
+        combined = itertools.product(*([code for code, _ in axis] for axis in axes))
         for chosen in itertools.islice(combined, MOST_SLICES):
             pairs = zip(further, chosen, strict=True)
             yield chosen, ", ".join(f"{name} = {code}" for name, code in pairs)
@@ -160,7 +148,7 @@ class _Axes:
 def for_notebook(
     summary: str,
     keys: pd.DataFrame,
-    hierarchies: Mapping[str, Tree],
+    hierarchies: Mapping[str, Hierarchy],
     square: Drawing,
     legend: Mapping[str, str],
 ) -> str:
@@ -253,7 +241,7 @@ def labels_of(keys: pd.DataFrame) -> list[str]:
     return [str(label) for label in text]
 
 
-def _codes(column: pd.Series, tree: Tree | None) -> list[tuple[str, int]]:
+def _codes(column: pd.Series, tree: Hierarchy | None) -> list[tuple[str, int]]:
     """Codes in the order of the hierarchy, each with its depth."""
     present = set(column)
     if tree is None:
@@ -270,7 +258,3 @@ def _nearest(codes: list[tuple[str, int]], most: int) -> list[tuple[str, int]]:
         return codes
     order = sorted(range(len(codes)), key=lambda at: (codes[at][1], at))
     return [codes[at] for at in sorted(order[:most])]
-
-
-def _top(codes: list[tuple[str, int]]) -> list[str]:
-    return [code for code, _ in sorted(codes, key=lambda entry: entry[1])]

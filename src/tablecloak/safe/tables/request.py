@@ -1,23 +1,24 @@
-"""Which cell of a table each record stands in, margins included."""
+"""The table that a researcher asks for: what pandas gives, and the records of each of its cells."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Integers
+from tablecloak.arrays import Floats, Integers
+from tablecloak.errors import InputError, listed, suggestion
 
 Key = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
-class Axis:
+class TableAxis:
     """Rows or columns of a table.
 
     Parameters
@@ -37,7 +38,7 @@ class Axis:
     @classmethod
     def of(
         cls, keys: pd.DataFrame, labels: Sequence[Key], margin: Key | None, dropna: bool
-    ) -> Axis:
+    ) -> TableAxis:
         """Find records on an axis with these labels."""
         if keys.shape[1] == 0:
             return cls(np.zeros(len(keys), np.int64), np.zeros(len(labels), np.int64), 1)
@@ -66,15 +67,15 @@ def _plain(label: Sequence[Any]) -> Key:
 
 
 @dataclass(frozen=True)
-class Grid:
+class TableGrid:
     """All cells of a table, with a total row and a total column.
 
     Cells are numbered row by row: ``row * (columns + 1) + column``; the last row and the last
     column are the totals.
     """
 
-    rows: Axis
-    columns: Axis
+    rows: TableAxis
+    columns: TableAxis
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -116,8 +117,9 @@ class Grid:
         cells = np.arange(self.n_cells).reshape(rows, columns)
         return vstack([_sums(cells), _sums(cells.T)], format="csr")
 
-    def shown(self) -> Integers:
-        """Cell that stands at each place of the frame, shape (rows, columns of keys)."""
+    @cached_property
+    def places(self) -> Integers:
+        """Cell that stands at each place of the frame, shape (rows, columns)."""
         return self.rows.labelled[:, None] * self.shape[1] + self.columns.labelled[None, :]
 
 
@@ -127,3 +129,108 @@ def _sums(cells: Integers) -> csr_array:
     signs[:, -1] = -1
     line = np.repeat(np.arange(n), width)
     return csr_array((signs.ravel(), (line, cells.ravel())), shape=(n, cells.size))
+
+
+Adds = Literal["count", "sum", "square"]
+"""What a figure adds up: records or their weights, values, or squares of values."""
+
+Protect = Literal["suppression", "rounding"] | None
+
+STATISTICS: dict[str, tuple[Adds, ...]] = {
+    "count": ("count",),
+    "size": ("count",),
+    "sum": ("sum",),
+    "mean": ("count", "sum"),
+    "std": ("count", "sum", "square"),
+    "var": ("count", "sum", "square"),
+    "median": ("count",),
+    "min": ("count",),
+    "max": ("count",),
+}
+"""Statistics that are offered, and the sums that each is computed from or judged by."""
+
+
+def statistic_of(function: Any) -> str:
+    """Return the name of a statistic, given as pandas takes it.
+
+    Raises
+    ------
+    InputError
+        If it is not offered.
+    """
+    if isinstance(function, str):
+        name = {"len": "size"}.get(function, function)
+    else:
+        known = {len: "size", sum: "sum", min: "min", max: "max"}
+        name = known.get(function) or str(getattr(function, "__name__", function))
+        name = {"average": "mean", "nansum": "sum", "nanmean": "mean"}.get(name, name)
+    if name not in STATISTICS:
+        raise InputError(
+            f"aggfunc {name!r} is not offered: no rule says when it may leave."
+            f"{suggestion(name, STATISTICS)} Offered are {listed(list(STATISTICS))}"
+        )
+    return name
+
+
+class Piece(NamedTuple):
+    """What a column of the frame shows: a statistic, and of which values; None for records."""
+
+    statistic: str
+    variable: Hashable
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """A table that was asked for.
+
+    Parameters
+    ----------
+    method : {"crosstab", "pivot_table"}
+    frame : DataFrame
+        What pandas gives.
+    records : DataFrame
+        Keys and values of all records, under pandas' index.
+    rows, columns : sequence of str
+        Columns of `records` with the keys.
+    values : mapping of str to str
+        Column of `records` with the values of each variable.
+    piece_of : function of the prefix of a column label, to statistic and variable
+    margin : str, optional
+        Name of the margins; None if there are none.
+    dropna : bool
+    normalize : {"", "all", "index", "columns"}
+    weights : (n,) array, optional
+    """
+
+    method: str
+    frame: pd.DataFrame
+    records: pd.DataFrame
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: Mapping[Hashable, str]
+    piece_of: Callable[[tuple[Any, ...]], tuple[str, Hashable]]
+    margin: str | None
+    dropna: bool
+    normalize: str = ""
+    weights: Floats | None = None
+
+    def grid(self) -> tuple[TableGrid, list[Piece]]:
+        """Find records in cells, and what each column of the frame shows."""
+        rows = [_key(label) for label in self.frame.index]
+        n_keys = len(self.columns)
+        labels = [_key(label) for label in self.frame.columns]
+        keys = [label[len(label) - n_keys :] for label in labels]
+        grid = TableGrid(
+            TableAxis.of(
+                self.records[list(self.rows)], rows, self._total(len(self.rows)), self.dropna
+            ),
+            TableAxis.of(self.records[list(self.columns)], keys, self._total(n_keys), self.dropna),
+        )
+        return grid, [Piece(*self.piece_of(label[: len(label) - n_keys])) for label in labels]
+
+    def _total(self, n_keys: int) -> tuple[str, ...] | None:
+        return None if self.margin is None else (self.margin, *[""] * (n_keys - 1))
+
+
+def _key(label: Any) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.safe.checking.names import (
+from tablecloak.safe.bundle import (
     CHECKS,
     CHECKSUMS,
     DECISIONS,

@@ -17,21 +17,88 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import listed
-from tablecloak.safe.joint.finding import Finding, Term
-from tablecloak.safe.joint.question import Question
-from tablecloak.safe.joint.system import System, figures_of_classes
+from tablecloak.safe.joint.question import VariableQuestion
+from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
+from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
-EXACT_SUM = 1e-6
+
+@dataclass(frozen=True)
+class FigureTerm:
+    """One figure of a computation.
+
+    Parameters
+    ----------
+    output : str
+        Name of the output the figure stands in; "" for the one that is asked about.
+    label : str
+        The figure within it.
+    coefficient : float
+        By what it is multiplied.
+    """
+
+    output: str
+    label: str
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """A group of too few contributors that follows from figures of several outputs.
+
+    Parameters
+    ----------
+    rule : {"threshold", "p-ratio"}
+    n_contributors : int
+        How many contributors stand behind what follows.
+    records : (n,) array of int
+        Positions of their records. For inside use only.
+    terms : tuple of Term
+        The computation, as a sum of published figures.
+    new_terms : tuple of (int, int)
+        Those of its terms that stand in the output asked about: (which of its `Figures`, which
+        figure). Hiding one of them breaks the computation.
+    text : str
+        One sentence for the researcher and the checker: the outputs, and the sum.
+    """
+
+    rule: str
+    n_contributors: int
+    records: Integers
+    terms: tuple[FigureTerm, ...]
+    new_terms: tuple[tuple[int, int], ...]
+    text: str
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the earlier outputs that the computation uses."""
+        return tuple(dict.fromkeys(term.output for term in self.terms if term.output))
+
+
+def why_hidden(findings: Iterable[Disclosure]) -> str:
+    """Return why figures were hidden, by the names of outputs alone.
+
+    How many contributors a finding has is not said: where its figures are hidden, that number is.
+    """
+    names = list(dict.fromkeys(name for finding in findings for name in finding.outputs))
+    others = f"together with {listed(names, limit=20)} " if names else ""
+    return f"hidden by differencing: {others}more would be told of few contributors than may be"
+
+
+def failures(texts: Iterable[str]) -> list[Reason]:
+    """Return why an output fails: what follows although nothing of it can be hidden, each once."""
+    return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
+
+
+EXACT = 1e-6
 """How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
 
 RANK = 1e-11
@@ -55,83 +122,66 @@ MOST_ATTACKERS = 20
 CLOSE = 1e-6
 """Share of an amount by which an estimate may miss the rule."""
 
-EXACT = 1e-6
-"""Coefficient of a figure up to which it plays no part."""
-
 MOST_TERMS = 8
 """Terms of a sum that are written out."""
 
 
 def computation_of(
-    system: System, is_in: Flags, asked: Sequence[int], likely: Sequence[int] = ()
+    system: FigureSystem, is_in: Flags, new: Sequence[int], likely: Sequence[int] = ()
 ) -> Computation | None:
     """Return a sum of figures that gives a group of classes, with few terms.
 
     Parameters
     ----------
-    system : System
+    system : FigureSystem
     is_in : (c,) array of bool
         The group.
-    asked : sequence of int
-        Parts of the system that the sum may use in any case.
+    new : sequence of int
+        Parts of the output asked about, which the sum may use in any case.
     likely : sequence of int, default=()
-        Parts that are known to be enough together with those asked about.
+        Parts that are enough together with those.
 
     Notes
     -----
     Parts are added one by one, that one first which explains most of what is left of the group;
     among them, a linear program finds the sum with the least coefficients.
     """
-    chosen = list(dict.fromkeys([*asked, *likely]))
+    chosen = list(dict.fromkeys([*new, *likely]))
     if not likely:
-        found = _least(system, is_in, chosen)
-        while found is None and len(chosen) < min(len(system.parts), len(asked) + MOST_PARTS):
+        terms = _least(system, is_in, chosen)
+        while terms is None and len(chosen) < min(len(system.parts), len(new) + MOST_PARTS):
             chosen.append(_next_part(system, is_in, chosen))
-            found = _least(system, is_in, chosen)
-        if found is not None:
-            return found
+            terms = _least(system, is_in, chosen)
+        if terms is not None:
+            return terms
         chosen = list(range(len(system.parts))) if len(system.parts) <= 2 * MOST_PARTS else chosen
     return _least(system, is_in, chosen)
 
 
-def _told_apart(groups: Sequence[npt.NDArray[np.integer]]) -> tuple[Integers, Integers]:
-    """Return one class of each kind that some parts tell apart, and the kind of each class."""
-    kind = np.zeros(len(groups[0]), dtype=np.int64)
-    for group in groups:
+def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computation | None:
+    # One class of each kind that the chosen parts tell apart is enough.
+    kind = np.zeros(system.n_classes, dtype=np.int64)
+    for number in chosen:
+        group = system.groups[number]
         kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
     _, first = np.unique(kind, return_index=True)
-    return first, kind.astype(np.int64)
-
-
-def _kinds(system: System, is_in: Flags, chosen: Sequence[int]) -> tuple[csr_array, Floats] | None:
-    groups = [system.groups[number] for number in chosen]
-    first, kind = _told_apart(groups)
     target = is_in[first].astype(float)
     if not np.array_equal(target[kind] > 0, is_in):
         return None
-    figures = figures_of_classes(
-        [system.parts[number] for number in chosen], [g[first] for g in groups]
-    )
-    return figures, target
-
-
-def _least(system: System, is_in: Flags, chosen: Sequence[int]) -> Computation | None:
-    laid_out = _kinds(system, is_in, chosen)
-    if laid_out is None:
-        return None
-    figures, target = laid_out
+    parts = [system.parts[number] for number in chosen]
+    figures = figures_of_classes(parts, [system.groups[number][first] for number in chosen])
     shared = (figures.T @ figures).toarray()
-    found = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
-    if np.abs(figures @ found - target).max() > EXACT_SUM:
+    multipliers = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
+    if np.abs(figures @ multipliers - target).max() > EXACT:
         return None
     least = _least_sum(figures, target)
     # Where the program is too long, any combination is as true as the shortest.
-    multipliers = found if least is None else least
-    lengths = [system.parts[number].sums.shape[0] for number in chosen]
+    multipliers = multipliers if least is None else least
+    lengths = [part.sums.shape[0] for part in parts]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     terms = []
     for number, (start, end) in zip(chosen, pairwise(starts.tolist()), strict=True):
-        for figure in np.flatnonzero(np.abs(multipliers[start:end]) > EXACT_SUM):
+        for figure in np.flatnonzero(np.abs(multipliers[start:end]) > EXACT):
             terms.append((number, int(figure), float(multipliers[start + figure])))
     return terms
 
@@ -160,15 +210,15 @@ def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
         answer = solve(program, time_limit=max(budget.left, LEAST_SECONDS))
         if not len(answer.x):
             return None
-        found = answer.x[:n] - answer.x[n:]
-        broken = np.flatnonzero(np.abs(figures @ found - target) > EXACT_SUM)
+        multipliers = np.asarray(answer.x[:n] - answer.x[n:])
+        broken = np.flatnonzero(np.abs(figures @ multipliers - target) > EXACT)
         if not broken.size:
-            return np.asarray(found)
+            return multipliers
         rows = np.unique(np.concatenate([rows, broken[:n]]))
     return None
 
 
-def _next_part(system: System, is_in: Flags, chosen: Sequence[int]) -> int:
+def _next_part(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> int:
     """Return the part whose groups explain most of what the chosen ones leave of a group."""
     left = is_in.astype(float)
     for number in chosen:
@@ -180,7 +230,7 @@ def _next_part(system: System, is_in: Flags, chosen: Sequence[int]) -> int:
     return int(np.argmax(gains))
 
 
-def _share(system: System, amounts: Floats, number: int) -> Floats:
+def _share(system: FigureSystem, amounts: Floats, number: int) -> Floats:
     """Return the mean of amounts over each group of a part, 0 outside."""
     group = system.groups[number]
     inside = group >= 0
@@ -201,8 +251,6 @@ class Estimate:
         Class of the contribution.
     who : int
         Code of the contributor.
-    excess : float
-        By how much the estimate exceeds the contribution, as a share of it.
     attacker : int, optional
         Code of the contributor who can; None for everybody.
     multipliers : (f,) array of float
@@ -211,7 +259,6 @@ class Estimate:
 
     number: int
     who: int
-    excess: float
     attacker: int | None
     multipliers: Floats
 
@@ -221,10 +268,9 @@ class Estimates:
 
     Parameters
     ----------
-    figures : csr_array, shape (c, f)
-        Which figures each class stands in.
-    class_of, who : (n,) array of int
-        Class and contributor of each record.
+    system : FigureSystem
+    who : (n,) array of int
+        Contributor of each record.
     amounts : (n,) array of float
         None negative.
     share : float
@@ -237,24 +283,21 @@ class Estimates:
     is published, and is not asked for.
     """
 
-    def __init__(
-        self, figures: csr_array, class_of: Integers, who: Integers, amounts: Floats, share: float
-    ) -> None:
+    def __init__(self, system: FigureSystem, who: Integers, amounts: Floats, share: float) -> None:
         self.share = share
+        figures, n = system.figures, system.n_classes
         self.n_figures = figures.shape[1]
-        parts = pd.DataFrame({"number": class_of, "who": who, "amount": amounts})
+        parts = pd.DataFrame({"number": system.class_of, "who": who, "amount": amounts})
         self.parts = parts.groupby(["number", "who"], as_index=False).sum()
-        self.total = np.bincount(class_of, amounts, minlength=figures.shape[0])
-        self.alone = np.bincount(self.parts["number"], minlength=figures.shape[0]) == 1
+        self.total = np.bincount(system.class_of, amounts, minlength=n)
+        self.alone = np.bincount(self.parts["number"], minlength=n) == 1
         positive = self.total[self.total > 0]
         # In units of a typical class, so that the solver's tolerances fit.
         self.unit = float(np.median(positive)) if positive.size else 1.0
-        told = figures.T @ (self.total / self.unit)
-        n = figures.shape[0]
-        self.solver = LinearSolver(
-            Program(np.zeros(n), csr_array(figures.T), told, told, np.zeros(n), np.full(n, np.inf)),
-            primal=True,
-        )
+        sums = figures.T @ (self.total / self.unit)
+        most = np.full(n, np.inf)
+        program = Program(np.zeros(n), csr_array(figures.T), sums, sums, np.zeros(n), most)
+        self.solver = LinearSolver(program, primal=True)
         by_size = self.parts.groupby("who")["amount"].sum().sort_values(ascending=False)
         self.attackers = by_size.index[:MOST_ATTACKERS].tolist()
 
@@ -270,45 +313,33 @@ class Estimates:
             if amounts[0] <= 0 or amounts[2:].sum() >= self.share * amounts[0]:
                 continue
             for number, who in part[["number", "who"]].to_numpy().tolist():
-                found = self.of(number, who)
-                if found is None:
+                estimate = self.of(number, who)
+                if estimate is None:
                     break
-                yield found
+                yield estimate
 
     def of(self, number: int, who: int) -> Estimate | None:
-        """Return how somebody estimates the contribution of one contributor to a class.
-
-        Parameters
-        ----------
-        number, who : int
-
-        Returns
-        -------
-        Estimate or None
-            None if nobody comes too close.
-        """
+        """Return how somebody estimates a contribution to a class; None if nobody can."""
         part = self.parts[self.parts["number"] == number].sort_values("amount", ascending=False)
-        own = float(part.loc[part["who"] == who, "amount"].iloc[0])
+        amount = float(part.loc[part["who"] == who, "amount"].iloc[0])
         others = part.loc[part["who"] != who, "who"].tolist()[:1]
         attackers = dict.fromkeys([*others, *(one for one in self.attackers if one != who)])
         for attacker in [None, *attackers]:
-            known = self.parts[self.parts["who"] == attacker] if attacker is not None else None
-            found = self._asked(number, who, own, known, attacker)
-            if found is not None:
-                return found
+            multipliers = self._by(attacker, number, amount)
+            if multipliers is not None:
+                return Estimate(number, who, attacker, multipliers)
         return None
 
-    def _asked(
-        self, number: int, who: int, own: float, known: pd.DataFrame | None, attacker: int | None
-    ) -> Estimate | None:
-        classes, least = np.empty(0, dtype=np.int64), np.empty(0)
-        if known is not None:
-            classes, least = known["number"].to_numpy(), known["amount"].to_numpy() / self.unit
+    def _by(self, attacker: int | None, number: int, amount: float) -> Floats | None:
+        """Return the sum by which an attacker estimates an amount of a class too closely."""
+        # Codes are not negative: -1, who contributed nothing, stands for everybody.
+        of_attacker = self.parts[self.parts["who"] == (-1 if attacker is None else attacker)]
+        classes = of_attacker["number"].to_numpy()
+        least = of_attacker["amount"].to_numpy() / self.unit
         within = float(least[classes == number].sum())
-        needed = ((1 + self.share) * own * (1 - CLOSE)) / self.unit + within
+        needed = ((1 + self.share) * amount * (1 - CLOSE)) / self.unit + within
         column = np.array([number])
         # More than enough is not asked for: the program then has a finite answer.
-        at_least = np.zeros(len(classes))
         # Where nobody else is in a class, its total is the attacker's own.
         self.solver.change_bounds(classes, least, np.where(self.alone[classes], least, np.inf))
         most = 2 * max(needed, self.total[number] / self.unit) + 1
@@ -316,23 +347,23 @@ class Estimates:
         self.solver.change_costs(column, np.array([-1.0]))
         answer = self.solver.solve()
         self.solver.change_costs(column, np.zeros(1))
-        self.solver.change_bounds(classes, at_least, np.full(len(classes), np.inf))
+        self.solver.change_bounds(classes, np.zeros(len(classes)), np.full(len(classes), np.inf))
         self.solver.change_bounds(column, np.zeros(1), np.full(1, np.inf))
         # Only a point that was checked against the figures shows that a contribution is safe.
         largest = -answer.value if len(answer.x) else -np.inf
         if largest >= needed:
             return None
-        excess = (largest - within) * self.unit / own - 1
-        multipliers = -answer.duals if len(answer.duals) else np.zeros(self.n_figures)
-        return Estimate(number, who, max(excess, 0.0), attacker, multipliers)
+        return -answer.duals if len(answer.duals) else np.zeros(self.n_figures)
 
 
-def told(question: Question, group: Flags, likely: Sequence[int], *, is_explained: bool) -> Finding:
+def disclosure_of(
+    question: VariableQuestion, group: Flags, likely: Sequence[int], *, is_explained: bool
+) -> Disclosure:
     """Return what is said of a group that follows.
 
     Parameters
     ----------
-    question : Question
+    question : VariableQuestion
     group : array of bool
         Classes of the group.
     likely : sequence of int
@@ -342,42 +373,44 @@ def told(question: Question, group: Flags, likely: Sequence[int], *, is_explaine
     """
     count = question.n_contributors(group)
     rule = "threshold" if count < question.appetite.safe_threshold else question.broken(group)
-    terms = computation_of(question.after, group, question.asked, likely) if is_explained else None
-    said, asked = _named(question, terms or ())
-    if terms is None:
+    computation = None
+    if is_explained:
+        computation = computation_of(question.after, group, question.new_parts, likely)
+    terms, new_terms = _named(question, computation or ())
+    if computation is None:
         # No short computation: every figure of what is asked about may be part of it.
         touching = [
             (part, figure, 1.0)
-            for part in question.asked
+            for part in question.new_parts
             for figure in _touching(question, part, group)
         ]
-        _, asked = _named(question, touching)
-    text = _text(question, rule, count, said)
-    return Finding(rule, count, question.records(group), said, asked, text)
+        _, new_terms = _named(question, touching)
+    text = _text(question, rule, count, terms)
+    return Disclosure(rule, count, question.records(group), terms, new_terms, text)
 
 
 def _named(
-    question: Question, terms: Iterable[tuple[int, int, float]]
-) -> tuple[tuple[Term, ...], tuple[tuple[int, int], ...]]:
+    question: VariableQuestion, terms: Iterable[tuple[int, int, float]]
+) -> tuple[tuple[FigureTerm, ...], tuple[tuple[int, int], ...]]:
     """Return terms by the names of outputs, and those of the output asked about."""
-    said, asked = [], []
+    named, new = [], []
     for part, figure, coefficient in terms:
         figures = question.after.parts[part].figures
         name, which = question.names[id(figures)]
-        said.append(Term(name, figures.labels[figure], coefficient))
+        named.append(FigureTerm(name, figures.labels[figure], coefficient))
         if not name:
-            asked.append((which, figure))
-    return tuple(said), tuple(asked)
+            new.append((which, figure))
+    return tuple(named), tuple(new)
 
 
-def _touching(question: Question, part: int, group: Flags) -> list[int]:
+def _touching(question: VariableQuestion, part: int, group: Flags) -> list[int]:
     within = question.after.groups[part][group]
     columns = np.unique(within[within >= 0])
     sums = question.after.parts[part].sums
     return np.flatnonzero(np.asarray(sums[:, columns].sum(axis=1)).ravel()).tolist()
 
 
-def _text(question: Question, rule: str, count: int, terms: Sequence[Term]) -> str:
+def _text(question: VariableQuestion, rule: str, count: int, terms: Sequence[FigureTerm]) -> str:
     who = f"{count} contributor{'s' * (count != 1)}"
     limits = {
         "threshold": f"fewer than {question.appetite.safe_threshold}",
@@ -392,8 +425,10 @@ def _text(question: Question, rule: str, count: int, terms: Sequence[Term]) -> s
     return f"{_sum(terms)} = {what}"
 
 
-def estimated(question: Question, found: Sequence[Finding]) -> Iterable[Finding]:
-    """Return contributions that somebody estimates too closely, beyond groups that were found."""
+def estimates_of(
+    question: VariableQuestion, disclosures: Sequence[Disclosure]
+) -> Iterable[Disclosure]:
+    """Return contributions that somebody estimates too closely, beyond groups that follow."""
     amounts, share = question.amounts, question.appetite.safe_pratio_p
     if not share or (amounts == 1).all():
         return
@@ -408,48 +443,39 @@ def estimated(question: Question, found: Sequence[Finding]) -> Iterable[Finding]
             f"{question.variable.name} has negative amounts, so that sums bound no contribution"
         )
         return
-    after = _estimates(question, question.after, amounts)
-    before = _estimates(question, question.before, amounts)
-    records = {record for finding in found for record in finding.records.tolist()}
-    who = _who(question)
+    class_of = question.after.class_of
+    n = len(class_of)
+    who = np.arange(n) if question.contributors is None else question.contributors[:n]
+    after, before = (
+        Estimates(system, who, np.nan_to_num(amounts), share)
+        for system in (question.after, question.before)
+    )
+    disclosed = {record for group in disclosures for record in group.records.tolist()}
     for estimate in after.close():
-        own = np.flatnonzero((question.after.class_of == estimate.number) & (who == estimate.who))
+        records = np.flatnonzero((class_of == estimate.number) & (who == estimate.who))
         parent = int(question.parent[estimate.number])
-        if records.isdisjoint(own.tolist()) and before.of(parent, estimate.who) is None:
-            yield _close(question, estimate, own)
+        if disclosed.isdisjoint(records.tolist()) and before.of(parent, estimate.who) is None:
+            yield _close(question, estimate, records)
 
 
-def _who(question: Question) -> Integers:
-    n = len(question.after.class_of)
-    return np.arange(n) if question.contributors is None else question.contributors[:n]
-
-
-def _estimates(question: Question, system: System, amounts: Floats) -> Estimates:
-    amounts = np.nan_to_num(amounts)
-    share = question.appetite.safe_pratio_p
-    return Estimates(system.figures, system.class_of, _who(question), amounts, share)
-
-
-def _close(question: Question, estimate: Estimate, records: Integers) -> Finding:
+def _close(question: VariableQuestion, estimate: Estimate, records: Integers) -> Disclosure:
     """Return what is said of a contribution that somebody estimates too closely."""
     columns = [
         (number, figure)
         for number, part in enumerate(question.after.parts)
         for figure in range(part.sums.shape[0])
     ]
-    used = np.flatnonzero(np.abs(estimate.multipliers) > EXACT)
-    said, asked = _named(
-        question, ((*columns[at], float(estimate.multipliers[at])) for at in used.tolist())
-    )
+    pairs = zip(columns, estimate.multipliers.tolist(), strict=True)
+    terms, new_terms = _named(question, [(*at, y) for at, y in pairs if abs(y) > EXACT])
     who = "another contributor" if estimate.attacker is not None else "anybody"
     text = (
-        f"from {_sum(said)} {who} estimates the {question.variable.name} of one contributor "
+        f"from {_sum(terms)} {who} estimates the {question.variable.name} of one contributor "
         f"within {question.appetite.safe_pratio_p:.0%}"
     )
-    return Finding("p-ratio", 1, records, said, asked, text)
+    return Disclosure("p-ratio", 1, records, terms, new_terms, text)
 
 
-def _sum(terms: Sequence[Term]) -> str:
+def _sum(terms: Sequence[FigureTerm]) -> str:
     text = ""
     ordered = sorted(terms, key=lambda term: (-term.coefficient, term.output))
     for term in ordered[:MOST_TERMS]:

@@ -23,8 +23,7 @@ import pandas as pd
 
 from tablecloak.render.page import PUBLIC_STYLE
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.outcome import Reason
-from tablecloak.safe.output import Output
+from tablecloak.safe.output import Output, Reason
 
 MOST_ROWS, MOST_COLUMNS = 300, 60
 """Most lines and columns of a table that the page draws; the file has them all."""
@@ -46,35 +45,35 @@ STYLED = ("threshold", "p-ratio", "nk-rule", "differencing", "missing", "zeros",
 
 
 @dataclass(frozen=True)
-class ShownFile:
-    """A file of an output as the page shows it.
+class BundleFile:
+    """A file of an output within a bundle.
 
     Parameters
     ----------
     name : str
-    digits : str
-        Its SHA-256: what the decision is about.
     frame : DataFrame, optional
-        Its figures as they leave.
+        Its figures as they leave; None for a file that was copied.
+    digits : str, default=""
+        Its SHA-256 once it is written: what the decision is about.
     content : bytes
-        What it holds otherwise.
+        What a copied file holds.
     """
 
     name: str
-    digits: str
     frame: pd.DataFrame | None = None
+    digits: str = ""
     content: bytes = b""
 
 
 def check_page(
-    outputs: Mapping[str, Output], shown: Mapping[str, Sequence[ShownFile]], appetite: Appetite
+    outputs: Mapping[str, Output], shown: Mapping[str, Sequence[BundleFile]], appetite: Appetite
 ) -> str:
     """Return the page for a checker.
 
     Parameters
     ----------
     outputs : mapping of str to Output
-    shown : mapping of str to sequence of ShownFile
+    shown : mapping of str to sequence of BundleFile
         The files of each output; frames come first, in the order of the output.
     appetite : Appetite
         Limits, told at the top.
@@ -108,7 +107,7 @@ def check_page(
 
 
 def _part(name: str) -> str:
-    return files("tablecloak.safe.checking").joinpath(name).read_text(encoding="utf-8")
+    return files("tablecloak.safe").joinpath(name).read_text(encoding="utf-8")
 
 
 # -- above the outputs --------------------------------------------------------------------
@@ -177,7 +176,7 @@ def _badge(status: str) -> str:
 # -- one output ---------------------------------------------------------------------------
 
 
-def _section(output: Output, shown: Sequence[ShownFile], links: Mapping[str, str]) -> str:
+def _section(output: Output, shown: Sequence[BundleFile], links: Mapping[str, str]) -> str:
     """Return all of one output, with its decision at the end."""
     at, status = links[output.name], output.outcome.status
     name = escape(output.name)
@@ -267,7 +266,7 @@ def _legend(output: Output) -> str:
     return f'<p class="legend">{"".join(spans)}</p>' if spans else ""
 
 
-def _table(file: ShownFile, places: Mapping[str, Sequence[Sequence[int]]]) -> str:
+def _table(file: BundleFile, places: Mapping[str, Sequence[Sequence[int]]]) -> str:
     """Return a frame with its gaps coloured by the rule that was broken there."""
     assert file.frame is not None
     frame = file.frame.iloc[:MOST_ROWS, :MOST_COLUMNS]
@@ -334,7 +333,7 @@ def _written(value: Any) -> str:
     return str(value)
 
 
-def _other_file(file: ShownFile, output: str) -> str:
+def _other_file(file: BundleFile, output: str) -> str:
     """Return a picture or the beginning of a text; of others, that they must be opened."""
     suffix = PurePath(file.name).suffix.casefold()
     if suffix in PICTURES and len(file.content) <= MOST_PICTURE:

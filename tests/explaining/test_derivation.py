@@ -13,7 +13,7 @@ import tablecloak as tc
 from confirmed import end_of
 from margins import with_margins
 from random_tables import random_problem
-from tablecloak.explaining.derivation import CellRanges, derived
+from tablecloak.explaining.derivation import CellRanges, _summed, derived
 from tablecloak.explaining.explanation import exact, shown, times
 
 TABLE = with_margins(
@@ -207,3 +207,24 @@ def test_the_scale_of_a_table_changes_no_sum(scale):
     found = derived(CellRanges(table, low, high, table.values, scale), 0, 1)
     assert float(found.limit) == pytest.approx(8 * scale, rel=1e-9)
     assert len(found.terms) == 3
+
+
+def test_any_multipliers_of_the_relations_give_a_bound_that_holds():
+    """Weak duality in fractions: a bad choice is a weak bound, and never a false one."""
+    n_finite = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(seed, (2, 3))
+        hidden = rng.random(problem.table.n_cells) < 0.5
+        ranges = ranges_with(problem, hidden, 500.0)
+        rows = np.arange(problem.table.relations.shape[0])
+        for cell in np.flatnonzero(hidden).tolist():
+            for sign in (1, -1):
+                multipliers = [Fraction(int(y), 7) for y in rng.integers(-9, 10, len(rows))]
+                found = _summed(ranges, cell, sign, rows, multipliers, is_exact=False)
+                attained = end_of(problem.table, ranges.lower, ranges.upper, cell, sign)
+                assert sign * float(found.limit) >= sign * attained - 1e-6
+                total = sum((term.amount for term in found.terms), found.constant)
+                assert total == found.limit
+                n_finite += 1
+    assert n_finite > 40

@@ -153,30 +153,30 @@ def test_who_knows_the_levels_undoes_plain_adjustment_but_not_suppression(cox):
     assert cox.verdict().startswith("Take ")
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_intervals_of_suppressed_cells_equal_those_of_scipy(seed):
-    problem = random_problem(seed)
-    pattern = tc.suppress(problem)
-    lower, upper = hidden_intervals(pattern)
-    a, hidden = problem.table.values, pattern.suppressed
-    bounds = [
-        (low, high) if free else (value, value)
-        for low, high, value, free in zip(
-            problem.lower_bound, problem.upper_bound, a, hidden, strict=True
-        )
-    ]
-    equations = problem.table.relations.toarray()
-    for cell in range(len(a)):
-        cost = np.zeros(len(a))
-        cost[cell] = 1.0
-        for sign, end in ((1, lower[cell]), (-1, upper[cell])):
-            found = linprog(
-                sign * cost, A_eq=equations, b_eq=problem.table.right_hand_side, bounds=bounds
+def test_intervals_of_suppressed_cells_equal_those_of_scipy():
+    for seed in range(4):
+        problem = random_problem(seed)
+        pattern = tc.suppress(problem)
+        lower, upper = hidden_intervals(pattern)
+        a, hidden = problem.table.values, pattern.suppressed
+        bounds = [
+            (low, high) if free else (value, value)
+            for low, high, value, free in zip(
+                problem.lower_bound, problem.upper_bound, a, hidden, strict=True
             )
-            assert sign * found.fun == pytest.approx(end, abs=1e-5)
-    shown = utility(pattern)
-    midpoints = (lower + upper) / 2
-    assert shown["mean_change"] == pytest.approx(np.mean(np.abs(midpoints - a) / a))
+        ]
+        equations = problem.table.relations.toarray()
+        for cell in range(len(a)):
+            cost = np.zeros(len(a))
+            cost[cell] = 1.0
+            for sign, end in ((1, lower[cell]), (-1, upper[cell])):
+                found = linprog(
+                    sign * cost, A_eq=equations, b_eq=problem.table.right_hand_side, bounds=bounds
+                )
+                assert sign * found.fun == pytest.approx(end, abs=1e-5)
+        shown = utility(pattern)
+        midpoints = (lower + upper) / 2
+        assert shown["mean_change"] == pytest.approx(np.mean(np.abs(midpoints - a) / a))
 
 
 def test_given_releases_functions_and_failures():

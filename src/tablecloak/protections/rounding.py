@@ -15,7 +15,7 @@ from tablecloak.arrays import Floats
 from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.explaining.rounded import explain_rounded
+from tablecloak.explaining.rounded_cell import explain_rounded
 from tablecloak.protection import PROTECTIONS, Material, Product, Search
 from tablecloak.protections.of_table import (
     Seconds,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.explaining.adjusted import AdjustedQuestion, explain_adjusted
+from tablecloak.explaining.adjusted_cell import AdjustedQuestion, explain_adjusted
 from tablecloak.explaining.cells import AskedCell, cell_asked
 from tablecloak.explaining.explanation import Explanation
+from tablecloak.explaining.hidden_cell import PublishedCell, explain_secondary
 from tablecloak.explaining.pattern_question import PatternQuestion
-from tablecloak.explaining.secondary import PublishedCell, explain_secondary
-from tablecloak.explaining.sensitive import explain_sensitive
+from tablecloak.explaining.sensitive_cell import explain_sensitive
 from tablecloak.protection import way_of
 from tablecloak.publish.audit import Release, ends_of, told_by
 from tablecloak.solve.solver import on_chosen_solver

@@ -17,7 +17,7 @@ from tablecloak.errors import InputError, ModelError, SolverError, listed, sugge
 from tablecloak.reconciliation.distances import NEARNESS, Nearness, settled
 from tablecloak.reconciliation.least_squares import NearestPoint
 from tablecloak.reconciliation.problem import WHOLE, ReconciliationProblem
-from tablecloak.reconciliation.reconciled import ACCEPTED, Pass, ReconciledTable
+from tablecloak.reconciliation.reconciled_table import ACCEPTED, Pass, ReconciledTable
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve

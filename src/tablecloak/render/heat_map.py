@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,8 @@ from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
 from tablecloak.render.page import GRID_STYLE, Page, Square, SquareGrid
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
 
 Drawing = Callable[[int], Square]
 """Draws the cell with this number."""
@@ -145,49 +146,41 @@ class _Axes:
         return [(row, column, *further) for column, _ in self.above]
 
 
-def for_notebook(
-    summary: str,
-    keys: pd.DataFrame,
-    hierarchies: Mapping[str, Hierarchy],
-    square: Drawing,
-    legend: Mapping[str, str],
-) -> str:
+def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[str, str]) -> str:
     """Return a heat map for a notebook: the summary, the legend and the squares."""
     page = Page("")
     page.legend(legend)
-    add_heat_map(page, keys, hierarchies, square)
+    add_heat_map(page, table.keys, table.hierarchies, square)
     style = "<style>:root { --line: rgb(136 136 136 / .4); }" + GRID_STYLE + "</style>"
     return f"{style}<p>{escape(summary)}</p>{''.join(page.parts)}"
 
 
-def sensitivity_squares(problem: Any) -> Drawing:
+def sensitivity_squares(problem: ProtectionProblem) -> Drawing:
     """Draw a problem: which cells are sensitive, and why. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
 
     def square(cell: int) -> Square:
         text = as_number(values[cell])
         kind = "primary" if problem.sensitive[cell] else ""
-        hover = f"{labels[cell]}: {text}" + _needs(problem, cell) + _contributors(problem, cell)
-        return Square(text, kind, hover)
+        return Square(text, kind, f"{labels[cell]}: {text}{_details(problem, cell)}")
 
     return square
 
 
-def suppression_squares(problem: Any, statuses: Texts) -> Drawing:
+def suppression_squares(problem: ProtectionProblem, statuses: Texts) -> Drawing:
     """Draw a suppression pattern: published, primary and secondary cells. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
 
     def square(cell: int) -> Square:
         text, status = as_number(values[cell]), str(statuses[cell])
-        hover = f"{labels[cell]}: {text}, {status}"
-        hover += _needs(problem, cell) + _contributors(problem, cell)
+        hover = f"{labels[cell]}: {text}, {status}{_details(problem, cell)}"
         kind = status if status != "published" else "none" * int(problem.frozen[cell])
         return Square(text, kind, hover)
 
     return square
 
 
-def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
+def adjustment_squares(problem: ProtectionProblem, adjusted: Floats) -> Drawing:
     """Draw an adjusted table: how far and which way each cell was moved. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
     changes = adjusted - values
@@ -198,8 +191,8 @@ def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
         hover = (
             f"{labels[cell]}: {as_number(values[cell])} published as "
             f"{as_number(adjusted[cell])} ({'+' if change > 0 else ''}{as_number(change)})"
+            f"{_details(problem, cell)}"
         )
-        hover += _needs(problem, cell) + _contributors(problem, cell)
         moved = abs(change) > UNCHANGED * problem.unit
         kind = ("up" if change > 0 else "down") if moved else ""
         kind += " sensitive" * int(problem.sensitive[cell])
@@ -210,19 +203,17 @@ def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
     return square
 
 
-def _needs(problem: Any, cell: int) -> str:
-    if not problem.sensitive[cell]:
-        return ""
-    return (
-        f" ({problem.reasons[cell] or 'given'}); protection levels "
-        f"{as_number(problem.lower_protection[cell])} below, "
-        f"{as_number(problem.upper_protection[cell])} above"
-    )
-
-
-def _contributors(problem: Any, cell: int) -> str:
-    known = problem.table.contributions
-    return "" if known is None else f"; {known.count[cell]} contributors"
+def _details(problem: ProtectionProblem, cell: int) -> str:
+    """Return what a cell needs, if it is sensitive, and how many contributors it has."""
+    text = ""
+    if problem.sensitive[cell]:
+        text = (
+            f" ({problem.reasons[cell] or 'given'}); protection levels "
+            f"{as_number(problem.lower_protection[cell])} below, "
+            f"{as_number(problem.upper_protection[cell])} above"
+        )
+    contributions = problem.table.contributions
+    return text if contributions is None else f"{text}; {contributions.count[cell]} contributors"
 
 
 def as_number(value: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -148,18 +149,19 @@ class DesignMatrix:
 
     def small_groups(self, threshold: int) -> list[tuple[str, int]]:
         """Return groups of too few contributors that are singled out: what they are, how many."""
-        found: dict[bytes, tuple[str, int]] = {}
-        for label, group in self._candidates(threshold):
+        # Those with a name of their own first: one group is told once.
+        named = self._candidates(threshold)
+        others = zip(
+            repeat("a combination of the columns of 0 and 1"), self._combinations(threshold)
+        )
+        groups: dict[bytes, tuple[str, int]] = {}
+        for label, group in chain(named, others):
             n_behind = self._n_behind(group)
-            key = np.packbits(group).tobytes() if n_behind < threshold else b""
-            if 0 < n_behind < threshold and key not in found and self.singled_out(group):
-                found[key] = (label, n_behind)
-        for group in self._combinations(threshold):
-            n_behind = self._n_behind(group)
-            key = np.packbits(group).tobytes()
-            if n_behind < threshold and key not in found and self.singled_out(group):
-                found[key] = ("a combination of the columns of 0 and 1", n_behind)
-        return list(found.values())
+            if 0 < n_behind < threshold:
+                key = np.packbits(group).tobytes()
+                if key not in groups and self.singled_out(group):
+                    groups[key] = (label, n_behind)
+        return list(groups.values())
 
     @property
     def is_searched(self) -> bool:

@@ -24,7 +24,7 @@ from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.errors import listed
 from tablecloak.explaining.derivation import CellRanges, Derivation, derived
 from tablecloak.explaining.explanation import Explanation, frozen_at, shown, trial_search
-from tablecloak.explaining.sensitive import rule_text
+from tablecloak.explaining.sensitive_cell import rule_text
 from tablecloak.results import OPTIMAL
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -176,14 +176,6 @@ def _priced(question: AdjustedQuestion, problem: ProtectionProblem, directions: 
     release = question.release
     found = _adjusted(question, problem, release.weights, release.distance, directions)
     return OtherWay(None) if found is None else OtherWay(None, found.loss, found.bound)
-
-
-def least_anywhere(question: AdjustedQuestion, cell: int) -> float | None:
-    """Return a proved lower bound on the move of a cell in any adjustment."""
-    weights = np.zeros(question.problem.table.n_cells)
-    weights[cell] = 1.0
-    found = _adjusted(question, question.problem, weights, "L1", "search")
-    return None if found is None else found.bound
 
 
 def _adjusted(
@@ -403,7 +395,10 @@ def explain_adjusted(
     if is_sensitive or not change or not with_price:
         return found
     if found.least_distance:
-        return replace(found, anywhere=least_anywhere(question, cell))
+        # The least loss of all adjustments in which no other cell counts.
+        alone = (np.arange(problem.table.n_cells) == cell).astype(np.float64)
+        least_move = _adjusted(question, problem, alone, "L1", "search")
+        return replace(found, anywhere=None if least_move is None else least_move.bound)
     return replace(found, staying=staying(question, cell))
 
 

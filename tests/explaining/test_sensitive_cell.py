@@ -9,9 +9,9 @@ import pytest
 import tablecloak as tc
 from contributors import with_contributors
 from tablecloak.budget import Budget
-from tablecloak.explaining import sensitive
+from tablecloak.explaining import sensitive_cell
 from tablecloak.explaining.pattern_question import PatternQuestion
-from tablecloak.explaining.sensitive import (
+from tablecloak.explaining.sensitive_cell import (
     _members,
     explain_sensitive,
     largest_contributors,
@@ -95,7 +95,7 @@ def test_every_insider_who_knows_a_connected_cell_is_tried_once():
 def test_insiders_that_are_not_tried_are_counted(monkeypatch):
     problem = problem_of(tc.PPercent(10))
     cell = problem.table.cell(region="N", branch="x")
-    monkeypatch.setattr(sensitive, "MOST_INSIDERS", 2)
+    monkeypatch.setattr(sensitive_cell, "MOST_INSIDERS", 2)
     question = question_of(problem, insiders=CONTRIBUTORS)
     found = explain_sensitive(question, cell, ())
     assert (found.tried, found.left) == (2, 4)

@@ -7,9 +7,9 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.explaining import secondary
+from tablecloak.explaining import hidden_cell
+from tablecloak.explaining.hidden_cell import Alternative, AlternativeStatus, cheapest_without
 from tablecloak.explaining.pattern_question import PatternQuestion
-from tablecloak.explaining.secondary import Alternative, AlternativeStatus, cheapest_without
 
 COX = tc.examples.cox_rounded()
 CELL = COX.table.cell(row="r2", column="c8")
@@ -52,7 +52,7 @@ def test_a_cheaper_pattern_lowers_the_loss(pattern):
 
 def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkeypatch):
     """The first search breaks off; the second finds a pattern beside the present one."""
-    real, asked = secondary.suppress, []
+    real, asked = hidden_cell.suppress, []
 
     def breaking_off(problem, **options):
         asked.append(problem.weights)
@@ -60,7 +60,7 @@ def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkey
             raise tc.SolverError("none in time")
         return real(problem, **options)
 
-    monkeypatch.setattr(secondary, "suppress", breaking_off)
+    monkeypatch.setattr(hidden_cell, "suppress", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
     assert found.outcome is AlternativeStatus.FOUND
     assert len(asked) == 2
@@ -76,7 +76,7 @@ def test_a_pattern_that_fails_its_audit_does_not_count(pattern, monkeypatch):
     def breaking_off(problem, **options):
         raise tc.SolverError("none in time")
 
-    monkeypatch.setattr(secondary, "suppress", breaking_off)
+    monkeypatch.setattr(hidden_cell, "suppress", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
     assert found.outcome is AlternativeStatus.NONE_FOUND
     assert found.facts()["loss"] is None

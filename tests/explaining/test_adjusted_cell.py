@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak.explaining.adjusted_cell import OtherWay
 
 PROBLEM = random_problem(5, (3, 3))
 SENSITIVE = int(np.flatnonzero(PROBLEM.sensitive)[0])
@@ -74,3 +76,42 @@ def test_all_that_is_said_of_an_adjustment_can_be_written_as_json(adjusted):
         told = json.loads(tc.explain(PROBLEM, adjusted, cell, alternative=False).to_json())
         assert told["change"] == pytest.approx(adjusted.changes[cell])
         assert told["least_anywhere"] is None
+
+
+def one_row() -> tc.ProtectionProblem:
+    """A part that must rise or fall by 3, and another that can only fall: 10 + 20 = 30, kept."""
+    frame = pd.DataFrame({"c": ["a", "b", "Total"], "v": [10.0, 20.0, 30.0]})
+    table = tc.Table.from_frame(frame, ["c"], "v")
+    a, b, total = (table.cell(c=code) for code in ("a", "b", "Total"))
+    status = np.array(["s", "s", "s"])
+    status[a], status[total] = "u", "z"
+    levels, high = np.zeros(3), np.full(3, 100.0)
+    levels[a], high[b] = 3.0, 20.0
+    return tc.ProtectionProblem(table, status, levels, levels, np.zeros(3), np.zeros(3), high,
+                                np.ones(3))  # fmt: skip
+
+
+def test_a_direction_that_no_adjustment_can_take_is_excluded_by_a_sum():
+    problem = one_row()
+    found = tc.explain(problem, tc.adjust(problem, time_limit=1000), "a")
+    assert found.change == 3
+    assert found.other_way is not None
+    assert found.other_way.facts()["is_excluded"]
+    assert found.other_way.excluded.limit == 0
+    assert any("cannot have gone down" in line for line in found.lines())
+    # The other part moves because of it, and can be told by whom it is forced.
+    other = tc.explain(problem, tc.adjust(problem, time_limit=1000), "b")
+    assert other.least_distance == 3
+    assert problem.table.labels(other.forced_by) == ["(c=a)"]
+    assert other.anywhere == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("loss", "bound", "text"),
+    [
+        (8.0, 8.0, "the least loss would be 8 (proved), instead of 5"),
+        (8.0, 6.0, "the loss would be at least 6 and at most 8, instead of 5"),
+    ],
+)
+def test_the_price_of_another_way_is_as_sure_as_its_proof(loss, bound, text):
+    assert OtherWay(None, loss, bound).price(5.0) == text

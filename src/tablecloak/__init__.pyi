@@ -52,7 +52,7 @@ from .publish.released_cells import read_published as read_published
 from .publish.transmission import Transmission as Transmission
 from .publish.transmission import write_transmission as write_transmission
 from .reconciliation.reconcile import reconcile as reconcile
-from .reconciliation.reconciled import ReconciledTable as ReconciledTable
+from .reconciliation.reconciled_table import ReconciledTable as ReconciledTable
 from .suppression.attack.audit import Audit as Audit
 from .suppression.attack.finding import Verdict as Verdict
 from .suppression.intervals.intervals import IntervalPattern as IntervalPattern

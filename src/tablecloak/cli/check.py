@@ -13,7 +13,7 @@ from tablecloak.cli.names import LiveCommand
 from tablecloak.errors import InputError, plain
 
 if TYPE_CHECKING:
-    from tablecloak.safe.checking.decisions import Bundle, State
+    from tablecloak.safe.decisions import Bundle, State
 
 Folder = Annotated[Path, typer.Argument(help="Bundle: the folder that Project.finalise wrote.")]
 Approve = Annotated[list[str] | None, typer.Option(help="Output to approve; repeat.")]
@@ -57,7 +57,7 @@ def check(
 
     Example: tablecloak check outputs --release released
     """
-    from tablecloak.safe.checking.decisions import Bundle
+    from tablecloak.safe.decisions import Bundle
 
     bundle = Bundle(folder)
     comments = _comments(comment)

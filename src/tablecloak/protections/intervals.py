@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.comparison.inferred import counts_within
+from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.result.intervals import CoveringIntervals
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
 from tablecloak.protections.of_table import (

@@ -12,10 +12,10 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Floats
-from tablecloak.comparison.inferred import counts_within
+from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.explaining.rounded import explain_rounded
+from tablecloak.explaining.rounded_cell import explain_rounded
 from tablecloak.protection import PROTECTIONS, Material, Product, Search
 from tablecloak.protections.of_table import (
     Seconds,

@@ -15,8 +15,7 @@ from pydantic import Field, model_validator
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Certificate
-from tablecloak.comparison.hidden_intervals import hidden_intervals
-from tablecloak.comparison.inferred import counts_within, protects
+from tablecloak.comparison.intervals import counts_within, hidden_intervals, protects
 from tablecloak.errors import InputError
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search

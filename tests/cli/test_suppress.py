@@ -68,7 +68,8 @@ def test_all_options_of_a_suppression_reach_it(cells, asked, tmp_path):
 
 def test_weights_of_the_file_are_the_default(cells, asked, tmp_path):
     run("suppress", cells / "table.jj", "-o", tmp_path / "s.csv")
-    assert (asked["weights"], asked["hold"], asked["protect_against"]) == ("file", "strict", ())
+    assert (asked["weights"], asked["hold"]) == ("file", "strict")
+    assert "protect_against" not in asked
 
 
 def test_intervals_take_their_seed_and_blur(cells, asked, tmp_path):

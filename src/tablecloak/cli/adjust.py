@@ -3,55 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tablecloak.cli.display import reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import (
     Certificate,
-    Distance,
     Output,
-    Preserve,
     ProblemFile,
     Solver,
     Threads,
     TimeLimit,
     Tolerance,
-    Weights,
 )
 from tablecloak.cli.results import require_writable_result, write_result
+from tablecloak.cli.ways import register_by_hand
 
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
 
-SensitiveLimit = Annotated[
-    float | None,
-    typer.Option(help="Largest change of a sensitive cell, as a multiple of its level."),
-]
-Repair = Annotated[
-    bool, typer.Option("--repair", help="If no adjustment exists, lower as few levels as possible.")
-]
-Integer = Annotated[
-    bool | None,
-    typer.Option(
-        "--integer/--no-integer", help="Adjust to whole numbers. Default: if all values are whole."
-    ),
-]
 SameDigits = Annotated[
     bool,
     typer.Option(
         "--same-digits",
         help="Round to the digits of the true values, within relations and levels, so that "
         "digits do not show which cells were changed. The loss grows a little.",
-    ),
-]
-Recovery = Annotated[
-    float | None,
-    typer.Option(
-        help="Leave distances to chance, so that who knows the method and the levels guesses at "
-        "most this share of the sensitive cells, such as 0.1. The loss grows as its inverse."
     ),
 ]
 SecretSeed = Annotated[
@@ -71,19 +48,13 @@ MARKED = (
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command(cls=LiveCommand)(adjust)
+    without = ("cost", "capacity", "capacity_percent", "measurement_error")
+    register_by_hand(app, "adjust", "adjustment", adjust, without=without)
 
 
 def adjust(
     file: ProblemFile,
     output: Output,
-    weights: Weights = "relative",
-    preserve: Preserve = None,
-    distance: Distance = "L1",
-    sensitive_limit: SensitiveLimit = None,
-    repair: Repair = False,
-    recovery: Recovery = None,
-    integer: Integer = None,
     same_digits: SameDigits = False,
     time_limit: TimeLimit = 60.0,
     seed: SecretSeed = None,
@@ -91,6 +62,7 @@ def adjust(
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
     certificate: Certificate = None,
+    **asked: Any,
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.
 
@@ -111,14 +83,8 @@ def adjust(
         require_writable_result(output, certificate)
         adjusted = run(
             problem,
-            weights=weights,
-            preserve=preserve or (),
-            distance=distance,
-            sensitive_limit=sensitive_limit,
-            repair=repair,
-            recovery=recovery,
+            **asked,
             seed=seed,
-            integer=integer,
             time_limit=time_limit,
             threads=threads,
             progress=reporter,
@@ -129,7 +95,7 @@ def adjust(
     typer.echo(adjusted.summary())
     if is_marked:
         typer.echo(MARKED)
-    if (repair or recovery is not None) and adjusted.notes:
+    if (asked["repair"] or "recovery" in asked) and adjusted.notes:
         typer.echo(f"note: {adjusted.notes[-1]}")
 
 

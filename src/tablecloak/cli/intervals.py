@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from tablecloak.cli.display import reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import (
-    Blur,
     Certificate,
     Output,
     ProblemFile,
-    Require,
     SecretSeed,
     Solver,
     TimeLimit,
     Tolerance,
-    Weights,
 )
 from tablecloak.cli.results import require_writable_result, write_result
+from tablecloak.cli.ways import register_by_hand
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command(cls=LiveCommand)(intervals)
+    register_by_hand(app, "intervals", "intervals", intervals)
 
 
 def intervals(
     file: ProblemFile,
     output: Output,
-    weights: Weights = "relative",
-    require: Require = "two-sided",
-    blur: Blur = 1.0,
     time_limit: TimeLimit = 60.0,
     seed: SecretSeed = None,
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
     certificate: Certificate = None,
+    **asked: Any,
 ) -> None:
     """Publish intervals instead of gaps (partial suppression), and prove them.
 
@@ -53,9 +50,7 @@ def intervals(
         require_writable_result(output, certificate)
         published = publish_intervals(
             problem,
-            require=require,
-            weights=weights,
-            blur=blur,
+            **asked,
             time_limit=time_limit,
             seed=seed,
             solver=solver,

@@ -36,7 +36,7 @@ def _commands() -> dict[str, Any]:
 
 def _command(name: str) -> Any:
     """Return the command of a method."""
-    from tablecloak.cli.method_options import TypedOption
+    from tablecloak.cli.method_options import TypedOption, values_of
     from tablecloak.jobs.record_files import RecordFiles
     from tablecloak.microdata.methods.method import METHODS
 
@@ -51,13 +51,7 @@ def _command(name: str) -> Any:
         **typed: Any,
     ) -> None:
         require_writable(output, report)
-        given = {
-            option.parameter.name: option.value(typed[option.name])
-            for option in options
-            # Lists that were left out are empty, or None, by the version of typer.
-            if typed[option.name] not in (None, [])
-        }
-        method = METHODS.build(name, **given)
+        method = METHODS.build(name, **values_of(options, typed))
         page = None if report is None else partial(_write_report, report, output.name, method)
         release = RecordFiles(file, output, keep_order, seed).protect(method, page)
         typer.echo(release.summary())

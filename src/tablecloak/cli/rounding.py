@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import (
     Certificate,
     Output,
@@ -16,17 +14,10 @@ from tablecloak.cli.options import (
     Solver,
     Threads,
     TimeLimit,
-    Weights,
 )
 from tablecloak.cli.results import require_writable_result, write_result
+from tablecloak.cli.ways import register_by_hand
 
-Base = Annotated[int, typer.Option(min=2, help="Values become multiples of it.")]
-MaxSteps = Annotated[
-    int,
-    typer.Option(
-        min=1, help="Most steps of the base by which a value may move if one step is not enough."
-    ),
-]
 SmallCounts = Annotated[
     bool,
     typer.Option("--small-counts", help="Round counts below the base only, to 0 or to the base."),
@@ -35,20 +26,18 @@ SmallCounts = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command(name="round", cls=LiveCommand)(round_)
+    register_by_hand(app, "round", "rounding", round_)
 
 
 def round_(
     file: ProblemFile,
     output: Output,
-    base: Base = 5,
-    max_steps: MaxSteps = 3,
     small_counts: SmallCounts = False,
-    weights: Weights = "unit",
     time_limit: TimeLimit = 60.0,
     threads: Threads = None,
     solver: Solver = None,
     certificate: Certificate = None,
+    **asked: Any,
 ) -> None:
     """Round a table of counts so that it stays additive (controlled rounding), and audit it.
 
@@ -70,12 +59,12 @@ def round_(
     with using_solver(solver), reporting() as reporter:
         problem = read_problem(file)
         require_writable_result(output, certificate)
-        if small_counts:
-            rounding: Any = partial(small_count_rounding, threads=threads)
-        else:
-            rounding = partial(controlled_rounding, max_steps=max_steps)
         limits: Any = {"time_limit": time_limit, "progress": reporter}
-        rounded = rounding(problem, base=base, weights=weights, **limits)
+        if small_counts:
+            del asked["max_steps"]
+            rounded: Any = small_count_rounding(problem, threads=threads, **asked, **limits)
+        else:
+            rounded = controlled_rounding(problem, **asked, **limits)
         audited = audit(rounded.problem, rounded, threads=threads, **limits)
         if audited.is_safe:
             frame = rounded.release().rename(columns={problem.table.name: "value"})

@@ -2,79 +2,52 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
 
 from tablecloak.cli.display import reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import (
     Certificate,
-    Hold,
-    Insiders,
-    Method,
     Output,
     ProblemFile,
-    Require,
     Seed,
     Solver,
     Threads,
     TimeLimit,
     Tolerance,
-    Weights,
 )
 from tablecloak.cli.originals import read_original
 from tablecloak.cli.published import Between, Earlier, read_earlier
 from tablecloak.cli.results import require_writable_result, write_result
-
-Previous = Annotated[
-    Path | None,
-    typer.Option(
-        help="File with codes and status: last period's pattern, whose cells become cheaper. A "
-        "wish for stability; releases of the same values are given by --published."
-    ),
-]
-Groups = Annotated[
-    bool, typer.Option(help="Protect sums of hidden cells by the rules of a job as well.")
-]
-Unfreeze = Annotated[
-    bool,
-    typer.Option(
-        "--unfreeze",
-        help="Suppress the fewest frozen cells where sensitive ones cannot be protected else.",
-    ),
-]
-Discount = Annotated[
-    float, typer.Option(min=0, max=1, help="Share by which cells of --previous become cheaper.")
-]
+from tablecloak.cli.ways import register_by_hand
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this file."""
-    app.command(cls=LiveCommand)(suppress)
+    register_by_hand(
+        app,
+        "suppress",
+        "suppression",
+        suppress,
+        without=("cost",),
+        defaults={"weights": "file", "hold": "strict"},
+        texts={"hold": "Whether protection against insiders is required."},
+    )
 
 
 def suppress(
     file: ProblemFile,
     output: Output,
-    weights: Weights = "file",
-    method: Method = "auto",
-    require: Require = "two-sided",
-    protect_against: Insiders = None,
-    hold: Hold = "strict",
-    groups: Groups = False,
-    unfreeze: Unfreeze = False,
     published: Earlier = None,
     between: Between = None,
-    previous: Previous = None,
-    discount: Discount = 0.5,
     time_limit: TimeLimit = 60.0,
     seed: Seed = 0,
     threads: Threads = None,
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
     certificate: Certificate = None,
+    **asked: Any,
 ) -> None:
     """Find a suppression pattern and prove it.
 
@@ -94,21 +67,16 @@ def suppress(
     from tablecloak.publish.earlier import read_previous
     from tablecloak.suppression.suppress import suppress as run
 
+    previous = asked.pop("previous", None)
     with reporting() as reporter:
-        problem, rules = read_original(file, tolerance, groups=groups)
+        problem, rules = read_original(file, tolerance, groups=asked.pop("groups"))
         require_writable_result(output, certificate)
         pattern = run(
             problem,
-            method=method,
-            require=require,
-            weights=weights,
-            protect_against=protect_against or (),
-            hold=hold,
+            **asked,
             groups=rules,
-            unfreeze=unfreeze,
             published=read_earlier(problem, published, between),
             previous=None if previous is None else read_previous(problem, previous),
-            discount=discount,
             time_limit=time_limit,
             seed=seed,
             threads=threads,

@@ -47,7 +47,7 @@ class PartialSuppression(TableProtection):
     ] = "relative"
     blur: Annotated[
         float,
-        Field(ge=0, description="Largest random share of the width by which a side is widened."),
+        Field(ge=0, description="Widen each side by a random share of the width, up to this."),
     ] = 1.0
     time_limit: Seconds = 60.0
 

@@ -22,7 +22,8 @@ class Option:
     section, key : str
     named : NameIn
     is_list : bool
-    default : object
+    default, example : object
+        The example is taken where a name must be typed, and none is.
     help : str
     """
 
@@ -31,6 +32,7 @@ class Option:
     named: NameIn
     is_list: bool
     default: Any
+    example: Any
     help: str
 
     @property
@@ -63,8 +65,8 @@ def options_of(section: str) -> list[Option]:
     for key, field in PROTECTIONS[section].model_fields.items():
         named, is_list = named_in(field), get_origin(field.annotation) is list
         if named is not None:
-            default, text = field.get_default(), field.description or ""
-            options.append(Option(section, key, named, is_list, default, text))
+            example, text = (field.examples or [None])[0], field.description or ""
+            options.append(Option(section, key, named, is_list, field.get_default(), example, text))
     return options
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tablecloak.app.choices import KEPT, ROLES, Choices, ways
+from tablecloak.app.choices import ROLES, Choices, ways
 from tablecloak.app.fields import choices_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import given_file
@@ -155,7 +155,6 @@ class Pages:
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))
                 for way in ways()
             ],
-            kept=KEPT,
             roles=ROLES,
         )
 

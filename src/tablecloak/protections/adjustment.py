@@ -67,7 +67,9 @@ class ControlledAdjustment(TableProtection):
     ] = None
     distance: Annotated[DistanceName, Field(description="What is minimised.")] = "L1"
     preserve: list[StatisticName] = Field(
-        [], description="Statistics of sensitive cells to keep, or of all as in mean:all."
+        [],
+        description="Statistics of sensitive cells to keep, or of all as in mean:all.",
+        examples=[["mean:all", "regression"]],
     )
     sensitive_limit: Annotated[
         float | None,

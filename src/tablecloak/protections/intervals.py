@@ -38,6 +38,7 @@ class PartialSuppression(TableProtection):
     function: ClassVar[str] = "publish_intervals"
     command: ClassVar[str] = "intervals"
     target: ClassVar[str] = "intervals"
+    is_on_bench: ClassVar[bool] = True
 
     require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
         "two-sided"

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tablecloak.jobs.load import load_data
+from tablecloak.protection import usual_way
 from tablecloak.protections.of_table import RequirementName
 from tablecloak.publish.audit import audit
 from tablecloak.service.answers import Verdict, audited
@@ -23,7 +24,7 @@ class Audit(Call):
 
     name: ClassVar[str] = "audit"
     sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "audit")
-    assumed: ClassVar[tuple[str, ...]] = ("suppression",)
+    assumed: ClassVar[tuple[str, ...]] = (usual_way().name,)
 
     release: Annotated[
         Columns,

@@ -1,4 +1,8 @@
-"""Records or a finished table, protected by each way that is asked for."""
+"""Records or a finished table, protected by each way that is asked for, or by one alone.
+
+Each way that has a command has a call of the same name, with its section among the keys, unless a
+module of this folder defines that call.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from typing import Any, ClassVar, get_type_hints
 
 from typing_extensions import TypedDict
 
+from tablecloak.extras import is_installed
 from tablecloak.jobs.run import run_job
-from tablecloak.protection import PROTECTIONS
+from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.service.answers import Found, Protected, of_product
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
 
@@ -53,3 +58,26 @@ def done(question: Question) -> dict[str, Any]:
     for name, product in result.products.items():
         answer[name] = of_product(result.problem, product)
     return answer
+
+
+def _call_of(way: type[Protection]) -> type[Call]:
+    """Return the call that protects in one way."""
+    published = ("published", "between") if "published" in way.sections else ()
+
+    @dataclass(frozen=True, kw_only=True)
+    class OneWay(Call):
+        name: ClassVar[str] = way.command
+        sections: ClassVar[tuple[str, ...]] = (*SOURCE, *published, way.name, "audit")
+        assumed: ClassVar[tuple[str, ...]] = (way.name,)
+
+        def answer(self, question: Question) -> Found:
+            found: Found = done(question)[way.name]
+            return found
+
+    OneWay.__doc__ = f"{PROTECTIONS.summary(way.name).removesuffix('.')}, and audit the release."
+    return OneWay
+
+
+for _way in PROTECTIONS:
+    if _way.command and not is_installed(f"{__package__}.{_way.command}"):
+        CALLS.register(_call_of(_way))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import numpy as np
 from tablecloak.app.grid import Grid
 from tablecloak.app.marks import Mark, marked
 from tablecloak.arrays import Floats
-from tablecloak.budget import StopButton, Stopwatch
+from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.executors import BackgroundCall
 from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.web.tasks import QueuedTask, TaskQueue
 
 AUDIT_SHARE = 0.5
 """Seconds for the exact intervals of sensitive cells, as a share of those of the search."""
@@ -81,24 +82,18 @@ class Workbench:
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
     solved: dict[str, Solved] = field(default_factory=dict)
-    running: str = ""
-    stage: str = ""
-    loss: float = np.inf
-    bound: float = -np.inf
-    error: str = ""
-    watch: Stopwatch = field(default_factory=Stopwatch)
-    call: BackgroundCall | None = None
+    queue: TaskQueue = field(default_factory=TaskQueue)
+    task: QueuedTask | None = None
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
-        self.button = StopButton(self._note)
         self.grid = Grid(self.given.table, self.labels)
         self.problem = self.given
 
     @property
     def is_running(self) -> bool:
         """Whether a search is running."""
-        return self.call is not None and self.call.is_running
+        return self.task is not None and not self.task.has_ended
 
     def decide(self, cells: list[int], mark: Mark) -> None:
         """Note a decision about cells.
@@ -133,30 +128,32 @@ class Workbench:
             objection = methods()[method].unfit(self.problem)
             if objection:
                 raise InputError(objection)
-            self.error, self.stage, self.running = "", "preparing", method
-            self.loss, self.bound = np.inf, -np.inf
-            self.button.release()
-            self.watch = Stopwatch()
-            self.call = BackgroundCall(self._run, method, limit)
+            if self.task is not None:
+                self.queue.forget(self.task.name)
+            search = partial(self._search, method, limit, self.problem, self.version)
+            self.task = self.queue.add(QueuedTask(search, _explained, method))
 
     def stop(self) -> None:
         """End the search; the best that is proved is kept."""
-        self.button.press()
+        if self.task is not None:
+            self.task.stop()
 
     def wait(self, seconds: float = 600.0) -> None:
         """Wait until the search has ended."""
-        if self.call is not None:
-            self.call.wait(seconds)
+        if self.task is not None:
+            self.task.wait(seconds)
 
     def progress(self) -> Mapping[str, Any]:
         """Return what is known of the search, with numbers as text."""
+        task = self.task
+        running = task if task is not None and not task.has_ended else None
         return {
-            "running": self.running if self.is_running else "",
-            "stage": self.stage,
-            "seconds": round(self.watch.seconds, 1),
-            "loss": f"{self.loss:,.6g}" if np.isfinite(self.loss) else "",
-            "bound": f"{self.bound:,.6g}" if np.isfinite(self.bound) else "",
-            "error": self.error,
+            "running": running.label if running else "",
+            "stage": (running.stage or "preparing") if running else "",
+            "seconds": round(task.seconds, 1) if task else 0.0,
+            "loss": f"{task.loss:,.6g}" if task and np.isfinite(task.loss) else "",
+            "bound": f"{task.bound:,.6g}" if task and np.isfinite(task.bound) else "",
+            "error": (task.error or "") if task else "",
             "version": self.version,
             "solved": {name: each.version for name, each in self.solved.items()},
         }
@@ -165,31 +162,31 @@ class Workbench:
         if self.is_running:
             raise InputError("A search is still running. Wait for its end, or stop it.")
 
-    def _run(self, method: str, limit: float) -> None:
-        problem, version = self.problem, self.version
-        try:
-            way, before = methods()[method], self.solved.get(method)
-            result = way.on_bench(
-                problem, None if before is None else before.result, limit, self.button
+    def _search(
+        self,
+        method: str,
+        limit: float,
+        problem: ProtectionProblem,
+        version: int,
+        progress: Progress,
+    ) -> None:
+        way, before = methods()[method], self.solved.get(method)
+        result = way.on_bench(problem, None if before is None else before.result, limit, progress)
+        audit, hidden = None, way.hidden(result)
+        if hidden is not None:
+            if self.task is not None:
+                self.task.stage = "computing intervals"
+            audit = audit_pattern(
+                result.problem,
+                hidden,
+                detail="intervals",
+                time_limit=max(AUDIT_SHARE * limit, 1.0),
             )
-            audit, hidden = None, way.hidden(result)
-            if hidden is not None:
-                self.stage = "computing intervals"
-                audit = audit_pattern(
-                    result.problem, hidden, detail="intervals",
-                    time_limit=max(AUDIT_SHARE * limit, 1.0),
-                )  # fmt: skip
-            is_near = hidden is not None and before is not None
-            weights = problem.weights if is_near else None
-            self.solved[method] = Solved(result, version, audit, weights)
-        except TablecloakError as error:
-            self.error = str(error)
-        except Exception as error:
-            # If the thread ended without a message, the search would seem to have found nothing.
-            self.error = f"This is an error of the program ({type(error).__name__}): report it."
-        finally:
-            self.stage = ""
+        weights = problem.weights if hidden is not None and before is not None else None
+        self.solved[method] = Solved(result, version, audit, weights)
 
-    def _note(self, stage: str, loss: float, bound: float, left: int) -> None:
-        del left
-        self.stage, self.loss, self.bound = stage, loss, bound
+
+def _explained(error: Exception) -> str:
+    if isinstance(error, TablecloakError):
+        return str(error)
+    return f"This is an error of the program ({type(error).__name__}): report it."

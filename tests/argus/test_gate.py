@@ -9,15 +9,12 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-import tablecloak.argus.methods.adjustment as adjustment_method
-import tablecloak.argus.methods.pattern as pattern_method
+import tablecloak.argus.methods as methods
 import tablecloak.argus.preparation as preparation
 from shops import cells, run, write_shops
 from tablecloak.argus import read_metadata, run_batch
-from tablecloak.argus.arguments import Arguments
-from tablecloak.argus.batch import read_rules
 from tablecloak.argus.gate import Evidence, _unsafe, check, check_together
-from tablecloak.argus.lines import Rule, Specification
+from tablecloak.argus.lines import Arguments, Rule, Specification, read_rules
 from tablecloak.argus.outputs import Protected
 from tablecloak.argus.preparation import of_records
 from tablecloak.argus.rules import sensitivity_rules
@@ -51,7 +48,7 @@ def test_a_given_status_that_got_lost_is_noticed(folder, monkeypatch):
 
 
 def test_a_method_that_publishes_a_sensitive_cell_is_noticed(folder, monkeypatch):
-    true = pattern_method.suppress
+    true = methods.suppress
 
     def careless(problem, **options):
         pattern = true(problem, **options)
@@ -59,14 +56,14 @@ def test_a_method_that_publishes_a_sensitive_cell_is_noticed(folder, monkeypatch
         hidden[np.flatnonzero(problem.sensitive)[0]] = False
         return replace(pattern, suppressed=hidden)
 
-    monkeypatch.setattr(pattern_method, "suppress", careless)
+    monkeypatch.setattr(methods, "suppress", careless)
     with pytest.raises(tc.VerificationError):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
     assert not (folder / "safe.csv").exists()
 
 
 def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder, monkeypatch):
-    true = pattern_method.audit
+    true = methods.audit
 
     class Unsure:
         is_safe = False
@@ -74,22 +71,22 @@ def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder,
         def summary(self) -> str:
             return "undecided"
 
-    monkeypatch.setattr(pattern_method, "audit", lambda *args, **options: Unsure())
+    monkeypatch.setattr(methods, "audit", lambda *args, **options: Unsure())
     with pytest.raises(tc.VerificationError, match="table 1 is not proved to be safe"):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
     inner = run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,6,,"t.jj")\n')
     assert inner.exit_code == 1
-    assert true is not pattern_method.audit
+    assert true is not methods.audit
 
 
 def test_adjusted_values_that_moved_too_little_are_noticed(folder, monkeypatch):
-    true = adjustment_method.adjust
+    true = methods.adjust
 
     def timid(problem, **options):
         found = true(problem, **options)
         return replace(found, values=problem.table.values.copy())
 
-    monkeypatch.setattr(adjustment_method, "adjust", timid)
+    monkeypatch.setattr(methods, "adjust", timid)
     with pytest.raises(tc.VerificationError):
         run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,,"safe.csv")\n')
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.argus.arguments import Arguments
-from tablecloak.argus.batch import read_rules
-from tablecloak.argus.lines import Specification
+from tablecloak.argus.lines import Arguments, Specification, read_rules
 from tablecloak.argus.metadata import read_cells, read_metadata
 from tablecloak.argus.tables import Cells, from_cells, read_statuses
 

@@ -17,8 +17,7 @@ from tablecloak.argus.lines import Command, Rule, Specification
 from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.recode import recode
 from tablecloak.argus.rules import check_rules, is_active, sensitivity_rules
-from tablecloak.argus.state import BatchState
-from tablecloak.argus.table_job import TableJob
+from tablecloak.argus.state import BatchState, TableJob
 from tablecloak.argus.tables import Cells, from_cells, from_records, read_statuses
 from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError

@@ -10,11 +10,14 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.files import (
+    Between,
+    Earlier,
+    read_earlier,
+    read_original,
+    require_writable_result,
+)
 from tablecloak.cli.options import Require, Seed, Solver, Threads, Tolerance
-from tablecloak.cli.originals import read_original
-from tablecloak.cli.published import Between, Earlier, read_earlier
-from tablecloak.cli.results import require_writable_result
 
 if TYPE_CHECKING:
     from tablecloak.publish.adjusted_audit import AdjustedAudit
@@ -56,12 +59,6 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Seconds; attacks not finished by then count as undecided."),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command(cls=LiveCommand)(audit)
-    app.command()(verify)
 
 
 def audit(

@@ -51,7 +51,7 @@ def made_later(make: Callable[[], Any], command: Callable[..., Any]) -> Callable
     def later() -> None:
         raise NotImplementedError
 
-    later.__doc__ = command.__doc__
+    later.__name__, later.__doc__ = command.__name__, command.__doc__
     later.make = make  # type: ignore[attr-defined]
     return later
 

@@ -9,9 +9,8 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import reporting
-from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.files import read_original_as_asked
 from tablecloak.cli.options import Require, Seed, Solver, Threads, TimeLimit, Tolerance
-from tablecloak.cli.originals import read_original_as_asked
 
 Original = Annotated[
     Path,
@@ -36,11 +35,6 @@ Alternative = Annotated[
     bool, typer.Option(help="Search the cheapest other release, without this cell hidden.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(explain)
 
 
 def explain(

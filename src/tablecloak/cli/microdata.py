@@ -12,7 +12,6 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from tablecloak.cli.entry import MADE
 from tablecloak.storage import require_writable
 
 if TYPE_CHECKING:
@@ -22,13 +21,8 @@ if TYPE_CHECKING:
     from tablecloak.microdata.methods.method import Columns, Method, Release
 
 
-def register() -> None:
-    """Let the entry make a command of each method, when it is asked for one."""
-    if _commands not in MADE:
-        MADE.append(_commands)
-
-
-def _commands() -> dict[str, Any]:
+def commands() -> dict[str, Any]:
+    """Return the commands of all methods."""
     from tablecloak.microdata.methods.method import METHODS
 
     return {name: _command(name) for name in METHODS.names}

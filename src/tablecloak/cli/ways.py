@@ -1,6 +1,7 @@
 """Commands of ways to protect, with options from their parameters.
 
 Options are made when a command is asked for: ways load slowly, and may be registered at run time.
+Commands by hand add options of their own, and say what they write.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -16,40 +18,52 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.entry import MADE, made_later
+from tablecloak.cli.entry import made_later
+from tablecloak.cli.files import (
+    Between,
+    Earlier,
+    read_earlier,
+    read_original,
+    read_original_as_asked,
+    require_writable_result,
+    write_result,
+)
 from tablecloak.cli.names import LiveCommand
-from tablecloak.cli.options import Certificate, Output, ProblemFile, Seed, Threads
-from tablecloak.cli.originals import read_original_as_asked
-from tablecloak.cli.results import require_writable_result, write_result
+from tablecloak.cli.options import (
+    Certificate,
+    Output,
+    ProblemFile,
+    SecretSeed,
+    Seed,
+    Solver,
+    Threads,
+    TimeLimit,
+    Tolerance,
+)
 
 if TYPE_CHECKING:
+    from tablecloak.cta.result.adjustment import Adjustment
     from tablecloak.parameters import Parameter
 
 
-def register() -> None:
-    """Let the entry make commands of the ways that have none by hand, when it is asked for one."""
-    if _commands not in MADE:
-        MADE.append(_commands)
+def of_way(way: str, **differences: Any) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Let options of a command be parameters of a way to protect, besides some of its own.
 
-
-def register_by_hand(
-    app: typer.Typer, name: str, way: str, run: Callable[..., None], **differences: Any
-) -> None:
-    """Add a command by hand, whose options are parameters of a way to protect and some of its own.
+    Declared parameters of the command are options as typer reads them. Those of the way come as
+    further keywords, where they were typed or have a default.
 
     Parameters
     ----------
-    app : typer.Typer
-    name, way : str
-        Of the command, and of the way.
-    run : callable
-        Its declared parameters are options as typer reads them. Those of the way come as further
-        keywords, where they were typed or have a default.
+    way : str
     **differences
         See `command_of`.
     """
-    make = partial(command_of, name, way, run, has_weights=True, **differences)
-    app.command(name, cls=LiveCommand)(made_later(make, run))
+
+    def marked(run: Callable[..., None]) -> Callable[[], None]:
+        name = run.__name__.strip("_")
+        return made_later(partial(command_of, name, way, run, has_weights=True, **differences), run)
+
+    return marked
 
 
 def command_of(
@@ -123,7 +137,8 @@ def _differing(
     return Parameter(parameter.name, Annotated[kind, Field(description=text)], default)
 
 
-def _commands() -> dict[str, Any]:
+def commands() -> dict[str, Any]:
+    """Return the commands of the ways that have none by hand."""
     from tablecloak.protection import PROTECTIONS
 
     names = [way.name for way in PROTECTIONS if not (way.command or way.is_alone)]
@@ -170,3 +185,241 @@ def _command(name: str) -> Any:
         f"{NOT_SAFE}.\n\nExample: tablecloak {command} table.jj -o protected.csv"
     )
     return command_of(command, name, protect)
+
+
+@of_way(
+    "suppression",
+    without=("cost",),
+    defaults={"weights": "file", "hold": "strict"},
+    texts={"hold": "Whether protection against insiders is required."},
+)
+def suppress(
+    file: ProblemFile,
+    output: Output,
+    published: Earlier = None,
+    between: Between = None,
+    time_limit: TimeLimit = 60.0,
+    seed: Seed = 0,
+    threads: Threads = None,
+    tolerance: Tolerance = 0.0,
+    solver: Solver = None,
+    certificate: Certificate = None,
+    **asked: Any,
+) -> None:
+    """Find a suppression pattern and prove it.
+
+    Writes `cell,status` (published, primary or secondary) for every cell in file order, and
+    prints one line with loss, bound, gap and seconds. The statuses tell which cells are
+    sensitive: publish only that a cell is suppressed. Exit code 0 only if the proof was checked.
+
+    With --groups, FILE is a job (.toml): its rules must hold for sums of hidden cells as well.
+
+    With --published the pattern protects together with earlier releases. Sensitive cells that these
+    disclose by themselves are named, with the sum from which that follows; the output is secret.
+
+    Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
+
+    Example: tablecloak suppress year.csv -o year_pattern.csv --published q1.csv=q1_problem.csv
+    """
+    from tablecloak.publish.earlier import read_previous
+    from tablecloak.suppression.suppress import suppress as run
+
+    previous = asked.pop("previous", None)
+    with reporting() as reporter:
+        problem, rules = read_original(file, tolerance, groups=asked.pop("groups"))
+        require_writable_result(output, certificate)
+        pattern = run(
+            problem,
+            **asked,
+            groups=rules,
+            published=read_earlier(problem, published, between),
+            previous=None if previous is None else read_previous(problem, previous),
+            time_limit=time_limit,
+            seed=seed,
+            threads=threads,
+            solver=solver,
+            progress=reporter,
+        )
+        frame = problem.table.keys.assign(status=pattern.statuses()[pattern.given_cells])
+        write_result(pattern, frame, output, certificate, secret=True)
+    typer.echo(pattern.summary())
+    for statement in pattern.insiders.statements() if pattern.insiders else ():
+        typer.echo(statement)
+    for cell in pattern.before.disclosed if pattern.before else ():
+        typer.echo(f"disclosed before: {cell}")
+
+
+SameDigits = Annotated[
+    bool,
+    typer.Option(
+        "--same-digits",
+        help="Round to the digits of the true values, within relations and levels, so that "
+        "digits do not show which cells were changed. The loss grows a little.",
+    ),
+]
+DistanceSeed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Seed of the distances of --recovery; whoever knows it can compute the truth. "
+        "Default: taken from the machine, and known to nobody.",
+    ),
+]
+
+MARKED = (
+    "note: changed values have more digits than the true ones, which tells readers which cells "
+    "were changed. Do not publish this file; make another with --same-digits."
+)
+
+
+@of_way("adjustment", without=("cost", "capacity", "capacity_percent", "measurement_error"))
+def adjust(
+    file: ProblemFile,
+    output: Output,
+    same_digits: SameDigits = False,
+    time_limit: TimeLimit = 60.0,
+    seed: DistanceSeed = None,
+    threads: Threads = None,
+    tolerance: Tolerance = 0.0,
+    solver: Solver = None,
+    certificate: Certificate = None,
+    **asked: Any,
+) -> None:
+    """Move sensitive cells to safe values and the rest as little as possible.
+
+    Writes the codes and `value` for every cell, and prints one line with loss, bound, gap and
+    seconds. Exit code 0 only if table, levels and bound were checked. To publish the file, take
+    --same-digits: without it changed values can have more digits than the true ones, and a note
+    says so.
+
+    Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
+    """
+    from tablecloak.cta.adjust import adjust as run
+    from tablecloak.cta.result.decimals import in_decimals
+    from tablecloak.solve.solver import using_solver
+    from tablecloak.tables.formats import read_problem
+
+    with using_solver(solver), reporting() as reporter:
+        problem = read_problem(file, tolerance=tolerance)
+        require_writable_result(output, certificate)
+        adjusted = run(
+            problem,
+            **asked,
+            seed=seed,
+            time_limit=time_limit,
+            threads=threads,
+            progress=reporter,
+        )
+        if same_digits:
+            adjusted = in_decimals(adjusted, time_limit=time_limit)
+        is_marked = _write(adjusted, output, certificate)
+    typer.echo(adjusted.summary())
+    if is_marked:
+        typer.echo(MARKED)
+    if (asked["repair"] or "recovery" in asked) and adjusted.notes:
+        typer.echo(f"note: {adjusted.notes[-1]}")
+
+
+def _write(adjusted: Adjustment, output: Path, certificate: Path | None) -> bool:
+    """Write table and proofs; return whether digits tell which cells were changed."""
+    from tablecloak.cta.result.decimals import marks_changes
+
+    table, is_marked = adjusted.problem.table, marks_changes(adjusted)
+    if is_marked:
+        frame = table.keys.assign(value=adjusted.values)
+    else:
+        frame = adjusted.release().rename(columns={table.name: "value"})
+    write_result(adjusted, frame, output, certificate, secret=is_marked)
+    return is_marked
+
+
+@of_way("intervals")
+def intervals(
+    file: ProblemFile,
+    output: Output,
+    time_limit: TimeLimit = 60.0,
+    seed: SecretSeed = None,
+    tolerance: Tolerance = 0.0,
+    solver: Solver = None,
+    certificate: Certificate = None,
+    **asked: Any,
+) -> None:
+    """Publish intervals instead of gaps (partial suppression), and prove them.
+
+    Writes the codes with `lower` and `upper` for every cell, equal where the value itself is
+    published; this file may be published. Prints one line with loss, bound, gap and seconds.
+
+    Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
+    """
+    from tablecloak.suppression.intervals.intervals import publish_intervals
+    from tablecloak.tables.formats import read_problem
+
+    with reporting() as reporter:
+        problem = read_problem(file, tolerance=tolerance)
+        require_writable_result(output, certificate)
+        published = publish_intervals(
+            problem,
+            **asked,
+            time_limit=time_limit,
+            seed=seed,
+            solver=solver,
+            progress=reporter,
+        )
+        write_result(published, published.release(), output, certificate)
+    typer.echo(published.summary())
+
+
+SmallCounts = Annotated[
+    bool,
+    typer.Option("--small-counts", help="Round counts below the base only, to 0 or to the base."),
+]
+
+
+@of_way("rounding")
+def round_(
+    file: ProblemFile,
+    output: Output,
+    small_counts: SmallCounts = False,
+    time_limit: TimeLimit = 60.0,
+    threads: Threads = None,
+    solver: Solver = None,
+    certificate: Certificate = None,
+    **asked: Any,
+) -> None:
+    """Round a table of counts so that it stays additive (controlled rounding), and audit it.
+
+    Writes the codes and `value` for every cell; this file may be published. Prints one
+    line with loss, bound, gap and seconds, and one that says how many sensitive cells can be
+    computed more precisely than their levels allow. If there are any, nothing is written and the
+    exit code is 1. Rounding does not take levels into account, so choose a larger base.
+
+    With --small-counts, the audit checks that no small count can be told from another.
+
+    Example: tablecloak round counts.jj -o rounded.csv --base 5
+    """
+    from tablecloak.cta.rounding.controlled import controlled_rounding
+    from tablecloak.cta.rounding.small_counts import small_count_rounding
+    from tablecloak.publish.audit import audit
+    from tablecloak.solve.solver import using_solver
+    from tablecloak.tables.formats import read_problem
+
+    with using_solver(solver), reporting() as reporter:
+        problem = read_problem(file)
+        require_writable_result(output, certificate)
+        limits: Any = {"time_limit": time_limit, "progress": reporter}
+        if small_counts:
+            del asked["max_steps"]
+            rounded: Any = small_count_rounding(problem, threads=threads, **asked, **limits)
+        else:
+            rounded = controlled_rounding(problem, **asked, **limits)
+        audited = audit(rounded.problem, rounded, threads=threads, **limits)
+        if audited.is_safe:
+            frame = rounded.release().rename(columns={problem.table.name: "value"})
+            write_result(rounded, frame, output, certificate)
+    typer.echo(rounded.summary())
+    for note in rounded.notes:
+        typer.echo(f"note: {note}")
+    typer.echo(audited.summary())
+    if not audited.is_safe:
+        typer.echo("Nothing was written. Take a larger --base.", err=True)
+        raise typer.Exit(NOT_SAFE)

@@ -231,7 +231,7 @@ def test_a_batch_of_argus_and_a_job_open_as_a_grid_by_their_path(tmp_path, examp
 def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
     bench = Workbench(problem)
     primary = int(np.flatnonzero(problem.sensitive)[0])
-    from tablecloak.app.marks import Mark
+    from tablecloak.app.workbench import Mark
 
     others = np.flatnonzero(~problem.sensitive & (problem.status == "s")).tolist()
     bench.decide(others, Mark("stay"))

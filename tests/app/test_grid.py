@@ -7,7 +7,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app.grid import Grid
-from tablecloak.app.marks import Mark, cells_of, marked
+from tablecloak.app.workbench import Mark, cells_of, marked
 
 
 @pytest.fixture(scope="module")

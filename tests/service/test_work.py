@@ -19,8 +19,8 @@ import tablecloak as tc
 from rtauargus import FOUR, hierarchies, insee
 from serving import TABLE
 from tablecloak.budget import Budget
+from tablecloak.service.answers import columns_of
 from tablecloak.service.call import CALLS, Call
-from tablecloak.service.columns import columns_of
 from tablecloak.service.work import Work
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
-from tablecloak.app.options import options_of
+from tablecloak.app.fields import options_of
 from tablecloak.protection import PROTECTIONS
 from tablecloak.tables.rules.rule import RULES
 

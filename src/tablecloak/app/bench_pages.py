@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tablecloak.app.grid import Look, Sum
-from tablecloak.app.marks import DECISIONS, Mark, cells_of, described
 from tablecloak.app.session import Session
-from tablecloak.app.workbench import Solved, Workbench, methods
+from tablecloak.app.workbench import (
+    DECISIONS,
+    Mark,
+    Solved,
+    Workbench,
+    cells_of,
+    described,
+    methods,
+)
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.file import write_certificate
 from tablecloak.errors import InputError, TablecloakError

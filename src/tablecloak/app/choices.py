@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import tablecloak
-from tablecloak.app.fields import choices_of, number, whole
-from tablecloak.app.options import fields_of, options_of
+from tablecloak.app.fields import choices_of, fields_of, number, options_of, whole
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.protection import PROTECTIONS, Protection, usual_way

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tablecloak.app.choices import ROLES, Choices, ways
-from tablecloak.app.fields import choices_of
+from tablecloak.app.fields import choices_of, fields_of, options_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
-from tablecloak.app.given_file import given_file
-from tablecloak.app.kinds import KINDS, bench_of, kind_of
-from tablecloak.app.options import fields_of, options_of
+from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.errors import InputError

@@ -24,8 +24,8 @@ from tablecloak.jobs.faults import in_words
 from tablecloak.jobs.load import job_of
 from tablecloak.jobs.schema import Job
 from tablecloak.registered import innermost, telling, with_given_kinds
+from tablecloak.service.answers import Columns, frame_of
 from tablecloak.service.call import CALLS, Call, Question
-from tablecloak.service.columns import Columns, frame_of
 from tablecloak.toml_file import MOST_LEVELS, levels_of
 
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"

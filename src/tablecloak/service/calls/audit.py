@@ -11,9 +11,8 @@ from tablecloak.jobs.load import load_data
 from tablecloak.protection import usual_way
 from tablecloak.protections.of_table import RequirementName
 from tablecloak.publish.audit import audit
-from tablecloak.service.answers import Verdict, audited
+from tablecloak.service.answers import Columns, Verdict, audited, frame_of
 from tablecloak.service.call import CALLS, SOURCE, Call, Question
-from tablecloak.service.columns import Columns, frame_of
 from tablecloak.solve.solver import using_solver
 
 

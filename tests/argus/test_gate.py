@@ -14,8 +14,8 @@ import tablecloak.argus.preparation as preparation
 from shops import cells, run, write_shops
 from tablecloak.argus import read_metadata, run_batch
 from tablecloak.argus.gate import Evidence, _unsafe, check, check_together
-from tablecloak.argus.lines import Arguments, Rule, Specification, read_rules
-from tablecloak.argus.outputs import Protected
+from tablecloak.argus.lines import Arguments, BatchRule, Specification, read_rules
+from tablecloak.argus.outputs import BatchTable
 from tablecloak.argus.preparation import of_records
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.argus.tables import from_records
@@ -167,27 +167,27 @@ def test_both_evaluations_of_the_rules_agree_on_random_records(tmp_path, seed):
     on_holdings = random.random() < 0.5
     low, high = int(random.integers(1, 20)), int(random.integers(30, 95))
     rules = [
-        Rule("P", [float(low), float(random.integers(1, 3))]),
-        Rule("P", [float(low), float(high), 1.0]),
-        Rule("NK", [float(random.integers(1, 4)), float(high)]),
-        Rule("FREQ", [float(random.integers(1, 6)), 20.0]),
-        Rule("REQ", [float(high), float(random.integers(0, 60)), 3.0, 20.0]),
-        Rule("ZERO", [1.0]),
-        Rule("WGT", [0.0 if on_holdings else float(random.integers(0, 2))]),
+        BatchRule("P", [float(low), float(random.integers(1, 3))]),
+        BatchRule("P", [float(low), float(high), 1.0]),
+        BatchRule("NK", [float(random.integers(1, 4)), float(high)]),
+        BatchRule("FREQ", [float(random.integers(1, 6)), 20.0]),
+        BatchRule("REQ", [float(high), float(random.integers(0, 60)), 3.0, 20.0]),
+        BatchRule("ZERO", [1.0]),
+        BatchRule("WGT", [0.0 if on_holdings else float(random.integers(0, 2))]),
     ]
     if on_holdings:
-        rules += [Rule("P", [float(high), 1.0]), Rule("FREQ", [3.0, 20.0])]
-        rules += [Rule("NK", [0.0, 0.0]), Rule("NK", [1.0, float(high)])]
+        rules += [BatchRule("P", [float(high), 1.0]), BatchRule("FREQ", [3.0, 20.0])]
+        rules += [BatchRule("NK", [0.0, 0.0]), BatchRule("NK", [1.0, float(high)])]
     rules = [rule for rule in rules if rule.name == "WGT" or random.random() < 0.5]
     if not any(rule.name not in ("WGT", "NK") for rule in rules):
-        rules.append(Rule("FREQ", [4.0, 20.0]))
+        rules.append(BatchRule("FREQ", [4.0, 20.0]))
     wanted = Specification(["a", "b"], "v")
     codes = {name: set(frame[name]) for name in "ab"}
     trees = {name: metadata.hierarchy(metadata.variable(name), codes[name]) for name in "ab"}
     table = from_records(frame, wanted, rules, metadata, trees)
     problem = table.protect(*sensitivity_rules(rules))
     evidence = of_records(frame, wanted, rules, metadata, trees, False, {})
-    shown = Protected(problem, np.zeros(table.n_cells, dtype=bool), table.values, 1, [])
+    shown = BatchTable(problem, np.zeros(table.n_cells, dtype=bool), table.values, 1, [])
     ours = set(table.keys[problem.sensitive].itertuples(index=False, name=None))
     assert _unsafe(evidence, rules, shown) == ours
 
@@ -213,7 +213,7 @@ def evidence(sizes=SIZES, **given) -> Evidence:
 
 
 def protected(hidden: str = "", *, unsafe: str = "", method="suppressed", moved=(), reach=0.0,
-              levels=(4.0, 4.0)) -> Protected:  # fmt: skip
+              levels=(4.0, 4.0)) -> BatchTable:  # fmt: skip
     sums = {code: float(sum(own)) for code, own in SIZES.items()}
     frame = pd.DataFrame({"code": [*sums, "Total"], "v": [*sums.values(), 300.0]})
     table = tc.Table.from_frame(frame, {"code": tc.Hierarchy.flat(list(sums), "Total")}, "v")
@@ -228,7 +228,7 @@ def protected(hidden: str = "", *, unsafe: str = "", method="suppressed", moved=
     for code, by in dict(moved).items():
         values[codes.index(code)] += by
     shown = np.array([code in hidden.split() for code in codes])
-    return Protected(problem, shown, values, 0, [codes], method, reach)
+    return BatchTable(problem, shown, values, 0, [codes], method, reach)
 
 
 def rules(text: str):

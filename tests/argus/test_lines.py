@@ -8,7 +8,7 @@ import tablecloak as tc
 from tablecloak.argus.lines import (
     Arguments,
     Command,
-    Suppression,
+    SuppressionLine,
     read_rules,
     read_specification,
     read_writing,
@@ -221,7 +221,7 @@ def test_methods_that_are_none_are_refused(text, message):
 
 
 def test_nothing_was_asked_for_that_was_not_given():
-    assert not Suppression("MOD", 1, {"singletons": 0.0}).has("singletons", "multiple")
+    assert not SuppressionLine("MOD", 1, {"singletons": 0.0}).has("singletons", "multiple")
 
 
 def test_a_table_is_written_with_its_options():

@@ -10,7 +10,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.argus.lines import Arguments, Command, Specification, read_rules
 from tablecloak.argus.metadata import read_metadata
-from tablecloak.argus.outputs import Output
+from tablecloak.argus.outputs import BatchOutput
 from tablecloak.argus.rules import (
     describe,
     is_active,
@@ -59,7 +59,7 @@ def test_a_file_that_is_read_is_not_written_over(batch):
 
 
 def test_a_file_is_not_written_twice(batch):
-    batch.outputs.append(Output(batch.output_path("a.csv"), "x", True))
+    batch.outputs.append(BatchOutput(batch.output_path("a.csv"), "x", True))
     with pytest.raises(tc.InputError, match="a.csv is written twice"):
         batch.output_path("a.csv")
 

@@ -78,7 +78,7 @@ class FormField:
 
 
 @dataclass(frozen=True)
-class Choice:
+class FormChoice:
     """A registered class that can be ticked in the form, with its parameters.
 
     Parameters
@@ -104,10 +104,10 @@ class Choice:
         }
 
 
-def choices_of(registry: Registry[Any]) -> list[Choice]:
+def choices_of(registry: Registry[Any]) -> list[FormChoice]:
     """Return a choice for each registered class, in the order of the registry."""
     return [
-        Choice(
+        FormChoice(
             sibling.name,
             registry.summary(sibling.name),
             [FormField(f"{sibling.name}:{p.name}", p) for p in registry.parameters(sibling.name)],

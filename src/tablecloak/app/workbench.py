@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tablecloak.app.grid import Grid
+from tablecloak.app.grid import TableGrid
 from tablecloak.arrays import Floats
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError
@@ -218,7 +218,7 @@ class Workbench:
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
-        self.grid = Grid(self.given.table, self.labels)
+        self.grid = TableGrid(self.given.table, self.labels)
         self.problem = self.given
 
     @property

@@ -14,7 +14,7 @@ from tablecloak.argus.gate import check, check_together
 from tablecloak.argus.lines import (
     Arguments,
     Command,
-    Suppression,
+    SuppressionLine,
     Writing,
     read_rules,
     read_specification,
@@ -23,7 +23,7 @@ from tablecloak.argus.lines import (
 from tablecloak.argus.linked import linked, positions
 from tablecloak.argus.metadata import read_cells, read_metadata, read_microdata
 from tablecloak.argus.methods import METHODS, Task, read_suppression
-from tablecloak.argus.outputs import OPTIONS_OF, Layout, Output, Protected, made_of
+from tablecloak.argus.outputs import OPTIONS_OF, BatchOutput, BatchTable, OutputLayout, made_of
 from tablecloak.argus.preparation import tabulate_records, take_cells
 from tablecloak.argus.rules import check_rules, describe, n_largest, numbers_of
 from tablecloak.argus.state import BatchState, TableJob
@@ -283,7 +283,7 @@ class Recode(BatchCommand):
 
 
 @COMMANDS.register
-class Apriori(BatchCommand):
+class AprioriCommand(BatchCommand):
     """Change statuses, levels and costs by a file."""
 
     name: ClassVar[str] = "APRIORI"
@@ -323,7 +323,7 @@ class Apriori(BatchCommand):
 
 
 @COMMANDS.register
-class Apriory(Apriori):
+class Apriory(AprioriCommand):
     """Change statuses, levels and costs by a file, as older batches spell it."""
 
     name: ClassVar[str] = "APRIORY"
@@ -364,8 +364,8 @@ class Suppress(BatchCommand):
 
 
 def _part(
-    done: Protected, problem: ProtectionProblem, job: TableJob, own: ProtectionProblem
-) -> Protected:
+    done: BatchTable, problem: ProtectionProblem, job: TableJob, own: ProtectionProblem
+) -> BatchTable:
     """Return what was decided on the cells of one table."""
     at = positions(problem.table, own.table)
     return replace(
@@ -378,7 +378,7 @@ def _part(
     )
 
 
-def _say(batch: BatchState, command: Command, wanted: Suppression) -> None:
+def _say(batch: BatchState, command: Command, wanted: SuppressionLine) -> None:
     given = "".join(f", {name} {number:g}" for name, number in wanted.numbers.items())
     batch.say(command, f"{wanted.method} of table {wanted.table or 'all'}{given}")
     if batch.time_limit and "minutes" in wanted.numbers:
@@ -391,7 +391,7 @@ def _say(batch: BatchState, command: Command, wanted: Suppression) -> None:
 
 
 def _bounded(
-    batch: BatchState, command: Command, wanted: Suppression, problem: ProtectionProblem
+    batch: BatchState, command: Command, wanted: SuppressionLine, problem: ProtectionProblem
 ) -> ProtectionProblem:
     """Apply what an intruder knows beforehand (GH), in per cent of each value."""
     if "bounds" not in wanted.numbers:
@@ -437,8 +437,8 @@ class WriteTable(BatchCommand):
             )
 
 
-def _layout(job: TableJob, wanted: Writing) -> Layout:
-    return Layout(
+def _layout(job: TableJob, wanted: Writing) -> OutputLayout:
+    return OutputLayout(
         wanted.kind,
         wanted.options,
         "Freq" if job.is_count else job.metadata.variable(job.specification.response).name,
@@ -448,7 +448,7 @@ def _layout(job: TableJob, wanted: Writing) -> Layout:
 
 
 def _check(
-    batch: BatchState, command: Command, job: TableJob, protected: Protected, layout: Layout
+    batch: BatchState, command: Command, job: TableJob, protected: BatchTable, layout: OutputLayout
 ) -> None:
     """Raise if the file would show what must be protected, alone or beside others."""
     assert job.evidence is not None
@@ -464,7 +464,7 @@ def _check(
     _check_beside_others(batch, job, protected)
 
 
-def _check_beside_others(batch: BatchState, job: TableJob, protected: Protected) -> None:
+def _check_beside_others(batch: BatchState, job: TableJob, protected: BatchTable) -> None:
     """Check a table beside those of the same response that will be published too."""
     response = job.specification.response.lower()
     for data, name, other in batch.published:
@@ -473,7 +473,9 @@ def _check_beside_others(batch: BatchState, job: TableJob, protected: Protected)
     batch.published.append((job.data, response, protected))
 
 
-def _ready(job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: Layout) -> Protected:
+def _ready(
+    job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: OutputLayout
+) -> BatchTable:
     """Return the protected table; an unprotected one only for internal formats."""
     inner = wanted.kind in (5, 6)
     if job.protected is None:
@@ -482,7 +484,7 @@ def _ready(job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: L
                 "The table was not protected (no SUPPRESS): it would be published with its "
                 "sensitive cells."
             )
-        return Protected(
+        return BatchTable(
             problem,
             np.zeros(problem.table.n_cells, dtype=bool),
             problem.table.values,
@@ -503,18 +505,18 @@ def _ready(job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: L
 
 
 @dataclass(frozen=True, eq=False)
-class _Log(Output):
+class _Log(BatchOutput):
     """The log of the batch, written at its end."""
 
     lines: list[str] = field(default_factory=list)
 
     def write(self) -> None:
         """Write it."""
-        Output(self.path, "".join(f"{line}\n" for line in self.lines), True).write()
+        BatchOutput(self.path, "".join(f"{line}\n" for line in self.lines), True).write()
 
 
 @COMMANDS.register
-class Solver(BatchCommand):
+class SolverCommand(BatchCommand):
     """Name the solver."""
 
     name: ClassVar[str] = "SOLVER"
@@ -560,7 +562,7 @@ class VersionInfo(BatchCommand):
         arguments.end()
         batch.say(command, f"version in {path.name}")
         text = f"tablecloak version: {__version__}\n"
-        batch.outputs.append(Output(path, text, False, is_table=False))
+        batch.outputs.append(BatchOutput(path, text, False, is_table=False))
 
 
 @COMMANDS.register

@@ -183,7 +183,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Rule:
+class BatchRule:
     """One rule of SAFETYRULE: its name and numbers."""
 
     name: str
@@ -214,7 +214,7 @@ class Specification:
 
 
 @dataclass(frozen=True)
-class Suppression:
+class SuppressionLine:
     """What SUPPRESS asks for.
 
     Parameters
@@ -264,7 +264,7 @@ def read_specification(arguments: Arguments) -> Specification:
     return Specification(dimensions, response, shadow, cost, power)
 
 
-def read_rules(arguments: Arguments) -> list[Rule]:
+def read_rules(arguments: Arguments) -> list[BatchRule]:
     """Read ``P(10,1)|FREQ(3,20)|``; empty means that statuses are given.
 
     Raises
@@ -272,7 +272,7 @@ def read_rules(arguments: Arguments) -> list[Rule]:
     InputError
         For an unknown rule, one too many of a kind, or numbers that it does not take.
     """
-    rules: list[Rule] = []
+    rules: list[BatchRule] = []
     while not arguments.is_read:
         name = arguments.word("the name of a rule")
         if not arguments.maybe("("):
@@ -289,7 +289,7 @@ def read_rules(arguments: Arguments) -> list[Rule]:
     return rules
 
 
-def _rule(arguments: Arguments, name: str) -> Rule:
+def _rule(arguments: Arguments, name: str) -> BatchRule:
     """Read the numbers of a rule, from behind the bracket."""
     fewest, most, _ = RULES[name]
     numbers = [arguments.number(f"number 1 of {name}", 0.0)]
@@ -305,7 +305,7 @@ def _rule(arguments: Arguments, name: str) -> Rule:
             raise arguments.fail(f"number {at + 1} of {name} must be whole, found {number:g}")
     if name in ("MIS", "WGT") and numbers[0] not in (0, 1):
         raise arguments.fail(f"{name} takes 0 or 1, found {numbers[0]:g}")
-    return Rule(name, numbers)
+    return BatchRule(name, numbers)
 
 
 def read_writing(arguments: Arguments) -> Writing:

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tablecloak.argus.lines import Arguments, Command, Suppression
-from tablecloak.argus.outputs import Protected
+from tablecloak.argus.lines import Arguments, Command, SuppressionLine
+from tablecloak.argus.outputs import BatchTable
 from tablecloak.argus.rules import numbers_of
 from tablecloak.argus.singletons import with_virtual_cells
 from tablecloak.argus.state import BatchState, TableJob
@@ -37,7 +37,7 @@ class Task:
     batch : BatchState
     command : Command
         The line.
-    wanted : Suppression
+    wanted : SuppressionLine
         What it says.
     jobs : list of TableJob
         The tables.
@@ -48,7 +48,7 @@ class Task:
 
     batch: BatchState
     command: Command
-    wanted: Suppression
+    wanted: SuppressionLine
     jobs: list[TableJob]
     problem: ProtectionProblem
     seconds: float
@@ -70,7 +70,7 @@ class ProtectionMethod(ABC):
     """How long it takes at most, if the batch does not say."""
 
     @abstractmethod
-    def protect(self, task: Task) -> Protected:
+    def protect(self, task: Task) -> BatchTable:
         """Return the tables as they are published, with all cells of the problem."""
 
 
@@ -78,7 +78,7 @@ METHODS: Registry[ProtectionMethod] = Registry("method")
 """All methods by name."""
 
 
-def read_suppression(arguments: Arguments) -> Suppression:
+def read_suppression(arguments: Arguments) -> SuppressionLine:
     """Read ``METHOD(table, number, ...)``."""
     method = arguments.word("a method").upper()
     if method == "CKM":
@@ -111,13 +111,13 @@ def read_suppression(arguments: Arguments) -> Suppression:
         raise arguments.fail(f"{method} takes at most {most} numbers; {arguments.left!r} is left")
     arguments.take(")")
     arguments.end()
-    return Suppression(method, table, numbers)
+    return SuppressionLine(method, table, numbers)
 
 
 class _Pattern(ProtectionMethod):
     """Suppress cells, and audit the pattern."""
 
-    def protect(self, task: Task) -> Protected:
+    def protect(self, task: Task) -> BatchTable:
         """Suppress cells; single contributors are protected if the line asks for it."""
         change, against = Change.within(task.problem, task.problem), list[str]()
         if task.wanted.has("single", "multiple", "together"):
@@ -136,7 +136,7 @@ class _Pattern(ProtectionMethod):
         task.say(found.summary())
         hidden = change.flags(pattern.suppressed)
         values = problem.table.values
-        return Protected(problem, hidden, values, 0, [], "suppressed", 0.0, found.is_safe)
+        return BatchTable(problem, hidden, values, 0, [], "suppressed", 0.0, found.is_safe)
 
     def _with_singletons(self, task: Task) -> tuple[Change, list[str]]:
         """Return the change to virtual cells, and the intruders to protect against."""
@@ -213,18 +213,18 @@ class Adjusting(ProtectionMethod):
 
     name: ClassVar[str] = "CTA"
 
-    def protect(self, task: Task) -> Protected:
+    def protect(self, task: Task) -> BatchTable:
         """Adjust, and audit the adjusted values."""
         problem = task.problem
         adjusted = adjust(problem, time_limit=task.seconds, progress=task.batch.progress)
         task.say(adjusted.summary())
         is_proved = audit(problem, adjusted.values).is_safe
         none = np.zeros(problem.table.n_cells, dtype=bool)
-        return Protected(problem, none, adjusted.values, 0, [], "adjusted", 0.0, is_proved)
+        return BatchTable(problem, none, adjusted.values, 0, [], "adjusted", 0.0, is_proved)
 
 
 @METHODS.register
-class Rounding(ProtectionMethod):
+class RoundingMethod(ProtectionMethod):
     """Round all cells to multiples of a base so that the table stays additive."""
 
     name: ClassVar[str] = "RND"
@@ -234,7 +234,7 @@ class Rounding(ProtectionMethod):
         ("stop", 1, 2), ("unit", 0, 1),
     )  # fmt: skip
 
-    def protect(self, task: Task) -> Protected:
+    def protect(self, task: Task) -> BatchTable:
         """Round to the base, if it is large enough for what must be protected."""
         numbers, problem = task.wanted.numbers, task.problem
         if "base" not in numbers:
@@ -255,7 +255,7 @@ class Rounding(ProtectionMethod):
         task.say(rounded.summary())
         none = np.zeros(problem.table.n_cells, dtype=bool)
         values = rounded.values.astype(np.float64)
-        return Protected(problem, none, values, 0, [], "rounded", float(rounded.steps * base))
+        return BatchTable(problem, none, values, 0, [], "rounded", float(rounded.steps * base))
 
     def _least_base(self, task: Task) -> float:
         if task.jobs[0].is_count:

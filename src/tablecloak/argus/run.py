@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tablecloak.argus.commands import COMMANDS
 from tablecloak.argus.lines import Command
-from tablecloak.argus.outputs import Protected
+from tablecloak.argus.outputs import BatchTable
 from tablecloak.argus.places import lines_of
 from tablecloak.argus.state import BatchState
 from tablecloak.budget import Progress
@@ -34,7 +34,7 @@ class BatchResult:
 
     Parameters
     ----------
-    tables : list of Protected
+    tables : list of BatchTable
         In the order of the file.
     problems : list of ProtectionProblem
         The protection problem of every table that was read.
@@ -48,7 +48,7 @@ class BatchResult:
         The lines of the log that say what was not applied.
     """
 
-    tables: list[Protected]
+    tables: list[BatchTable]
     problems: list[ProtectionProblem]
     files: list[Path]
     beside: list[Path]

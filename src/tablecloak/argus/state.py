@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from tablecloak.argus.gate import Evidence, Key
-from tablecloak.argus.lines import Command, Rule, Specification
+from tablecloak.argus.lines import BatchRule, Command, Specification
 from tablecloak.argus.metadata import Metadata, Variable
-from tablecloak.argus.outputs import Output, Protected
+from tablecloak.argus.outputs import BatchOutput, BatchTable
 from tablecloak.argus.places import find_file
 from tablecloak.argus.recode import Recoded
 from tablecloak.argus.rules import is_active, numbers_of
@@ -39,7 +39,7 @@ class TableJob:
     metadata: Metadata
     data: Path
     is_microdata: bool
-    rules: list[Rule] | None = None
+    rules: list[BatchRule] | None = None
     rules_command: Command | None = None
     trees: dict[str, Hierarchy] = field(default_factory=dict)
     recoded: dict[str, Recoded] = field(default_factory=dict)
@@ -47,10 +47,10 @@ class TableJob:
     has_apriori: bool = False
     problem: ProtectionProblem | None = None
     evidence: Evidence | None = None
-    protected: Protected | None = None
+    protected: BatchTable | None = None
 
     @property
-    def all_rules(self) -> list[Rule]:
+    def all_rules(self) -> list[BatchRule]:
         """The rules, none if the command is missing."""
         return self.rules or []
 
@@ -135,8 +135,8 @@ class BatchState:
     recodes: dict[str, tuple[Command, str]] = field(default_factory=dict)
     jobs: list[TableJob] = field(default_factory=list)
     inputs: set[Path] = field(default_factory=set)
-    outputs: list[Output] = field(default_factory=list)
-    published: list[tuple[Path, str, Protected]] = field(default_factory=list)
+    outputs: list[BatchOutput] = field(default_factory=list)
+    published: list[tuple[Path, str, BatchTable]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     not_applied: list[str] = field(default_factory=list)
 

@@ -111,7 +111,7 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERNAL) from None
 
 
-class Program(typer.Typer):
+class CommandLine(typer.Typer):
     """The program: Ctrl-C while its commands are still built is one message as well."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:

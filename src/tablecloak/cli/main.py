@@ -29,11 +29,11 @@ with ended_at_once():
         transmit,
         ways,
     )
-    from tablecloak.cli.entry import MADE, Commands, Program
+    from tablecloak.cli.entry import MADE, CommandLine, Commands
     from tablecloak.cli.names import LiveCommand
 
 
-app = Program(
+app = CommandLine(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -97,7 +97,7 @@ class Measured(TypedDict):
     notes: list[str]
 
 
-class Found(Measured):
+class AuditedRelease(Measured):
     """A release with its audit."""
 
     is_safe: IsSafe
@@ -115,14 +115,14 @@ class Rounded(Measured):
     release: Annotated[Table | None, Field(description="Null if it is not safe.")]
 
 
-class Protected(TypedDict, total=False):
+class AuditedReleases(TypedDict, total=False):
     """Results of all methods that were asked for; each is there under its name as well."""
 
     is_safe: IsSafe
     failures: Annotated[dict[str, str], Field(description="Methods without a release, and why.")]
 
 
-class Verdict(TypedDict):
+class AuditVerdict(TypedDict):
     """What an audit says."""
 
     is_safe: IsSafe
@@ -143,7 +143,7 @@ def measured(result: Any) -> Measured:
     }
 
 
-def audited(found: Any) -> Verdict:
+def audited(found: Any) -> AuditVerdict:
     """Return the verdict of an audit."""
     return {
         "is_safe": bool(found.is_safe),
@@ -152,7 +152,7 @@ def audited(found: Any) -> Verdict:
     }
 
 
-def of_product(problem: ProtectionProblem, product: Product) -> Found:
+def of_product(problem: ProtectionProblem, product: Product) -> AuditedRelease:
     """Return a release with its audit.
 
     Parameters

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from tablecloak.planning.plan import Cluster, Plan, ProtectedTable
 from tablecloak.planning.planner import plan
 from tablecloak.service.answers import Columns, Table, columns_of, frame_of
-from tablecloak.service.call import CALLS, Call, Question
+from tablecloak.service.call import CALLS, Call, CallQuestion
 
 
 class PublicationPlan(TypedDict):
@@ -41,7 +41,7 @@ class AnalyseMetadata(Call):
         False
     )
 
-    def answer(self, question: Question) -> PublicationPlan:
+    def answer(self, question: CallQuestion) -> PublicationPlan:
         """Return the tables to protect, one row for each, with their cluster."""
         equations = self.df_eq_indicator
         found = plan(

@@ -11,14 +11,14 @@ from tablecloak.jobs.load import load_data
 from tablecloak.protection import usual_way
 from tablecloak.protections.of_table import RequirementName
 from tablecloak.publish.audit import audit
-from tablecloak.service.answers import Columns, Verdict, audited, frame_of
-from tablecloak.service.call import CALLS, SOURCE, Call, Question
+from tablecloak.service.answers import AuditVerdict, Columns, audited, frame_of
+from tablecloak.service.call import CALLS, SOURCE, Call, CallQuestion
 from tablecloak.solve.solver import using_solver
 
 
 @CALLS.register
 @dataclass(frozen=True, kw_only=True)
-class Audit(Call):
+class AuditCall(Call):
     """Attack a release, whoever made it, and say whether every sensitive cell is protected."""
 
     name: ClassVar[str] = "audit"
@@ -40,7 +40,7 @@ class Audit(Call):
         Field(description="Whether to compute the exact interval of each sensitive cell."),
     ] = "verdict"
 
-    def answer(self, question: Question) -> Verdict:
+    def answer(self, question: CallQuestion) -> AuditVerdict:
         """Return the verdict, and all sensitive cells, worst first."""
         job = question.job
         release = frame_of(self.release, "release").convert_dtypes()

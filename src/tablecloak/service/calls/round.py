@@ -15,7 +15,7 @@ from tablecloak.protection import usual_way
 from tablecloak.protections.rounding import ControlledRounding
 from tablecloak.publish.audit import audit
 from tablecloak.service.answers import Rounded, of_rounding
-from tablecloak.service.call import CALLS, SOURCE, Call, Question
+from tablecloak.service.call import CALLS, SOURCE, Call, CallQuestion
 from tablecloak.solve.solver import using_solver
 
 PARAMETERS = parameters_of(ControlledRounding)
@@ -40,7 +40,7 @@ class Round(_Rounding):  # type: ignore[misc]
 
     small_counts: Annotated[bool, Field(description="Round counts below the base only.")] = False
 
-    def answer(self, question: Question) -> Rounded:
+    def answer(self, question: CallQuestion) -> Rounded:
         """Return the rounded table; its release is left out if it is not safe."""
         job = question.job
         asked: Any = {parameter.name: getattr(self, parameter.name) for parameter in PARAMETERS}

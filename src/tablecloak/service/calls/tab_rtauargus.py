@@ -14,17 +14,16 @@ import pandas as pd
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from tablecloak.argus.lines import Rule
+from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.rules import n_largest, sensitivity_rules
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.jobs.load import job_of
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.service.answers import Columns, frame_of
-from tablecloak.service.call import CALLS, Call, Question
+from tablecloak.service.call import CALLS, Call, CallQuestion
 from tablecloak.service.request import JOB, RequestError
-from tablecloak.tables.rules.rule import RULES
-from tablecloak.tables.rules.rule import Rule as SensitivityRule
+from tablecloak.tables.rules.rule import RULES, Rule
 
 Names = str | list[str]
 """One name, or several: R does not tell one from a list of one."""
@@ -93,7 +92,7 @@ class RtauargusCall(Call):
         float, Field(ge=0, description="Accepted error of a sum, for tables with rounded values.")
     ] = 1.0
 
-    def rules(self) -> list[SensitivityRule]:
+    def rules(self) -> list[Rule]:
         """Return the rules for finished tables.
 
         Raises
@@ -170,7 +169,7 @@ class Tables:
     asked: RtauargusCall
     level: float
 
-    def protected(self, question: Question) -> tuple[JobResult, dict[str, list[str]]]:
+    def protected(self, question: CallQuestion) -> tuple[JobResult, dict[str, list[str]]]:
         """Protect all tables as one problem; return the result, and statuses for each table.
 
         Statuses are those of rtauargus: A (primary: too few contributors), B (any other primary),
@@ -185,7 +184,7 @@ class Tables:
         keys = [*map(str, cells)]
         return result, {name: self._of_rows(name, keys, status) for name in self.frames}
 
-    def _job(self, question: Question) -> dict[str, Any]:
+    def _job(self, question: CallQuestion) -> dict[str, Any]:
         """Return the sections of a job; tables and hierarchies are written into its folder."""
         asked = self.asked
         used = list(dict.fromkeys(name for names in self.variables.values() for name in names))
@@ -214,7 +213,7 @@ class Tables:
             **parts,
         }
 
-    def _dimensions(self, question: Question, used: Sequence[str]) -> dict[str, Any]:
+    def _dimensions(self, question: CallQuestion, used: Sequence[str]) -> dict[str, Any]:
         dimensions: dict[str, Any] = {name: {"total": self.totals[name]} for name in used}
         for number, (name, text) in enumerate((self.asked.hrc or {}).items()):
             if name not in dimensions:
@@ -312,7 +311,7 @@ def _letters(result: JobResult) -> list[str]:
     ]
 
 
-def _rule(text: str) -> Rule:
+def _rule(text: str) -> BatchRule:
     """Read one rule, such as NK(1,85)."""
     found = re.fullmatch(r"\s*(\w+)\s*\(([^()]*)\)\s*", text)
     name = found[1].upper() if found else ""
@@ -323,7 +322,7 @@ def _rule(text: str) -> Rule:
             "safety_rules",
         )
     try:
-        return Rule(name, [float(number) for number in found[2].split(",")])
+        return BatchRule(name, [float(number) for number in found[2].split(",")])
     except ValueError:
         raise RequestError(f"{text!r} must hold numbers between commas.", "safety_rules") from None
 
@@ -358,7 +357,7 @@ class TabRtauargus(RtauargusCall):
     output_type: Annotated[int, Field(description="4: the statuses. Others: run a batch.")] = 4
     output_options: Annotated[str, Field(description="Not needed here.")] = ""
 
-    def answer(self, question: Question) -> TableStatuses:
+    def answer(self, question: CallQuestion) -> TableStatuses:
         """Return `Status` for each row: A, B, D or V, and `stats` if they are asked for."""
         self.check_method()
         if self.output_type != 4:
@@ -431,7 +430,7 @@ class TabMultiManager(RtauargusCall):
     ip_end: Annotated[float, Field(ge=0, description="Not needed: nothing is done twice.")] = 0.0
     num_iter_max: Annotated[int, Field(ge=1, description="Not needed, as ip_end.")] = 10
 
-    def answer(self, question: Question) -> LinkedStatuses:
+    def answer(self, question: CallQuestion) -> LinkedStatuses:
         """Return for each table `is_secret_1` and `Status` of each row, and `stats` if wanted."""
         self.check_method()
         self._check()

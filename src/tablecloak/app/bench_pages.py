@@ -186,7 +186,7 @@ class BenchPages:
         solved = self._current(method)
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
             write_release(solved.result, folder, title=self.bench.title, formats=("csv", "excel"))
-            return _zipped(Path(folder), f"{method}.zip")
+            return zipped(Path(folder), f"{method}.zip")
 
     def problem(self) -> Any:
         """Send the problem and the certificates, which stay inside."""
@@ -195,7 +195,7 @@ class BenchPages:
             for name, solved in self.bench.solved.items():
                 if solved.version == self.bench.version:
                     write_certificate(solved.result, Path(folder) / f"{name}_certificate.npz")
-            return _zipped(Path(folder), "internal.zip")
+            return zipped(Path(folder), "internal.zip")
 
     def _require_cell(self, cell: int) -> None:
         n_cells = self.bench.given.table.n_cells
@@ -354,7 +354,8 @@ def _told(look: Look) -> dict[str, Any]:
     return {"rows": look.rows, "columns": look.columns, "at": look.at, "opened": opened}
 
 
-def _zipped(folder: Path, name: str) -> Any:
+def zipped(folder: Path, name: str) -> Any:
+    """Send all files of a folder as one archive."""
     from flask import send_file
 
     buffer = io.BytesIO()

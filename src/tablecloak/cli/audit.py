@@ -17,19 +17,21 @@ from tablecloak.cli.files import (
     read_original,
     require_writable_result,
 )
-from tablecloak.cli.options import Require, Seed, Solver, Threads, Tolerance
+from tablecloak.cli.options import (
+    Intruder,
+    Original,
+    Release,
+    Require,
+    Seed,
+    Solver,
+    Threads,
+    Tolerance,
+)
 
 if TYPE_CHECKING:
     from tablecloak.publish.adjusted_audit import AdjustedAudit
     from tablecloak.suppression.attack.audit import Audit
 
-Original = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
-Release = Annotated[
-    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
-]
 Intervals = Annotated[
     bool, typer.Option("--intervals", help="Compute the exact interval of each cell.")
 ]
@@ -40,10 +42,6 @@ Output = Annotated[
     ),
 ]
 Show = Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")]
-Intruder = Annotated[
-    list[str] | None,
-    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
-]
 Groups = Annotated[
     bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
 ]

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tablecloak.cli import names
 from tablecloak.cli.display import reporting
 from tablecloak.cli.files import read_original_as_asked
-from tablecloak.cli.options import Require, Seed, Solver, Threads, TimeLimit, Tolerance
+from tablecloak.cli.options import (
+    Intruder,
+    Original,
+    Release,
+    Require,
+    Seed,
+    Solver,
+    Threads,
+    TimeLimit,
+    Tolerance,
+)
 
-Original = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
-Release = Annotated[
-    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
-]
 Cells = Annotated[
     list[str],
     typer.Argument(
@@ -26,10 +27,6 @@ Cells = Annotated[
         help="Codes in the order of the dimensions, as in 'N, 47', or 'region=N, branch=47'; "
         "repeat for several cells.",
     ),
-]
-Intruder = Annotated[
-    list[str] | None,
-    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
 ]
 Alternative = Annotated[
     bool, typer.Option(help="Search the cheapest other release, without this cell hidden.")

@@ -14,6 +14,17 @@ from tablecloak.errors import InputError
 ProblemFile = Annotated[
     Path, typer.Argument(help=f"Problem as written by convert: {names.PROBLEM_FILES.placeholder}.")
 ]
+Original = Annotated[
+    Path,
+    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
+]
+Release = Annotated[
+    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
+]
+Intruder = Annotated[
+    list[str] | None,
+    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
+]
 Output = Annotated[
     Path, names.FRAME_FILES.option("--output", "-o", text="File to write:", writable=True)
 ]

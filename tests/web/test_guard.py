@@ -58,4 +58,4 @@ def test_every_answer_says_that_it_is_not_kept():
 
 def test_a_secret_is_only_itself():
     assert is_secret("schlüssel", "schlüssel")
-    assert not any(is_secret(offer, "secret") for offer in ("", "secre", "secrets", "ä"))
+    assert not any(is_secret(offer, "secret") for offer in ("", "secre", "secrets", "SECRET", "ä"))

@@ -29,7 +29,7 @@ import tablecloak as tc
 from bench.solvers import contestants
 from tablecloak.app import create_app
 from tablecloak.app.workbench import Workbench
-from tablecloak.argus.lines import Rule as BatchRule
+from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.budget import Budget
 from tablecloak.cli.main import app

@@ -119,14 +119,17 @@ class Registry(Generic[T]):
         return name in self._siblings
 
     def __getitem__(self, name: str) -> type[T]:
-        """Return the class of a name.
+        """Return the class of a name; if a module has that name, it is the only one imported.
 
         Raises
         ------
         InputError
             With the likely name, or all names.
         """
-        self._load()
+        if name not in self._siblings:
+            self._load_alone(name)
+        if name not in self._siblings:
+            self._load()
         if name not in self._siblings:
             near = suggestion(str(name), self._siblings)
             raise InputError(f"There is no {self.noun} {name!r}.{near}")
@@ -236,6 +239,15 @@ class Registry(Generic[T]):
             ]
             lines.append(f"| `{name}` | {', '.join(parts)} | {self.summary(name)} |")
         return "\n".join(lines)
+
+    def _load_alone(self, name: str) -> None:
+        """Import the module of the first home that has the name: all of them take seconds."""
+        if self._is_loaded or not str(name).isidentifier():
+            return
+        with self._loading:
+            module = next(filter(is_installed, (f"{home}.{name}" for home in self._homes)), None)
+            if module is not None:
+                importlib.import_module(module)
 
     def _load(self) -> None:
         if self._is_loaded:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.names import LiveCommand
 from tablecloak.errors import InputError, plain
 
 if TYPE_CHECKING:
@@ -28,11 +27,6 @@ Who = Annotated[str, typer.Option(help="Who decides; by default the name of the 
 Release = Annotated[
     Path | None, typer.Option(help="New folder for the files of approved outputs.", writable=True)
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(check)
 
 
 def check(

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.files import require_writable_result
 from tablecloak.cli.options import Executor
-from tablecloak.cli.results import require_writable_result
 
 File = Annotated[
     Path,
@@ -42,11 +41,6 @@ NO_RECORDS = (
     "contributors; a table alone does not tell who contributed what."
 )
 """What is said where noise of records cannot be compared."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(compare)
 
 
 def compare(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Engine, Executor
 
 if TYPE_CHECKING:
@@ -23,11 +22,6 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results."
 Every = Annotated[
     bool, typer.Option("--all", help="Run all job files of a folder; finished ones are skipped.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(protect)
 
 
 def protect(

@@ -104,7 +104,12 @@ class ControlledRounding(RoundingProtection):
 
     base: Annotated[int, Field(ge=2, description="Values become multiples of it.")] = 5
     max_steps: Annotated[
-        int, Field(ge=1, description="Most steps of the base by which a value may move.")
+        int,
+        Field(
+            ge=1,
+            description="Most steps of the base by which a value may move if one step is not "
+            "enough.",
+        ),
     ] = 3
     weights: Annotated[WeightName, Field(description="What moving a cell by one costs.")] = "unit"
     time_limit: Seconds = 60.0

@@ -60,9 +60,7 @@ class Suppression(TableProtection):
         "told_by_one: the most sensitive cells that follow from a single hidden value."
     )
 
-    method: Annotated[MethodName, Field(description="How the cells to hide are searched for.")] = (
-        "auto"
-    )
+    method: Annotated[MethodName, Field(description="How to search.")] = "auto"
     require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
         "two-sided"
     )
@@ -81,14 +79,21 @@ class Suppression(TableProtection):
         ),
     ] = "possible"
     groups: Annotated[
-        bool, Field(description="Whether sums of hidden cells must obey the rules as well.")
+        bool, Field(description="Protect sums of hidden cells by the rules of a job as well.")
     ] = False
     unfreeze: Annotated[
-        bool, Field(description="Suppress the fewest frozen cells where nothing else protects.")
+        bool,
+        Field(
+            description="Suppress the fewest frozen cells where sensitive ones cannot be protected "
+            "else."
+        ),
     ] = False
     previous: Annotated[
         Path | None,
-        Field(description="Last period's pattern (codes, status); its cells become cheaper."),
+        Field(
+            description="File with codes and status: last period's pattern, whose cells become "
+            "cheaper. A wish for stability; releases of the same values are given by `published`."
+        ),
     ] = None
     discount: Annotated[
         float, Field(ge=0, le=1, description="Share by which cells of `previous` become cheaper.")

@@ -7,7 +7,7 @@ import pytest
 
 import tablecloak as tc
 from private import is_private
-from tablecloak.cli.results import require_writable_result, write_result
+from tablecloak.cli.files import require_writable_result, write_result
 from tablecloak.errors import InputError, VerificationError
 
 FRAME = pd.DataFrame({"cell": [0, 1], "value": [3.0, 4.5]})

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.service.columns import columns_of, finite, frame_of
+from tablecloak.service.answers import columns_of, finite, frame_of
 
 
 def test_values_keep_the_types_that_were_sent():

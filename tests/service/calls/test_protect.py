@@ -1,4 +1,4 @@
-"""Finished tables with statuses of cells, earlier releases, and both methods in one request."""
+"""Finished tables with statuses of cells, earlier releases, several ways or one in a request."""
 
 from __future__ import annotations
 
@@ -59,3 +59,9 @@ def test_both_methods_of_one_request_protect_the_same_table():
     assert pattern["cells"]["turnover"] == adjusted["cells"]["turnover"]
     assert None in pattern["release"]["turnover"]
     assert None not in adjusted["release"]["turnover"]
+
+
+def test_intervals_can_be_asked_for_alone():
+    answer = ask("intervals", **TABLE, intervals={"blur": 0.5})
+    assert answer["is_safe"]
+    assert answer["release"].keys() == {"region", "size", "lower", "upper"}

@@ -158,7 +158,6 @@ class RecordNoise(Protection):
             measure=table.name,
             unit=table.unit,
             decimals=published_decimals(release.values, table.decimals),
-            n_cells=len(released),
             method={
                 "method": "multiplicative noise of records",
                 "reading": "The values of each contributor were multiplied by a number near 1 "

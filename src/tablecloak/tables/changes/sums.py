@@ -63,14 +63,10 @@ def _of_nobody(like: Contributions, cells: csr_array) -> Contributions:
 
     What a contributor knows of a sum follows from what it knows of the cells in it.
     """
-    n, k = cells.shape[0], like.largest.shape[1]
     return replace(
-        Contributions.unknown(cells @ like.total),
+        Contributions.unknown(cells @ like.total).padded(like.largest.shape[1]),
         count=np.rint(cells @ like.count).astype(np.int64),
         weighted_count=cells @ like.weighted_count,
-        largest=np.zeros((n, k)),
-        largest_weight=np.zeros((n, k)),
-        largest_contributor=np.full((n, k), -1, dtype=np.int64),
         names=like.names,
     )
 

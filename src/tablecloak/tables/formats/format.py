@@ -24,14 +24,11 @@ from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.packed import require_sound_ratio
 from tablecloak.registry import Registry
-from tablecloak.tables.formats.layouts import WideTable
+from tablecloak.tables.formats.layouts import MOST_COLUMNS, WideTable
 from tablecloak.tables.problem import ProtectionProblem
 
 GZIP = b"\x1f\x8b"
 """How packed files begin."""
-
-MOST_COLUMNS = 1 << 14
-"""Most columns of text, as in a sheet of Excel: readers take minutes for many more."""
 
 MOST_LINE = 1 << 24
 """Most bytes of the first lines of text."""

@@ -26,7 +26,7 @@ BETWEEN = " | "
 """Between the codes of two dimensions that share the columns."""
 
 MOST_COLUMNS = 2**14
-"""Columns of a sheet of Excel; nobody reads a wider table."""
+"""Columns of a sheet of Excel: nobody reads a wider table, and readers take minutes for one."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from watchdog import Watchdog
 
 Key = tuple[str, ...]

@@ -13,9 +13,9 @@ import pandas as pd
 
 import tablecloak as tc
 from margins import tree_of
-from tablecloak.tables.tabulation.queries import Grouped, Overview
-from tablecloak.tables.tabulation.records import Roles
-from tablecloak.tables.tabulation.tabulate import _Leaves, _one_table
+from tablecloak.tables.tabulation.queries import Grouped, Leaves
+from tablecloak.tables.tabulation.records import ColumnRoles, Overview
+from tablecloak.tables.tabulation.roll_up import rolled_up_table
 
 
 def with_contributors(
@@ -48,7 +48,7 @@ def with_contributors(
     has_waivers = bool(waiver or waiver_p)
     sums = records.groupby(columns, as_index=False)["total"].sum()
     levels = {"contributions": contributor} | ({"holdings": holding} if holding else {})
-    leaves = _Leaves(
+    leaves = Leaves(
         trees,
         Overview(len(frame), {}, bool(np.any(records["signed"] < 0)), bool(weight)),
         sums[columns],
@@ -58,8 +58,8 @@ def with_contributors(
             for attribute, column in levels.items()
         },
     )
-    roles = Roles(value, contributor, holding, weight, value, None)
-    built = [_one_table(leaves, names, roles, "", None) for names in tables or [list(trees)]]
+    roles = ColumnRoles(value, contributor, holding, weight, value, None)
+    built = [rolled_up_table(leaves, names, roles, "", None) for names in tables or [list(trees)]]
     return built[0] if len(built) == 1 else tc.link(*built)
 
 

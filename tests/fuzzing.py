@@ -24,7 +24,7 @@ from tablecloak.argus import read_metadata, run_batch
 from tablecloak.argus.metadata import read_cells
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import main as verify
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.publish.released_cells import read_release
 
 SPECIAL = [

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from instances import Instances
+from tablecloak.service.answers import columns_of
 from tablecloak.service.call import CALLS
-from tablecloak.service.columns import columns_of
 from tablecloak.service.request import asked
 
 ACT_SIZE = {

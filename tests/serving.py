@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.service.server import create_app, listening
-from tablecloak.service.work import Work, hearing_warnings
+from tablecloak.service.work import Work
+from tablecloak.web.tasks import hearing_warnings
 
 TOKEN = "a token of the tests"
 

@@ -105,10 +105,6 @@ def test_a_stop_button_ends_one_search_and_passes_reports_on():
     assert first.is_stopped
     assert not second.is_stopped
     assert [report[1] for report in reports] == [3.0, 2.0, 1.0]
-    button.press()
-    button.release()
-    second.report("searching", 0.0)
-    assert not second.is_stopped
 
 
 def test_the_last_report_is_repeated_so_that_a_button_ends_what_takes_long(monkeypatch):

@@ -17,7 +17,7 @@ import pytest
 
 import tablecloak
 import tablecloak as tc
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"

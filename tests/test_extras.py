@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tablecloak as tc
+from imported_names import imported
 from programs import small
 from tablecloak.app.server import create_app, serve
 from tablecloak.cli.main import app
@@ -21,7 +24,9 @@ from tablecloak.extras import EXTRA_OF, how_to_install, is_installed, required
 from tablecloak.microdata.agencies import make_certificate
 from tablecloak.render.page import Page
 from tablecloak.risk_utility_map import RiskUtilityMap
+from tablecloak.safe.appetite import Appetite
 from tablecloak.solve.solver import SOLVERS, Request, using_solver
+from test_layout import WINGS
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
     "project"
@@ -45,7 +50,7 @@ def brought(extra: str) -> set[str]:
     return found
 
 
-DISTRIBUTIONS = {"psycopg": "ibis-framework", "tomli_w": "tomli-w"}
+DISTRIBUTIONS = {"psycopg": "ibis-framework", "tomli_w": "tomli-w", "yaml": "pyyaml"}
 """Where a library is not called like what installs it."""
 
 
@@ -56,7 +61,25 @@ def test_the_extra_that_a_message_names_brings_the_library(library):
 
 def test_the_package_itself_brings_no_library_of_an_extra():
     core = {distribution(requirement) for requirement in PROJECT["dependencies"]}
-    assert not core & (EXTRA_OF.keys() | {"networkx", "tomli-w"})
+    assert not core & (EXTRA_OF.keys() | {"networkx", "pyyaml", "tomli-w"})
+
+
+def test_each_wing_has_an_extra():
+    # Records are what `microdata` is about.
+    assert {"records" if wing == "microdata" else wing for wing in WINGS} <= EXTRAS.keys()
+
+
+def test_what_only_wings_import_is_no_dependency_of_the_core():
+    package = Path(tc.__file__).parent
+    homes = defaultdict(set)
+    for path in package.rglob("*.py"):
+        for name in imported(ast.parse(path.read_text("utf-8"))).values():
+            homes[name.partition(".")[0]].add(path.relative_to(package).parts[0])
+    core = {distribution(requirement) for requirement in PROJECT["dependencies"]}
+    imports = {"ibis": "ibis-framework", "lazy_loader": "lazy-loader", "yaml": "pyyaml"}
+    of_wings = {imports.get(name, name) for name, places in homes.items() if places <= WINGS}
+    assert "cryptography" in of_wings
+    assert not core & of_wings
 
 
 def test_the_documentation_lists_every_extra():
@@ -141,6 +164,7 @@ USES = {
     "openpyxl": lambda folder: tc.run_job(excel_job(folder)),
     "pulp": lambda folder: SOLVERS["cbc"]().run(small(), Request()),
     "waitress": lambda folder: serve(),
+    "yaml": lambda folder: Appetite.read(folder / "limits.yaml"),
 }
 """A use of each library."""
 

@@ -29,7 +29,7 @@ import tablecloak as tc
 from bench.solvers import contestants
 from tablecloak.app import create_app
 from tablecloak.app.workbench import Workbench
-from tablecloak.argus.lines import Rule as BatchRule
+from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.budget import Budget
 from tablecloak.cli.main import app
@@ -38,7 +38,7 @@ from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic
 from tablecloak.executors import EXECUTORS, Executor, executor_named
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.schema import Job
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.parameters import percent
@@ -284,7 +284,7 @@ def test_a_format_registered_at_run_time_is_offered_everywhere(tmp_path):
     tc.write_jj(problem, tmp_path / "cox.jj")
     words = ["convert", str(tmp_path / "cox.jj"), str(tmp_path / "cox.ssv")]
     with FORMATS.including(Semicolons):
-        assert "semicolons" in str(Job.model_json_schema()["$defs"]["Output"])
+        assert "semicolons" in str(Job.model_json_schema()["$defs"]["OutputSpec"])
         assert ".ssv" in shown("convert", "--help")
         assert ".ssv" in shown("suppress", "--help")
         assert "| `semicolons` | `.ssv` |" in formats_table()

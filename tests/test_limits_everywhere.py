@@ -49,7 +49,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_the_options_of_what_it_calls(name):
-    command = typer.main.get_command(app).commands[name]
+    command = typer.main.get_command(app).get_command(None, name)
     assert COMMANDS[name] <= {each.name for each in command.params}
 
 

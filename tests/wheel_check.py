@@ -75,7 +75,7 @@ def check_wheel(path: Path) -> None:
     names = zipfile.ZipFile(path).namelist()
     tops = {name.split("/")[0] for name in names}
     require(tops == {"tablecloak", f"tablecloak-{version}.dist-info"}, f"{path.name}: {tops}")
-    for name in ("py.typed", "page.css", "app/templates/base.html", "safe/checking/check.js"):
+    for name in ("py.typed", "page.css", "app/templates/base.html", "safe/check.js"):
         require(f"tablecloak/{name}" in names, f"{path.name} lacks {name}")
     endings = {Path(name).suffix for name in names if name.startswith("tablecloak/")}
     require(endings <= {".py", ".pyi", ".css", ".html", ".typed", ".js"}, f"{path.name}: {endings}")

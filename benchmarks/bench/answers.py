@@ -9,8 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.protection import required_way
-from tablecloak.publish.adjusted_audit import AdjustedAudit
-from tablecloak.publish.audit import audit
+from tablecloak.publish.audit import AdjustedAudit, audit
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.program import Program
 from tablecloak.tables.problem import ProtectionProblem

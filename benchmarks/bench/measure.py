@@ -15,7 +15,7 @@ from bench.records import Record, Source
 from tablecloak import budget
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import InputError, suggestion
-from tablecloak.executors.threads import ThreadExecutor
+from tablecloak.executors.executor import ThreadExecutor
 
 __all__ = ["Choice", "Run", "asked", "measure", "smoke", "timed"]
 

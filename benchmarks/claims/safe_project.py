@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, vstack
 from bench.claims import Claim, Column, Instance, Method
 from bench.measure import timed
 from tablecloak.safe import Outcome, Project
-from tablecloak.safe.figures import Figures
+from tablecloak.safe.output import Figures
 
 CODES = (12, 20, 5, 4, 6, 2, 10, 3)
 """Number of codes of the keys of a record, which are independent of each other."""

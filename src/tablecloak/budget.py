@@ -283,10 +283,6 @@ class StopButton:
         """End the search at its next report, with the best that is proved by then."""
         self._pressed.set()
 
-    def release(self) -> None:
-        """Forget a press to which no search has answered."""
-        self._pressed.clear()
-
     def __call__(self, stage: str, loss: float, bound: float, open_: int) -> None:
         """Pass a report on, or stop the search that made it."""
         if self._progress is not None:

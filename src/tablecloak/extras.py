@@ -1,7 +1,8 @@
 """Libraries that only some users need: which extra installs them, and what to say without them.
 
 The package itself brings what tables need. Everything else is imported where it is used, through
-`required`, so that a missing library ends in one message that says what to install.
+`required`, so that a missing library ends in one message that says what to install. Each wing, a
+folder that the core does without, has an extra with what only it needs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ EXTRA_OF = {
     "statsmodels": "regression",
     "tomli_w": "app",
     "waitress": "app",
+    "yaml": "safe",
 }
 """The extra that installs each library, by the name under which the library is imported."""
 

@@ -647,6 +647,11 @@ def _written(value: object) -> str:
     )
 
 
+def usual_way() -> type[Protection]:
+    """Return the way that is taken where none is asked for."""
+    return next(way for way in PROTECTIONS if way.is_suggested)
+
+
 def way_of(release: object) -> type[Protection] | None:
     """Return the way that makes such releases, or None."""
     return next((way for way in PROTECTIONS if isinstance(release, way.releases)), None)

@@ -50,9 +50,9 @@ class Registry(Generic[T]):
     noun : str
         What one of them is called in messages: "rule", "distance".
     home : str or tuple of str, optional
-        Packages whose modules declare the siblings. They are imported when a name is first looked
-        up, so that a new file is found without being mentioned anywhere. A package that is not
-        installed has no siblings.
+        Packages whose modules declare the siblings, or single modules that do. They are imported
+        when a name is first looked up, so that a new file is found without being mentioned
+        anywhere. A package that is not installed has no siblings.
     order : callable, optional
         Key by which siblings of a home package are listed; by default their names. Which of their
         modules happens to be imported first makes no difference.
@@ -119,14 +119,17 @@ class Registry(Generic[T]):
         return name in self._siblings
 
     def __getitem__(self, name: str) -> type[T]:
-        """Return the class of a name.
+        """Return the class of a name; if a module has that name, it is the only one imported.
 
         Raises
         ------
         InputError
             With the likely name, or all names.
         """
-        self._load()
+        if name not in self._siblings:
+            self._load_alone(name)
+        if name not in self._siblings:
+            self._load()
         if name not in self._siblings:
             near = suggestion(str(name), self._siblings)
             raise InputError(f"There is no {self.noun} {name!r}.{near}")
@@ -237,11 +240,21 @@ class Registry(Generic[T]):
             lines.append(f"| `{name}` | {', '.join(parts)} | {self.summary(name)} |")
         return "\n".join(lines)
 
+    def _load_alone(self, name: str) -> None:
+        """Import the module of the first home that has the name: all of them take seconds."""
+        if self._is_loaded or not str(name).isidentifier():
+            return
+        with self._loading:
+            module = next(filter(is_installed, (f"{home}.{name}" for home in self._homes)), None)
+            if module is not None:
+                importlib.import_module(module)
+
     def _load(self) -> None:
         if self._is_loaded:
             return
         with self._loading:
             for home in filter(is_installed, self._homes):
-                for module in pkgutil.iter_modules(importlib.import_module(home).__path__):
+                package = importlib.import_module(home)
+                for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
                     importlib.import_module(f"{home}.{module.name}")
             self._is_loaded = True

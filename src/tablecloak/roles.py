@@ -16,7 +16,7 @@ from tablecloak.errors import InputError
 Identity = str | tuple[int, int]
 
 
-class Roles:
+class RunFiles:
     """What is read and written in one run, by what the files are and not by their names."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Roles:
                 raise _both(file, path)
 
 
-_RUN: ContextVar[Roles | None] = ContextVar("roles", default=None)
+_RUN: ContextVar[RunFiles | None] = ContextVar("roles", default=None)
 """Files of the run that this thread works for; None outside of all."""
 
 
@@ -66,7 +66,7 @@ def run_with(inputs: Iterable[str | Path], outputs: Iterable[str | Path]) -> Ite
         If one of them is both, or two outputs are one file; here, and where a file is read or
         written that another one names.
     """
-    roles = Roles()
+    roles = RunFiles()
     for path in outputs:
         roles.promise(Path(path))
     for path in inputs:

@@ -135,6 +135,23 @@ def _problem_and_pattern(user):
     return problem, hidden
 
 
+def test_intervals_are_shown_by_their_ends_and_hold_the_true_values(clients, problem):
+    user, _ = clients
+    solve(user, "intervals")
+    shown = squares(user, method="intervals")
+    wide = {square["cell"]: square for square in shown if " to " in square["shown"]}
+    assert wide.keys() >= set(np.flatnonzero(problem.sensitive))
+    assert {square["kind"] for square in wide.values()} <= {"primary", "wide"}
+    for cell, square in wide.items():
+        low, high = (float(part.replace(",", "")) for part in square["shown"].split(" to "))
+        assert low <= problem.table.values[cell] <= high
+    archive = zipfile.ZipFile(io.BytesIO(user.get("/grid/release/intervals.zip").data))
+    assert "lower" in archive.read("table.csv").decode()
+    assert user.get(f"/grid/why/{min(wide)}?method=intervals").get_json()["text"]
+    inside = zipfile.ZipFile(io.BytesIO(user.get("/grid/problem.zip").data))
+    assert "intervals_certificate.npz" in inside.namelist()
+
+
 def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
     user, _ = clients
     solve(user)
@@ -214,7 +231,7 @@ def test_a_batch_of_argus_and_a_job_open_as_a_grid_by_their_path(tmp_path, examp
 def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
     bench = Workbench(problem)
     primary = int(np.flatnonzero(problem.sensitive)[0])
-    from tablecloak.app.marks import Mark
+    from tablecloak.app.workbench import Mark
 
     others = np.flatnonzero(~problem.sensitive & (problem.status == "s")).tolist()
     bench.decide(others, Mark("stay"))

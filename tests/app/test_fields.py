@@ -9,8 +9,10 @@ import pytest
 from pydantic import Field
 
 import tablecloak as tc
-from tablecloak.app.fields import FormField, choices_of, number, whole
+from tablecloak.app.choices import ways
+from tablecloak.app.fields import FormField, choices_of, number, options_of, whole
 from tablecloak.parameters import parameters_of
+from tablecloak.protection import PROTECTIONS
 from tablecloak.registry import Registry
 
 
@@ -112,3 +114,45 @@ def test_other_text_is_no_whole_number(text):
 def test_a_whole_number_is_an_int_and_others_are_floats():
     assert isinstance(number({"x": "2.0"}, "x"), int)
     assert number({"x": "2.5"}, "x") == 2.5
+
+
+def option(section: str, key: str):
+    return next(each for each in options_of(section) if each.key == key)
+
+
+@pytest.mark.parametrize("section", [way.name for way in ways()])
+def test_every_key_that_names_something_registered_is_on_the_form(section):
+    keys = [each.key for each in options_of(section)]
+    assert keys
+    assert set(keys) <= set(PROTECTIONS[section].model_fields)
+    for each in options_of(section):
+        assert each.named.names
+        assert each.help
+
+
+def test_a_single_name_is_chosen_and_the_default_stands_where_none_is():
+    found = option("suppression", "hold")
+    assert not found.is_list
+    assert found.read({}) == found.default
+    other = next(name for name in found.named.names if name != found.default)
+    assert found.read({"suppression:hold": other}) == other
+
+
+def test_several_names_are_ticked_one_by_one():
+    found = option("suppression", "protect_against")
+    first = found.named.names[0]
+    assert found.is_list
+    assert found.read({}) == []
+    assert found.read({f"suppression:protect_against:{first}": "1"}) == [first]
+
+
+def test_names_with_something_behind_them_are_typed_with_commas():
+    found = option("adjustment", "preserve")
+    assert found.is_open
+    form = {"adjustment:preserve": " mean:all , regression,, "}
+    assert found.read(form) == ["mean:all", "regression"]
+
+
+def test_each_name_says_what_it_is():
+    found = option("adjustment", "distance")
+    assert all(found.summary(name) for name in found.named.names)

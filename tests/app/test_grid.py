@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.app.grid import Grid
-from tablecloak.app.marks import Mark, cells_of, marked
+from tablecloak.app.grid import TableGrid
+from tablecloak.app.workbench import Mark, cells_of, marked
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def table():
 
 
 def test_each_square_is_the_cell_with_its_codes(table):
-    grid = Grid(table)
+    grid = TableGrid(table)
     look = grid.look({"rows": "industry", "columns": "size", "at": {"region": "N1"}})
     shown = grid.shown(look)
     compared = 0
@@ -31,7 +31,7 @@ def test_each_square_is_the_cell_with_its_codes(table):
 
 
 def test_a_folded_code_hides_what_is_below_it_and_an_unfolded_one_shows_it(table):
-    grid = Grid(table)
+    grid = TableGrid(table)
     folded = grid.shown(grid.look({"rows": "region", "opened": {"region": ["Total"]}}))
     codes = [each["code"] for each in folded["rows"]]
     assert codes == ["Total", "N", "S", "W"]
@@ -41,20 +41,20 @@ def test_a_folded_code_hides_what_is_below_it_and_an_unfolded_one_shows_it(table
 
 
 def test_codes_are_shown_with_what_they_are_called(table):
-    grid = Grid(table, {"region": {"N": "North"}})
+    grid = TableGrid(table, {"region": {"N": "North"}})
     rows = grid.shown(grid.look({"rows": "region"}))["rows"]
     assert {row["code"]: row["label"] for row in rows}["N"] == "North"
 
 
 def test_what_is_asked_wrongly_falls_back_to_the_first_look(table):
-    look = Grid(table).look({"rows": "no", "columns": "such", "at": {"size": "thing"}})
-    assert {look.rows, look.columns} <= set(Grid(table).dimensions)
+    look = TableGrid(table).look({"rows": "no", "columns": "such", "at": {"size": "thing"}})
+    assert {look.rows, look.columns} <= set(TableGrid(table).dimensions)
     assert look.rows != look.columns
     assert list(look.at.values()) == ["Total"]
 
 
 def test_the_sums_of_a_cell_hold_in_the_table(table):
-    grid = Grid(table)
+    grid = TableGrid(table)
     cell = table.cell(region="N", industry="steel", size="Total")
     sums = grid.sums(cell)
     assert len(sums) == 4
@@ -106,8 +106,8 @@ def test_unknown_cells_are_refused(cells):
 def test_without_hierarchies_the_order_of_codes_is_told_by_the_relations(table, tmp_path):
     problem = table.protect(tc.PPercent(10))
     tc.write_problem(problem, tmp_path / "cells.csv")
-    read = Grid(tc.read_problem(tmp_path / "cells.csv").table)
-    told = Grid(table)
+    read = TableGrid(tc.read_problem(tmp_path / "cells.csv").table)
+    told = TableGrid(table)
     assert not read.table.hierarchies
     for name in told.dimensions:
         assert read.trees[name].roots == ["Total"]
@@ -116,11 +116,11 @@ def test_without_hierarchies_the_order_of_codes_is_told_by_the_relations(table, 
 
 
 def test_cells_without_codes_are_a_list(tmp_path):
-    grid = Grid(tc.examples.cox().table)
+    grid = TableGrid(tc.examples.cox().table)
     look = grid.look({})
     assert len(grid.shown(look)["cells"]) > 0
     tc.write_jj(tc.examples.cox(), tmp_path / "cox.jj")
-    listed = Grid(tc.read_jj(tmp_path / "cox.jj").table)
+    listed = TableGrid(tc.read_jj(tmp_path / "cox.jj").table)
     shown = listed.shown(listed.look({}))
     found = {cell for line in shown["cells"] for cell in line}
     assert found <= set(range(listed.table.n_cells)) and len(found) > 1

@@ -11,6 +11,7 @@ import tablecloak as tc
 from tablecloak.app import session as module
 from tablecloak.app.choices import Choices
 from tablecloak.app.session import Session
+from tablecloak.web.tasks import QueuedTask
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_while_a_job_runs_nothing_changes_and_its_result_is_kept(session, monkey
     with pytest.raises(tc.InputError, match="A job is still running"):
         session.choose(choices(session, title="two"))
     go_on.set()
-    session.call.wait(60)
+    session.task.wait(60)
     assert session.result.title == "one"
     assert asked == [("one", session.folder / "results")]
 
@@ -103,7 +104,7 @@ def test_a_job_that_fails_says_so_and_quotes_no_record(session, monkeypatch, rai
     monkeypatch.setattr(module, "run_job", failing)
     session.choose(choices(session))
     session.start()
-    session.call.wait(60)
+    session.task.wait(60)
     assert session.error.startswith(told)
     assert "4711" not in session.error
     assert session.result is None
@@ -118,5 +119,6 @@ def test_a_job_that_fails_says_so_and_quotes_no_record(session, monkeypatch, rai
     ],
 )
 def test_progress_is_told_as_far_as_it_is_known(session, loss, bound, stage):
-    session._note("search", loss, bound, 7)
+    session.task = QueuedTask(lambda progress: None, str)
+    session.task.note("search", loss, bound, 7)
     assert session.stage == stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tablecloak.argus.methods.pattern as pattern_method
+import tablecloak.argus.methods as methods
 
 PATTERNS: dict[object, object] = {}
 """Patterns and their audits, by all that a problem holds and who else must not attack it."""
@@ -17,7 +17,7 @@ def solved_once(monkeypatch):
 
     The same problem has the same pattern, whatever else was changed in the batch.
     """
-    solve, attack = pattern_method.suppress, pattern_method.audit
+    solve, attack = methods.suppress, methods.audit
 
     def key(problem, against):
         names = ("status", "lower_protection", "upper_protection", "lower_bound", "upper_bound")
@@ -45,5 +45,5 @@ def solved_once(monkeypatch):
     def audit(problem, pattern, *, intruders="external", **options):
         return PATTERNS["audit", key(problem, [] if intruders == "external" else intruders)]
 
-    monkeypatch.setattr(pattern_method, "suppress", suppress)
-    monkeypatch.setattr(pattern_method, "audit", audit)
+    monkeypatch.setattr(methods, "suppress", suppress)
+    monkeypatch.setattr(methods, "audit", audit)

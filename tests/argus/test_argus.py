@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from shops import RDA, cells, run, write_shops
 from tablecloak.argus import read_batch, read_metadata, run_batch
-from tablecloak.argus.batch import read_rules, read_specification, read_writing
+from tablecloak.argus.lines import read_rules, read_specification, read_writing
 from tablecloak.argus.places import find_file
 from tablecloak.cli.main import app
 

@@ -9,11 +9,9 @@ import pytest
 
 import tablecloak as tc
 from shops import run, write_shops
-from tablecloak.argus.batch import read_suppression
-from tablecloak.argus.command import COMMANDS, BatchCommand
+from tablecloak.argus.commands import COMMANDS, BatchCommand
 from tablecloak.argus.lines import Command
-from tablecloak.argus.method import METHODS
-from tablecloak.argus.methods.pattern import Optimal
+from tablecloak.argus.methods import METHODS, Optimal, read_suppression
 
 BEGIN = "<SAFETYRULE> FREQ(3,30)\n<READTABLE> 0\n"
 

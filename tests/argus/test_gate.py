@@ -9,16 +9,13 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-import tablecloak.argus.methods.adjustment as adjustment_method
-import tablecloak.argus.methods.pattern as pattern_method
+import tablecloak.argus.methods as methods
 import tablecloak.argus.preparation as preparation
 from shops import cells, run, write_shops
 from tablecloak.argus import read_metadata, run_batch
-from tablecloak.argus.arguments import Arguments
-from tablecloak.argus.batch import read_rules
 from tablecloak.argus.gate import Evidence, _unsafe, check, check_together
-from tablecloak.argus.lines import Rule, Specification
-from tablecloak.argus.outputs import Protected
+from tablecloak.argus.lines import Arguments, BatchRule, Specification, read_rules
+from tablecloak.argus.outputs import BatchTable
 from tablecloak.argus.preparation import of_records
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.argus.tables import from_records
@@ -51,7 +48,7 @@ def test_a_given_status_that_got_lost_is_noticed(folder, monkeypatch):
 
 
 def test_a_method_that_publishes_a_sensitive_cell_is_noticed(folder, monkeypatch):
-    true = pattern_method.suppress
+    true = methods.suppress
 
     def careless(problem, **options):
         pattern = true(problem, **options)
@@ -59,14 +56,14 @@ def test_a_method_that_publishes_a_sensitive_cell_is_noticed(folder, monkeypatch
         hidden[np.flatnonzero(problem.sensitive)[0]] = False
         return replace(pattern, suppressed=hidden)
 
-    monkeypatch.setattr(pattern_method, "suppress", careless)
+    monkeypatch.setattr(methods, "suppress", careless)
     with pytest.raises(tc.VerificationError):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
     assert not (folder / "safe.csv").exists()
 
 
 def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder, monkeypatch):
-    true = pattern_method.audit
+    true = methods.audit
 
     class Unsure:
         is_safe = False
@@ -74,22 +71,22 @@ def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder,
         def summary(self) -> str:
             return "undecided"
 
-    monkeypatch.setattr(pattern_method, "audit", lambda *args, **options: Unsure())
+    monkeypatch.setattr(methods, "audit", lambda *args, **options: Unsure())
     with pytest.raises(tc.VerificationError, match="table 1 is not proved to be safe"):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
     inner = run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,6,,"t.jj")\n')
     assert inner.exit_code == 1
-    assert true is not pattern_method.audit
+    assert true is not methods.audit
 
 
 def test_adjusted_values_that_moved_too_little_are_noticed(folder, monkeypatch):
-    true = adjustment_method.adjust
+    true = methods.adjust
 
     def timid(problem, **options):
         found = true(problem, **options)
         return replace(found, values=problem.table.values.copy())
 
-    monkeypatch.setattr(adjustment_method, "adjust", timid)
+    monkeypatch.setattr(methods, "adjust", timid)
     with pytest.raises(tc.VerificationError):
         run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,,"safe.csv")\n')
 
@@ -170,27 +167,27 @@ def test_both_evaluations_of_the_rules_agree_on_random_records(tmp_path, seed):
     on_holdings = random.random() < 0.5
     low, high = int(random.integers(1, 20)), int(random.integers(30, 95))
     rules = [
-        Rule("P", [float(low), float(random.integers(1, 3))]),
-        Rule("P", [float(low), float(high), 1.0]),
-        Rule("NK", [float(random.integers(1, 4)), float(high)]),
-        Rule("FREQ", [float(random.integers(1, 6)), 20.0]),
-        Rule("REQ", [float(high), float(random.integers(0, 60)), 3.0, 20.0]),
-        Rule("ZERO", [1.0]),
-        Rule("WGT", [0.0 if on_holdings else float(random.integers(0, 2))]),
+        BatchRule("P", [float(low), float(random.integers(1, 3))]),
+        BatchRule("P", [float(low), float(high), 1.0]),
+        BatchRule("NK", [float(random.integers(1, 4)), float(high)]),
+        BatchRule("FREQ", [float(random.integers(1, 6)), 20.0]),
+        BatchRule("REQ", [float(high), float(random.integers(0, 60)), 3.0, 20.0]),
+        BatchRule("ZERO", [1.0]),
+        BatchRule("WGT", [0.0 if on_holdings else float(random.integers(0, 2))]),
     ]
     if on_holdings:
-        rules += [Rule("P", [float(high), 1.0]), Rule("FREQ", [3.0, 20.0])]
-        rules += [Rule("NK", [0.0, 0.0]), Rule("NK", [1.0, float(high)])]
+        rules += [BatchRule("P", [float(high), 1.0]), BatchRule("FREQ", [3.0, 20.0])]
+        rules += [BatchRule("NK", [0.0, 0.0]), BatchRule("NK", [1.0, float(high)])]
     rules = [rule for rule in rules if rule.name == "WGT" or random.random() < 0.5]
     if not any(rule.name not in ("WGT", "NK") for rule in rules):
-        rules.append(Rule("FREQ", [4.0, 20.0]))
+        rules.append(BatchRule("FREQ", [4.0, 20.0]))
     wanted = Specification(["a", "b"], "v")
     codes = {name: set(frame[name]) for name in "ab"}
     trees = {name: metadata.hierarchy(metadata.variable(name), codes[name]) for name in "ab"}
     table = from_records(frame, wanted, rules, metadata, trees)
     problem = table.protect(*sensitivity_rules(rules))
     evidence = of_records(frame, wanted, rules, metadata, trees, False, {})
-    shown = Protected(problem, np.zeros(table.n_cells, dtype=bool), table.values, 1, [])
+    shown = BatchTable(problem, np.zeros(table.n_cells, dtype=bool), table.values, 1, [])
     ours = set(table.keys[problem.sensitive].itertuples(index=False, name=None))
     assert _unsafe(evidence, rules, shown) == ours
 
@@ -216,7 +213,7 @@ def evidence(sizes=SIZES, **given) -> Evidence:
 
 
 def protected(hidden: str = "", *, unsafe: str = "", method="suppressed", moved=(), reach=0.0,
-              levels=(4.0, 4.0)) -> Protected:  # fmt: skip
+              levels=(4.0, 4.0)) -> BatchTable:  # fmt: skip
     sums = {code: float(sum(own)) for code, own in SIZES.items()}
     frame = pd.DataFrame({"code": [*sums, "Total"], "v": [*sums.values(), 300.0]})
     table = tc.Table.from_frame(frame, {"code": tc.Hierarchy.flat(list(sums), "Total")}, "v")
@@ -231,7 +228,7 @@ def protected(hidden: str = "", *, unsafe: str = "", method="suppressed", moved=
     for code, by in dict(moved).items():
         values[codes.index(code)] += by
     shown = np.array([code in hidden.split() for code in codes])
-    return Protected(problem, shown, values, 0, [codes], method, reach)
+    return BatchTable(problem, shown, values, 0, [codes], method, reach)
 
 
 def rules(text: str):

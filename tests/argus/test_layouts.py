@@ -10,14 +10,14 @@ import pytest
 
 import tablecloak as tc
 from margins import with_margins
-from tablecloak.argus.outputs import Layout, Protected, made_of
+from tablecloak.argus.outputs import BatchTable, OutputLayout, made_of
 
 FRAME = pd.DataFrame(
     [("a", "x", 5.0), ("a", "y", 7.0), ("b", "x", 3.0)], columns=["row", "col", "v"]
 )
 
 
-def protected(**given) -> Protected:
+def protected(**given) -> BatchTable:
     """Cell (a, y) is sensitive, (b, x) hidden beside it; (b, y) does not exist."""
     table = with_margins(FRAME, ["row", "col"], "v")
     n = table.n_cells
@@ -33,11 +33,11 @@ def protected(**given) -> Protected:
         reasons=np.where(level > 0, "p-percent", ""),
     )  # fmt: skip
     codes = [["Total", "a", "b"], ["Total", "x", "y"]]
-    return Protected(problem, hidden, table.values, 1, codes, "suppressed", **given)
+    return BatchTable(problem, hidden, table.values, 1, codes, "suppressed", **given)
 
 
 def text(kind: int, **options: bool) -> str:
-    layout = Layout(kind, {"QU": False, **options}, "v")
+    layout = OutputLayout(kind, {"QU": False, **options}, "v")
     return made_of(protected(), layout, Path("t.csv"))[0].text
 
 
@@ -71,7 +71,7 @@ def test_statuses_are_those_of_tau_argus(key, status):
 
 
 def test_codes_are_quoted_unless_said_otherwise():
-    assert '"a","x",5.0' in made_of(protected(), Layout(3, {}, "v"), Path("t"))[0].text
+    assert '"a","x",5.0' in made_of(protected(), OutputLayout(3, {}, "v"), Path("t"))[0].text
 
 
 def test_a_code_with_a_comma_is_quoted_anyhow():
@@ -83,8 +83,8 @@ def test_a_code_with_a_comma_is_quoted_anyhow():
         table, np.full(n, "s"), zero, zero, zero, zero, zero + 99, zero + 1
     )
     codes = [["Total", 'a,"1"', "b"], ["Total", "x", "y"]]
-    plain = Protected(problem, np.zeros(n, dtype=bool), table.values, 0, codes)
-    found = made_of(plain, Layout(3, {"QU": False}, "v"), Path("t"))[0].text
+    plain = BatchTable(problem, np.zeros(n, dtype=bool), table.values, 0, codes)
+    found = made_of(plain, OutputLayout(3, {"QU": False}, "v"), Path("t"))[0].text
     assert '"a,""1""",x,5' in found
 
 
@@ -111,13 +111,13 @@ def test_sbs_lists_letters_and_hides_what_is_hidden():
     ],
 )
 def test_what_tells_statuses_or_true_values_is_for_the_owner_alone(kind, options, is_public):
-    layout = Layout(kind, options, "v")
+    layout = OutputLayout(kind, options, "v")
     assert layout.is_public == is_public
     assert all(file.is_secret != is_public for file in made_of(protected(), layout, Path("t.csv")))
 
 
 def test_an_intermediate_table_comes_with_its_description():
-    files = made_of(protected(), Layout(5, {}, "v"), Path("t.tab"))
+    files = made_of(protected(), OutputLayout(5, {}, "v"), Path("t.tab"))
     assert [file.path.name for file in files] == ["t.tab", "t.rda"]
     lines = files[0].text.splitlines()
     assert '"a";"y";7.0;1.0;U;2;2' in lines
@@ -138,15 +138,15 @@ def test_an_intermediate_table_comes_with_its_description():
 )
 def test_kinds_that_do_not_suit_what_was_done_are_refused(method, kind, message):
     one = protected()
-    other = Protected(one.problem, one.suppressed, one.values, 1, one.codes, method)
+    other = BatchTable(one.problem, one.suppressed, one.values, 1, one.codes, method)
     with pytest.raises(tc.InputError, match=message):
-        made_of(other, Layout(kind, {}, "v"), Path("t"))
+        made_of(other, OutputLayout(kind, {}, "v"), Path("t"))
 
 
 def test_adjusted_values_stand_before_the_original_ones():
     one = protected()
     none = np.zeros_like(one.suppressed)
-    other = Protected(one.problem, none, one.values + 1, 1, one.codes, "adjusted")
-    found = made_of(other, Layout(2, {"QU": False, "AS": True}, "v"), Path("t"))[0].text
+    other = BatchTable(one.problem, none, one.values + 1, 1, one.codes, "adjusted")
+    found = made_of(other, OutputLayout(2, {"QU": False, "AS": True}, "v"), Path("t"))[0].text
     assert found.splitlines()[0] == "row,col,v_CTA,v_Orig,Status"
     assert "a,y,8.0,7.0,3" in found.splitlines()

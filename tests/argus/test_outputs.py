@@ -11,7 +11,7 @@ import pytest
 import tablecloak as tc
 from shops import RDA, cells, run, write_shops
 from tablecloak.argus import run_batch
-from tablecloak.argus.batch import OPTIONS
+from tablecloak.argus.lines import OPTIONS
 
 pytestmark = pytest.mark.usefixtures("solved_once")
 

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.argus.arguments import Arguments
-from tablecloak.argus.batch import read_rules
-from tablecloak.argus.lines import Specification
+from tablecloak.argus.lines import Arguments, Specification, read_rules
 from tablecloak.argus.metadata import read_cells, read_metadata
-from tablecloak.argus.tables import Cells, from_cells, read_statuses
+from tablecloak.argus.tables import TableCells, from_cells, read_statuses
 
 RDA = """\
 <SEPARATOR> ";"
@@ -40,14 +38,14 @@ LINES = [
 ]
 
 
-def cells(folder: Path, lines=LINES, rules: str = "", response: str = "Sales") -> Cells:
+def cells(folder: Path, lines=LINES, rules: str = "", response: str = "Sales") -> TableCells:
     (folder / "t.hrc").write_text("N\n@n1\n@n2\nS\n")
     (folder / "t.rda").write_text(RDA)
     (folder / "t.tab").write_text("\n".join(lines) + "\n")
     metadata = read_metadata(folder / "t.rda")
     frame, _ = read_cells(metadata, folder / "t.tab")
     given = read_rules(Arguments("job.arb, line 1", rules))
-    return Cells.of(metadata, frame, Specification(["Town"], response), given)
+    return TableCells.of(metadata, frame, Specification(["Town"], response), given)
 
 
 def changed(number: int, line: str) -> list[str]:
@@ -173,4 +171,4 @@ def test_a_dimension_is_not_a_status_too(tmp_path):
     metadata = read_metadata(path)
     frame, _ = read_cells(metadata, tmp_path / "t.tab")
     with pytest.raises(tc.InputError, match="'Town' is a dimension and has <STATUS> too"):
-        Cells.of(metadata, frame, Specification(["Town"], "Sales"), [])
+        TableCells.of(metadata, frame, Specification(["Town"], "Sales"), [])

@@ -53,16 +53,16 @@ def test_the_records_of_cellkey_give_its_published_table(instances):
 
 
 @pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("seed", range(2))
-def test_the_order_of_records_changes_no_released_count(seed, weight):
-    people = _people(seed=seed)
-    people["weight"] = np.random.default_rng(seed).choice([0.1, 1.0, 1.5, 7.3], len(people))
-    first = perturb_counts(people, ["region", "sex", "age"], TABLE, weight=weight)
-    assert (first.changes != 0).sum() >= 10
-    for shuffle in range(3):
-        other = people.sample(frac=1, random_state=shuffle)
-        made = perturb_counts(other, ["region", "sex", "age"], TABLE, weight=weight)
-        pd.testing.assert_frame_equal(made.release(), first.release(), check_exact=True)
+def test_the_order_of_records_changes_no_released_count(weight):
+    for seed in range(2):
+        people = _people(seed=seed)
+        people["weight"] = np.random.default_rng(seed).choice([0.1, 1.0, 1.5, 7.3], len(people))
+        first = perturb_counts(people, ["region", "sex", "age"], TABLE, weight=weight)
+        assert (first.changes != 0).sum() >= 10
+        for shuffle in range(3):
+            other = people.sample(frac=1, random_state=shuffle)
+            made = perturb_counts(other, ["region", "sex", "age"], TABLE, weight=weight)
+            pd.testing.assert_frame_equal(made.release(), first.release(), check_exact=True)
 
 
 def test_the_test_records_of_the_ons_give_their_published_table():
@@ -91,14 +91,6 @@ def test_the_same_cell_has_the_same_count_in_every_table():
     both = shared.merge(narrow.codes.assign(other=narrow.perturbed), on=["region", "sex"])
     assert len(both) == 15
     assert (both["count"] == both.other).all()
-
-
-def test_the_order_of_the_records_changes_nothing():
-    people = _people()
-    one = perturb_counts(people, ["region", "sex"], TABLE)
-    other = perturb_counts(people.sample(frac=1, random_state=3), ["region", "sex"], TABLE)
-    assert one.keys.tolist() == other.keys.tolist()
-    assert one.release().equals(other.release())
 
 
 def test_keys_of_fifteen_digits_add_up_exactly():

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 
 RUN = CliRunner()
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tablecloak.cli.main import app
-from tablecloak.jobs.campaign import Outcome
+from tablecloak.jobs.campaign import JobOutcome
 from tablecloak.jobs.result import JobResult
 from tablecloak.protection import PROTECTIONS, Material, Product
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_hidden_from_insiders_is_counted_and_said(protect):
 
 @pytest.fixture
 def campaign(monkeypatch, tmp_path):
-    def run(*outcomes: Outcome):
+    def run(*outcomes: JobOutcome):
         asked = {}
 
         def run_campaign(jobs, out, *, executor, said):
@@ -162,7 +162,7 @@ def campaign(monkeypatch, tmp_path):
     return run
 
 
-SAFE = Outcome("2024", True, True, "loss 3")
+SAFE = JobOutcome("2024", True, True, "loss 3")
 
 
 def test_each_job_of_a_campaign_is_told_and_whether_it_was_there_already(campaign):
@@ -175,7 +175,7 @@ def test_each_job_of_a_campaign_is_told_and_whether_it_was_there_already(campaig
 
 
 def test_a_campaign_with_one_unsafe_job_has_exit_code_1(campaign):
-    done, _ = campaign(SAFE, Outcome("2025", False, True, "a.csv: no column 'x'."))
+    done, _ = campaign(SAFE, JobOutcome("2025", False, True, "a.csv: no column 'x'."))
     assert done.exit_code == 1
     assert "2025: NOT SAFE: a.csv: no column 'x'." in done.stdout
     assert "1 of 2 jobs are done and safe" in done.stdout

@@ -11,7 +11,7 @@ import pytest
 import tablecloak as tc
 from hand_tables import by_code, cross, one_row, place
 from tablecloak.comparison import hidden_intervals
-from tablecloak.comparison.figures import compared, guesses, seen, utility
+from tablecloak.comparison.figures import analyst_values, compared, guesses, utility
 from tablecloak.protection import PROTECTIONS
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5)}, bounds=(0, 1000))
@@ -91,7 +91,7 @@ def test_two_hidden_cells_of_a_row_can_be_anything_that_adds_up():
 def test_an_analyst_uses_the_midpoints_of_what_is_hidden():
     pattern = hidden()
     low, high = hidden_intervals(pattern)
-    assert seen(pattern) == pytest.approx((low + high) / 2)
+    assert analyst_values(pattern) == pytest.approx((low + high) / 2)
     figures = utility(pattern)
     assert figures["exact"] == 0.5
     lost = PROBLEM.table.values[pattern.suppressed].sum()
@@ -135,7 +135,7 @@ def test_a_rounded_table_is_read_as_it_stands_and_judged_by_what_it_leaves_open(
     # 52 becomes 50: known to lie between 46 and 54.
     problem = one_row([52, 60, 68], {"a": (3, 2)}, bounds=(0, 1000))
     rounded = tc.controlled_rounding(problem, base=5)
-    assert seen(rounded).tolist() == rounded.values.tolist()
+    assert analyst_values(rounded).tolist() == rounded.values.tolist()
     assert is_safe(problem, rounded)
     higher = problem.with_changes(upper_protection=np.where(problem.sensitive, 9.0, 0.0))
     assert not is_safe(higher, rounded)
@@ -145,7 +145,7 @@ def test_guesses_of_a_pattern_are_midpoints_and_of_an_adjustment_run_backwards()
     problem = cross([[50, 60, 20], [70, 80, 30]], {"11": (6, 6)})
     pattern, adjusted = tc.suppress(problem), tc.adjust(problem, weights="unit")
     cell = place(problem, "11")
-    assert guesses(pattern).guesses.tolist() == pytest.approx([seen(pattern)[cell]])
+    assert guesses(pattern).guesses.tolist() == pytest.approx([analyst_values(pattern)[cell]])
     assert guesses(adjusted, knows="directions").guesses.tolist() == pytest.approx([50])
 
 

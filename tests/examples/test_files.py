@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from tablecloak.cli.main import app
 from tablecloak.examples.files import EXAMPLES, Example
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 
 NAMES = EXAMPLES.names
 

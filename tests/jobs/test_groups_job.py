@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 
 JOB = """
 [data]

@@ -10,7 +10,8 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.errors import InputError
-from tablecloak.jobs.load import load_data, load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_data, load_problem
 
 JOB = """\
 [data]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from private import is_private
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.protection import PROTECTIONS, Attackers, Product

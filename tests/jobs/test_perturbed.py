@@ -19,7 +19,7 @@ from tablecloak.cellkey import (
     write_perturbations,
 )
 from tablecloak.errors import InputError
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
 
 SECRET = bytes(range(32))

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from instances import Instances
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.publication import read_publication
 
 METADATA = """table_name,field,indicator,spanning_1,hrc_spanning_1,spanning_2,hrc_spanning_2

@@ -8,7 +8,8 @@ import pytest
 
 import tablecloak as tc
 from instances import Instances
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 
 HEAD = """
 [data]

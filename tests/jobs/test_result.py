@@ -34,18 +34,15 @@ def result(first: bool | None, second: bool | None, **options) -> JobResult:
     return JobResult(Material.of(None), products, **options)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "safe"),
-    [
+def test_a_job_is_as_safe_as_its_least_safe_release():
+    for first, second, safe in [
         (True, True, True),
         (True, False, False),
         (False, None, False),
         (None, True, True),
         (True, None, True),
-    ],
-)
-def test_a_job_is_as_safe_as_its_least_safe_release(first, second, safe):
-    assert result(first, second).is_safe is safe
+    ]:
+        assert result(first, second).is_safe is safe
 
 
 def test_a_release_that_was_withheld_makes_a_job_unsafe_and_is_told():

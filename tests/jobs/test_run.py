@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.protections import suppression
 
 JOB = """\

@@ -7,7 +7,7 @@ import pytest
 
 import tablecloak as tc
 from private import is_private
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
 from tablecloak.protections import suppression
 from tablecloak.publish.leaks import find_leaks

@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 
 MICRODATA = """
 [data]

@@ -13,10 +13,9 @@ from private import is_private
 from tablecloak.certificates.verifier import main as verify
 from tablecloak.errors import VerificationError
 from tablecloak.jobs import write
-from tablecloak.jobs.files import RESULT
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
-from tablecloak.jobs.write import write_results
+from tablecloak.jobs.write import RESULT, write_results
 
 
 @pytest.fixture(scope="module")

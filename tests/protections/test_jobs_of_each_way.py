@@ -12,7 +12,7 @@ import pytest
 import tablecloak as tc
 from private import is_private
 from tablecloak.certificates.verifier import main as verify
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.protection import PROTECTIONS, sections_table
 
 SALES = """

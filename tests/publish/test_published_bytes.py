@@ -129,17 +129,20 @@ def test_what_is_published_is_right_and_declared(tmp_path):
         assert places.equals(places.sort_values(names, ignore_index=True))
 
 
-@pytest.mark.parametrize(
-    ("values", "decimals"),
-    [
-        ([], 0), ([560.0, 0.0, -3.0], 0), ([118236.87999999999], 2), ([0.1 + 0.2], 1),
-        ([1e15 + 0.5, 1.0], 1), ([1.005, 2.0], 3), ([1 / 3, 2 / 3], None), ([1e22], 0),
-    ],
-)  # fmt: skip
-def test_digits_are_those_of_the_values_but_for_dust(values, decimals):
-    assert common_decimals(values) == decimals
-    if decimals is None:
-        assert 12 <= published_decimals(values) <= 15
+def test_digits_are_those_of_the_values_but_for_dust():
+    for values, decimals in [
+        ([], 0),
+        ([560.0, 0.0, -3.0], 0),
+        ([118236.87999999999], 2),
+        ([0.1 + 0.2], 1),
+        ([1e15 + 0.5, 1.0], 1),
+        ([1.005, 2.0], 3),
+        ([1 / 3, 2 / 3], None),
+        ([1e22], 0),
+    ]:
+        assert common_decimals(values) == decimals
+        if decimals is None:
+            assert 12 <= published_decimals(values) <= 15
 
 
 def test_measurements_are_published_without_dust_and_read_again(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import one_row
-from tablecloak.publish.released_cells import read_release, rows_in_table_order
+from tablecloak.publish.released_cells import read_previous, read_release, rows_in_table_order
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5)})
 CODES = ["a", "b", "c", "Total"]
@@ -22,17 +22,13 @@ def hidden(**status: str) -> list[str]:
     return [status.get(code, "published") for code in CODES]
 
 
-@pytest.mark.parametrize("word", ["suppressed", "primary", "secondary", "X", " u ", "m"])
-def test_words_for_suppressed_cells_are_understood(word):
-    suppressed, values = read_release(PROBLEM, frame(status=hidden(a=word, b=word)))
-    assert suppressed.tolist() == [True, True, False, False]
-    assert values is None
-
-
-@pytest.mark.parametrize("word", ["published", "S", "safe", "v", "z"])
-def test_words_for_published_cells_are_understood(word):
-    suppressed, _ = read_release(PROBLEM, frame(status=[word] * 4))
-    assert not suppressed.any()
+def test_words_for_suppressed_and_published_cells_are_understood():
+    for word in ("suppressed", "primary", "secondary", "X", " u ", "m"):
+        suppressed, values = read_release(PROBLEM, frame(status=hidden(a=word, b=word)))
+        assert suppressed.tolist() == [True, True, False, False], word
+        assert values is None
+    for word in ("published", "S", "safe", "v", "z"):
+        assert not read_release(PROBLEM, frame(status=[word] * 4))[0].any(), word
 
 
 def test_an_unknown_word_is_named_by_its_row():
@@ -122,3 +118,38 @@ def test_intervals_have_two_numbers_for_each_cell_in_earlier_releases_too(end):
         tc.audit(PROBLEM, ends)
     with pytest.raises(tc.InputError, match=message):
         tc.read_published(ends, PROBLEM)
+
+
+def previous(tmp_path, rows, columns=("code", "status")):
+    path = tmp_path / "last.csv"
+    pd.DataFrame(rows, columns=list(columns)).to_csv(path, index=False)
+    return read_previous(PROBLEM, path)
+
+
+def test_cells_are_matched_by_their_codes(tmp_path):
+    rows = [("c", "secondary"), ("a", "primary"), ("b", "published"), ("Total", "published")]
+    assert previous(tmp_path, rows).tolist() == [True, False, True, False]
+
+
+def test_cells_of_other_periods_are_passed_over_and_new_ones_count_as_published(tmp_path):
+    rows = [("a", "suppressed"), ("gone", "suppressed")]
+    assert previous(tmp_path, rows).tolist() == [True, False, False, False]
+
+
+def test_cells_of_last_period_may_be_named_by_their_numbers(tmp_path):
+    flags = previous(tmp_path, [(1, "x"), (3, "published")], ("cell", "status"))
+    assert flags.tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "message"),
+    [
+        ([("a", 1)], ("code", "value"), "there is no column 'status'"),
+        ([("q", "x")], ("code", "status"), "none of its cells is in this table"),
+        ([("a", "gone")], ("code", "status"), "row 1: status 'gone' is not known"),
+        ([("a", "x")], ("town", "status"), "the cells are not named"),
+    ],
+)
+def test_a_file_that_says_nothing_of_this_table_is_refused(tmp_path, rows, columns, message):
+    with pytest.raises(tc.InputError, match=message):
+        previous(tmp_path, rows, columns)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.cli.main import app
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
 from tablecloak.publish.leaks import find_leaks
 from tablecloak.publish.publication import write_release

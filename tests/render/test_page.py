@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tablecloak.errors import TablecloakWarning
-from tablecloak.render.page import Grid, Page, Square
+from tablecloak.render.page import Page, Square, SquareGrid
 from tablecloak.render.plotting import new_figure
 
 EVIL = '<script>alert("x")</script>&'
@@ -24,7 +24,7 @@ EVIL = '<script>alert("x")</script>&'
         lambda page: page.code(EVIL),
         lambda page: page.table(pd.DataFrame({EVIL: [EVIL]}, index=[EVIL])),
         lambda page: page.legend({"primary": EVIL}),
-        lambda page: page.grid(Grid([(EVIL, 0)], [(EVIL, 0)], [[Square(EVIL, "", EVIL)]]),
+        lambda page: page.grid(SquareGrid([(EVIL, 0)], [(EVIL, 0)], [[Square(EVIL, "", EVIL)]]),
                                folded=EVIL),
     ],
 )  # fmt: skip
@@ -74,7 +74,7 @@ def test_a_square_has_its_style_its_hover_and_its_strength(square, html):
 
 def test_a_grid_has_rows_and_columns_with_their_depths():
     squares = [[Square("1"), Square("2")], [Square("3"), Square("4")]]
-    text = Grid([("T", 0), ("a", 2)], [("x", 0), ("y", 1)], squares).html()
+    text = SquareGrid([("T", 0), ("a", 2)], [("x", 0), ("y", 1)], squares).html()
     assert text.count("<tr>") == 3
     assert "<th>x</th><th>y</th>" in text
     assert re.findall(r"padding-left:([\d.]+)rem", text) == ["0.35", "1.95"]
@@ -83,12 +83,12 @@ def test_a_grid_has_rows_and_columns_with_their_depths():
 
 def test_a_grid_needs_a_line_of_squares_for_each_row():
     with pytest.raises(ValueError, match="shorter|longer"):
-        Grid([("a", 0), ("b", 0)], [("x", 0)], [[Square("1")]]).html()
+        SquareGrid([("a", 0), ("b", 0)], [("x", 0)], [[Square("1")]]).html()
 
 
 def test_a_folded_grid_opens_below_its_title():
     page = Page("t")
-    page.grid(Grid([("a", 0)], [("x", 0)], [[Square("1")]]), folded="year = 2020")
+    page.grid(SquareGrid([("a", 0)], [("x", 0)], [[Square("1")]]), folded="year = 2020")
     assert "<details><summary>year = 2020</summary><table" in page.parts[0]
 
 

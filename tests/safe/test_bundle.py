@@ -106,6 +106,19 @@ def test_gaps_are_empty_and_text_is_no_formula(project, tmp_path):
     assert (folder / "output_0_0.csv").read_text() == "kind,N,S\n'=1+1,120,30\nb,,44\n"
 
 
+def test_the_names_of_keys_are_no_formulas_either(tmp_path):
+    project = Project()
+    rows = pd.Index(["a", "b"], name='=HYPERLINK("x")')
+    deep = pd.MultiIndex.from_product([["N"], [1, 2]], names=["+size", "sort"])
+    for columns in (pd.Index(["N", "S"], name="@kind"), deep):
+        frame = pd.DataFrame([[20, 30], [40, 50]], index=rows, columns=columns)
+        project.record("table", "crosstab()", Outcome(), frames=[frame])
+    folder = project.finalise(tmp_path / "out")
+    for path in folder.glob("*.csv"):
+        for entry in path.read_text().replace("\n", ",").split(","):
+            assert not entry.strip('"').startswith(("=", "+", "@")), (path.name, entry)
+
+
 def test_every_file_of_the_bundle_has_a_checksum(project, tmp_path):
     folder = project.finalise(tmp_path / "out", "xlsx")
     names = {path.name for path in folder.iterdir() if path.is_file()}
@@ -135,7 +148,7 @@ def test_what_is_kept_for_later_audits_is_in_no_file(tmp_path):
     """Values behind gaps and places of records are known to the project and stay there."""
     from scipy import sparse
 
-    from tablecloak.safe.figures import Figures
+    from tablecloak.safe.output import Figures
 
     project = Project()
     figures = Figures(

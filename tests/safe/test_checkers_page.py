@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from tablecloak.cli.main import app
 from tablecloak.errors import InputError
 from tablecloak.safe import Outcome, Project, Reason
-from tablecloak.safe.checking.decisions import Bundle
+from tablecloak.safe.decisions import Bundle
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), "")

@@ -6,8 +6,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.safe import Outcome, Project
-from tablecloak.safe.figures import Figures
+from tablecloak.safe.joint import question
 from tablecloak.safe.joint.audit import MOST_EXPLAINED
+from tablecloak.safe.output import Figures
 
 THRESHOLD = 4
 
@@ -86,10 +87,10 @@ def begun(n, **limits):
     return project
 
 
-@pytest.mark.parametrize("first", range(0, 100, 10))
+@pytest.mark.parametrize("first", [0, 50])
 def test_verdicts_equal_those_of_a_naive_attack(first):
     n_disclosing = n_safe = 0
-    for seed in range(first, first + 10):
+    for seed in range(first, first + 50):
         n, outputs = random_project(seed)
         project = begun(n)
         for number, figures in enumerate(outputs):
@@ -109,8 +110,8 @@ def test_verdicts_equal_those_of_a_naive_attack(first):
             n_safe += not expected
             # Recorded all the same, so that later outputs are asked beside unsafe ones as well.
             project.record("table", "", Outcome(), figures=[figures])
-    assert n_disclosing > 5
-    assert n_safe > 5
+    assert n_disclosing >= 30
+    assert n_safe >= 30
 
 
 def assert_computed(n, finding, asked, project):
@@ -125,7 +126,7 @@ def assert_computed(n, finding, asked, project):
     indicator = np.zeros(n)
     indicator[finding.records] = 1
     assert np.abs(total - indicator).max() < 1e-6
-    assert finding.asked
+    assert finding.new_terms
 
 
 def told(project, *figures):
@@ -231,22 +232,22 @@ def test_records_of_one_contributor_count_once():
     assert [(f.n_contributors, f.records.tolist()) for f in found] == [(1, [0, 1, 2, 3, 4])]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_contributors_with_several_records_beside_a_naive_attack(seed):
-    rng = np.random.default_rng(seed)
-    n, outputs = random_project(seed)
-    firm = rng.integers(0, 6, n)
-    project = Project(
-        {"safe_threshold": THRESHOLD, "safe_pratio_p": 0, "safe_nk_k": 1},
-        contributor=pd.Series(firm),
-    )
-    project.positions(pd.RangeIndex(n))
-    for number, figures in enumerate(outputs):
-        now = stacked(n, outputs[: number + 1], figures.variable)
-        before = stacked(n, outputs[:number], figures.variable)
-        expected = small_sets(n, now, before, firm)
-        assert bool(told(project, figures)) == bool(expected)
-        project.record("table", "", Outcome(), figures=[figures])
+def test_contributors_with_several_records_beside_a_naive_attack():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n, outputs = random_project(seed)
+        firm = rng.integers(0, 6, n)
+        project = Project(
+            {"safe_threshold": THRESHOLD, "safe_pratio_p": 0, "safe_nk_k": 1},
+            contributor=pd.Series(firm),
+        )
+        project.positions(pd.RangeIndex(n))
+        for number, figures in enumerate(outputs):
+            now = stacked(n, outputs[: number + 1], figures.variable)
+            before = stacked(n, outputs[:number], figures.variable)
+            expected = small_sets(n, now, before, firm)
+            assert bool(told(project, figures)) == bool(expected)
+            project.record("table", "", Outcome(), figures=[figures])
 
 
 def test_a_group_that_one_contributor_dominates():
@@ -259,26 +260,24 @@ def test_a_group_that_one_contributor_dominates():
     assert [(f.rule, f.n_contributors) for f in found] == [("p-ratio", 10)]
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_large_projects_are_searched_as_small_ones_are(seed, monkeypatch):
+def test_large_projects_are_searched_as_small_ones_are(monkeypatch):
     """What is searched in each two outputs, and in single classes and pairs of all, is the same."""
-    from tablecloak.safe.joint import question
-
-    n, outputs = random_project(seed)
-    verdicts = []
-    for whole_classes in (400, 0):
-        monkeypatch.setattr(question, "WHOLE_CLASSES", whole_classes)
-        project = begun(n)
-        verdict = []
-        for figures in outputs[:4]:
-            verdict.append(set(told(project, figures)))
-            project.record("table", "", Outcome(), figures=[figures])
-        verdicts.append(verdict)
-    for by_all, by_two in zip(*verdicts, strict=True):
-        # By two it may find less, and never anything that is not there.
-        assert all(any(set(a) <= set(b) for a in by_all) for b in by_two)
-        pairs = {group for group in by_all if len(group) <= 2}
-        assert pairs <= by_two or len(by_all) >= 20
+    for seed in range(10):
+        n, outputs = random_project(seed)
+        verdicts = []
+        for whole_classes in (400, 0):
+            monkeypatch.setattr(question, "WHOLE_CLASSES", whole_classes)
+            project = begun(n)
+            verdict = []
+            for figures in outputs[:4]:
+                verdict.append(set(told(project, figures)))
+                project.record("table", "", Outcome(), figures=[figures])
+            verdicts.append(verdict)
+        for by_all, by_two in zip(*verdicts, strict=True):
+            # By two it may find less, and never anything that is not there.
+            assert all(any(set(a) <= set(b) for a in by_all) for b in by_two)
+            pairs = {group for group in by_all if len(group) <= 2}
+            assert pairs <= by_two or len(by_all) >= 20
 
 
 def naive_estimates(matrix, amounts, share):
@@ -302,32 +301,32 @@ def naive_estimates(matrix, amounts, share):
     return close
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_estimates_equal_those_of_a_naive_attack(seed):
-    rng = np.random.default_rng(seed)
-    n = 8
-    keys = rng.integers(0, 3, (n, 2))
-    amounts = np.round(rng.lognormal(3, 1.5, n)) + 1
-    project = begun(n, safe_threshold=1, safe_pratio_p=0.2)
-    shown, known = [], set()
-    n_close = n_safe = 0
-    for _ in range(4):
-        columns = rng.permutation(2)[: rng.integers(1, 3)]
-        chosen = np.ones(n, dtype=bool)
-        if rng.random() < 0.5:
-            chosen = keys[:, 0] != rng.integers(3)
-        if not chosen.any():
-            continue
-        figures = figures_of(keys[:, columns], chosen, amounts, hidden=0.7, rng=rng)
-        shown.append(figures)
-        close = naive_estimates(stacked(n, shown, "turnover"), amounts, 0.2)
-        found = told(project, figures)
-        if close - known:
-            assert found
-        # A group that follows now, where its members were only estimated before, is told again.
-        assert all(set(group) & close for group in found)
-        n_close += bool(close - known)
-        n_safe += not found
-        known |= close
-        project.record("table", "", Outcome(), figures=[figures])
-    assert n_close + n_safe >= 1
+def test_estimates_equal_those_of_a_naive_attack():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = 8
+        keys = rng.integers(0, 3, (n, 2))
+        amounts = np.round(rng.lognormal(3, 1.5, n)) + 1
+        project = begun(n, safe_threshold=1, safe_pratio_p=0.2)
+        shown, known = [], set()
+        n_close = n_safe = 0
+        for _ in range(4):
+            columns = rng.permutation(2)[: rng.integers(1, 3)]
+            chosen = np.ones(n, dtype=bool)
+            if rng.random() < 0.5:
+                chosen = keys[:, 0] != rng.integers(3)
+            if not chosen.any():
+                continue
+            figures = figures_of(keys[:, columns], chosen, amounts, hidden=0.7, rng=rng)
+            shown.append(figures)
+            close = naive_estimates(stacked(n, shown, "turnover"), amounts, 0.2)
+            found = told(project, figures)
+            if close - known:
+                assert found
+            # A group that follows now, where its members were only estimated before, is told again.
+            assert all(set(group) & close for group in found)
+            n_close += bool(close - known)
+            n_safe += not found
+            known |= close
+            project.record("table", "", Outcome(), figures=[figures])
+        assert n_close + n_safe >= 1

@@ -95,4 +95,4 @@ def test_an_answer_has_the_keys_that_are_described(tmp_path):
         assert set(call.answer(question)) == set(described["properties"]), name
         job = schemas[f"{name}.job"]["properties"]["answer"]
         assert job == {"$ref": f"#/components/schemas/{name}.answer"}
-    assert set(schemas["Found"]["properties"]) > {"loss", "release", "cells", "is_safe"}
+    assert set(schemas["AuditedRelease"]["properties"]) > {"loss", "release", "cells", "is_safe"}

@@ -13,15 +13,13 @@ from typing import Annotated, Any, ClassVar
 import pytest
 from pydantic import Field
 
-import tablecloak as tc
 from serving import CELLS, TABLE, TOKEN, Client, serving
 from tablecloak.budget import Budget
 from tablecloak.service import server as server_module
-from tablecloak.service import work as work_module
 from tablecloak.service.call import CALLS, Call
-from tablecloak.service.server import create_app, listening
+from tablecloak.service.server import create_app
 from tablecloak.service.work import Work
-from tablecloak.web import listening as listening_module
+from tablecloak.web import tasks
 
 MOST = 20_000
 """Bytes of the largest request to the server of these tests."""
@@ -64,7 +62,7 @@ def running(client) -> Iterator[str]:
     """A job that runs until it is stopped."""
     job = begun(client)
     yield job
-    client.work.forget(job)
+    client.work.queue.forget(job)
 
 
 def begun(client: Client, **body: Any) -> str:
@@ -89,29 +87,30 @@ def test_a_finished_table_is_protected_and_its_release_shows_no_hidden_value(cli
     assert answer["loss"] == 140
 
 
-@pytest.mark.parametrize("token", ["", "Bearer", f"Bearer {TOKEN}x", TOKEN, "Bearer ä", "Basic x"])
-@pytest.mark.parametrize("path", ["/openapi.json", "/v1/jobs", "/nothing"])
-def test_without_the_token_nothing_is_answered(client, token, path):
+@pytest.mark.parametrize(
+    ("path", "token"),
+    [
+        ("/openapi.json", ""),
+        ("/nothing", "Bearer"),
+        ("/v1/jobs", f"Bearer {TOKEN}x"),
+        ("/v1/jobs", TOKEN),
+        ("/v1/jobs", "Bearer ä"),
+        ("/v1/jobs", "Basic x"),
+    ],
+)
+def test_without_the_token_nothing_is_answered(client, path, token):
     status, answer = client.send("GET", path, Authorization=token.encode("utf-8").decode("latin-1"))
     assert status == 401
     assert answer["error"]["kind"] == "token"
     assert TOKEN not in str(answer)
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example:80", "localhost.evil", "", "10.0.0.1"]
-)
-def test_other_names_that_lead_here_get_no_answer(client, host):
-    request = f"GET /v1/jobs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+def test_other_names_that_lead_here_get_no_answer(client):
+    request = (
+        f"GET /v1/jobs HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
+    )
     status, answer = raw(client, request)
-    assert status == 403
-    assert answer["error"]["kind"] == "host"
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:80", "[::1]:8000", "LOCALHOST"])
-def test_this_machine_is_answered_by_its_names(client, host):
-    request = f"GET /v1/jobs HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
-    assert raw(client, request)[0] == 200
+    assert (status, answer["error"]["kind"]) == (403, "host")
 
 
 def test_pages_of_other_servers_get_no_answer(client):
@@ -186,11 +185,11 @@ def test_a_running_job_tells_its_progress_and_stops_with_its_best_answer(client,
 
 
 def test_a_deleted_job_ends_and_is_forgotten(client, running):
-    task = client.work._task(running)
+    task = client.work.queue[running]
     assert client.send("DELETE", f"/v1/jobs/{running}")[1] == {"id": running, "deleted": True}
     assert client.send("GET", f"/v1/jobs/{running}")[0] == 404
-    assert task.ended.wait(60)
-    client.work._tasks[running] = task  # for the end of the fixture
+    assert task.wait(60)
+    client.work.queue._tasks[running] = task  # for the end of the fixture
 
 
 def test_a_second_request_is_answered_while_the_first_one_runs(client, running):
@@ -242,14 +241,14 @@ def test_a_fault_in_the_data_names_the_file_as_it_was_sent(client):
 
 
 def test_the_oldest_answer_makes_room_and_running_jobs_never_do(client, running, monkeypatch):
-    monkeypatch.setattr(work_module, "MOST_KEPT", len(client.work.all()))
+    monkeypatch.setattr(tasks, "MOST_KEPT", len(client.work.all()))
     first = next(job.id for job in client.work.all() if job.state == "done")
     assert client.ask("suppress", TABLE)["is_safe"]
     assert client.send("GET", f"/v1/jobs/{first}")[0] == 404
-    monkeypatch.setattr(work_module, "MOST_KEPT", 0)
+    monkeypatch.setattr(tasks, "MOST_KEPT", 0)
     for job in client.work.all():
         if job.state != "running":
-            client.work.forget(job.id)
+            client.work.queue.forget(job.id)
     status, answer = client.send("POST", "/v1/suppress", TABLE)
     assert (status, answer["error"]["kind"]) == (429, "busy")
     assert client.send("GET", f"/v1/jobs/{running}")[0] == 202
@@ -261,45 +260,6 @@ def test_a_server_for_other_machines_is_called_by_its_own_address(tmp_path):
     headers = {"Authorization": f"Bearer {TOKEN}"}
     assert user.get("/v1/jobs", headers={**headers, "Host": "10.1.2.3:80"}).status_code == 200
     assert user.get("/v1/jobs", headers={**headers, "Host": "localhost"}).status_code == 403
-
-
-def test_a_place_where_nothing_can_listen_is_named(tmp_path, client):
-    app = create_app(Work(tmp_path, 1), TOKEN, "127.0.0.1", MOST)
-    with pytest.raises(tc.InputError, match=f"port {client.port}: the server cannot listen there"):
-        listening(app, "127.0.0.1", client.port, MOST)
-
-
-def test_idle_and_half_sent_requests_keep_nobody_from_an_answer(tmp_path, monkeypatch):
-    """More connections than are open at a time; those that send nothing, or bit by bit, end."""
-    monkeypatch.setattr(listening_module, "PATIENCE", 1.0)
-    monkeypatch.setattr(server_module, "MOST_SENDING", 2.0)
-    monkeypatch.setattr(listening_module, "MOST_CONNECTIONS", 60)
-    head = b"POST /v1/suppress HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    starts = [b"", b"POST /v1/sup", head, head + b"Content-Length: 900\r\n\r\n{"]
-    with serving(tmp_path, MOST) as client:
-        opened = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(100)]
-        dripping = set()
-        for number, connection in enumerate(opened):
-            connection.sendall(starts[number % len(starts)])
-            connection.settimeout(60)
-        for _ in range(20):
-            threading.Event().wait(0.2)
-            for connection in opened[2::4] + opened[3::4]:
-                try:
-                    connection.send(b"x")
-                    dripping.add(connection)
-                except OSError:
-                    pass
-        assert len(dripping) == 50
-        assert client.ask("suppress", TABLE)["is_safe"]
-        ended = 0
-        for connection in opened:
-            try:
-                ended += connection.recv(1 << 16) == b""
-            except ConnectionError:
-                ended += 1
-            connection.close()
-        assert ended == len(opened)
 
 
 def test_requests_that_wait_leave_threads_for_others(client, running):

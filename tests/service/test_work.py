@@ -19,8 +19,8 @@ import tablecloak as tc
 from rtauargus import FOUR, hierarchies, insee
 from serving import TABLE
 from tablecloak.budget import Budget
+from tablecloak.service.answers import columns_of
 from tablecloak.service.call import CALLS, Call
-from tablecloak.service.columns import columns_of
 from tablecloak.service.work import Work
 
 
@@ -28,7 +28,7 @@ from tablecloak.service.work import Work
 def work(tmp_path):
     work = Work(tmp_path, 2)
     yield work
-    work.close()
+    work.queue.close()
 
 
 @cache
@@ -47,12 +47,12 @@ def of_insee(name: str) -> dict:
 
 def test_a_search_that_is_stopped_answers_with_a_pattern_that_is_proved(work):
     job = work.ask(CALLS["suppress"], of_insee("nuts_cj"))
-    told = work.told(job)
+    told = work.state(job)
     # While cells are being protected one after the other there is no pattern yet.
     while told.progress.stage in ("", "protecting") and told.state in ("waiting", "running"):
-        told = work.told(job, wait=0.02)
-    work.stop(job)
-    told = work.told(job, wait=60)
+        told = work.state(job, wait=0.02)
+    work.queue[job].stop()
+    told = work.state(job, wait=60)
     assert told.state == "done", told.error
     assert told.answer["is_safe"]
     assert told.answer["loss"] >= told.answer["bound"] > 0
@@ -75,10 +75,10 @@ class Hopeless(Call):
 def test_a_search_that_is_stopped_before_anything_is_proved_has_no_answer(work):
     with CALLS.including(Hopeless):
         job = work.ask(Hopeless, {})
-    while work.told(job).state == "waiting":
-        work.told(job, wait=0.01)
-    work.stop(job)
-    told = work.told(job, wait=60)
+    while work.state(job).state == "waiting":
+        work.state(job, wait=0.01)
+    work.queue[job].stop()
+    told = work.state(job, wait=60)
     assert (told.state, told.answer) == ("stopped", None)
     assert "before any pattern was proved" in told.error.message
 
@@ -87,7 +87,7 @@ def test_two_questions_at_once_are_answered_as_each_alone(work):
     other = {**TABLE, "dimensions": {"region": {"total": "Total"}, "size": {}}, "solver": "highs",
              "suppression": {"weights": "unit"}}  # fmt: skip
     jobs = [work.ask(CALLS["suppress"], body) for body in (TABLE, other, TABLE, other)]
-    found = [work.told(job, wait=60).answer for job in jobs]
+    found = [work.state(job, wait=60).answer for job in jobs]
     assert [answer["loss"] for answer in found] == [140, 4, 140, 4]
     assert [answer["cells"]["status"] for answer in found[:2]] == [
         answer["cells"]["status"] for answer in found[2:]
@@ -96,8 +96,8 @@ def test_two_questions_at_once_are_answered_as_each_alone(work):
 
 def test_what_is_asked_is_gone_when_all_is_closed(work):
     job = work.ask(CALLS["suppress"], TABLE)
-    work.told(job, wait=60)
-    work.close()
+    work.state(job, wait=60)
+    work.queue.close()
     assert work.all() == []
 
 

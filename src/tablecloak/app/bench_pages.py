@@ -8,10 +8,20 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tablecloak.app.grid import Look, Sum
-from tablecloak.app.marks import DECISIONS, Mark, cells_of, described
 from tablecloak.app.session import Session
-from tablecloak.app.workbench import Solved, Workbench, methods
+from tablecloak.app.workbench import (
+    DECISIONS,
+    Mark,
+    Solved,
+    Workbench,
+    cells_of,
+    described,
+    methods,
+)
+from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.file import write_certificate
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import required_way
@@ -176,7 +186,7 @@ class BenchPages:
         solved = self._current(method)
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
             write_release(solved.result, folder, title=self.bench.title, formats=("csv", "excel"))
-            return _zipped(Path(folder), f"{method}.zip")
+            return zipped(Path(folder), f"{method}.zip")
 
     def problem(self) -> Any:
         """Send the problem and the certificates, which stay inside."""
@@ -185,7 +195,7 @@ class BenchPages:
             for name, solved in self.bench.solved.items():
                 if solved.version == self.bench.version:
                     write_certificate(solved.result, Path(folder) / f"{name}_certificate.npz")
-            return _zipped(Path(folder), "internal.zip")
+            return zipped(Path(folder), "internal.zip")
 
     def _require_cell(self, cell: int) -> None:
         n_cells = self.bench.given.table.n_cells
@@ -215,14 +225,27 @@ class _Squares:
         self.marks, self.grid = bench.marks, bench.grid
         self.solved = solved
         self.is_old = solved is not None and solved.version != bench.version
-        n = bench.given.table.n_cells
-        self.hidden = self.values = None
+        self.values: Floats | None = None
+        self.ends: tuple[Floats, Floats] | None = None
+        self.changed: Flags | None = None
+        self.change = ""
         if solved is not None:
-            way = required_way(solved.result)
-            hidden, values = way.hidden(solved.result), way.values(solved.result)
-            self.hidden = None if hidden is None else hidden[:n]
-            self.values = None if values is None else values[:n]
+            self._read(solved.result, bench.given.table.n_cells)
         self.row_of = {} if solved is None or solved.audit is None else _rows(solved.audit)
+
+    def _read(self, release: Any, n_cells: int) -> None:
+        """Note which cells readers see otherwise than they are, and how such squares are called."""
+        way = required_way(release)
+        hidden, values, ends = way.hidden(release), way.values(release), way.intervals(release)
+        if hidden is not None:
+            self.changed, self.change = hidden[:n_cells], "secondary"
+        elif values is not None:
+            self.values = values[:n_cells]
+            moves = np.abs(self.values - self.problem.table.values)
+            self.changed, self.change = moves > 1e-9, "moved"
+        elif ends is not None:
+            self.ends = ends[0][:n_cells], ends[1][:n_cells]
+            self.changed, self.change = self.ends[1] > self.ends[0], "wide"
 
     def of(self, cell: int) -> dict[str, Any]:
         """Return the square of a cell; for no cell an empty one."""
@@ -241,23 +264,22 @@ class _Squares:
     def kind(self, cell: int) -> str:
         """Return the kind of a square: a key of `KINDS`."""
         is_sensitive = bool(self.problem.sensitive[cell])
-        if self.hidden is not None:
-            if self.hidden[cell]:
-                return "primary" if is_sensitive else "secondary"
-            return "open" if is_sensitive else "plain"
-        if self.values is not None:
-            moved = abs(self.values[cell] - self.problem.table.values[cell]) > 1e-9
-            return ("primary" if is_sensitive else "moved") if moved else "plain"
+        if self.changed is not None:
+            if self.changed[cell]:
+                return "primary" if is_sensitive else self.change
+            return "open" if is_sensitive and self.change != "moved" else "plain"
         if is_sensitive:
             return "sensitive"
         return {"m": "forced", "z": "frozen"}.get(str(self.problem.status[cell]), "plain")
 
     def shown(self, cell: int) -> str:
         """Return what readers of the release see."""
-        if self.hidden is not None and self.hidden[cell]:
+        if self.change == "secondary" and self.changed is not None and self.changed[cell]:
             return "x"
         if self.values is not None:
             return _number(self.values[cell])
+        if self.ends is not None and self.ends[1][cell] > self.ends[0][cell]:
+            return f"{_number(self.ends[0][cell])} to {_number(self.ends[1][cell])}"
         return _number(self.problem.table.values[cell])
 
     def summary(self) -> str:
@@ -305,6 +327,7 @@ KINDS = {
     "primary": "primary: sensitive",
     "secondary": "secondary: hidden to protect others",
     "moved": "moved to protect others",
+    "wide": "an interval to protect others",
     "forced": "must be hidden",
     "frozen": "must stay published",
 }
@@ -331,7 +354,8 @@ def _told(look: Look) -> dict[str, Any]:
     return {"rows": look.rows, "columns": look.columns, "at": look.at, "opened": opened}
 
 
-def _zipped(folder: Path, name: str) -> Any:
+def zipped(folder: Path, name: str) -> Any:
+    """Send all files of a folder as one archive."""
     from flask import send_file
 
     buffer = io.BytesIO()

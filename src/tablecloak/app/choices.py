@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import tablecloak
-from tablecloak.app.fields import choices_of, number, whole
-from tablecloak.app.options import fields_of, options_of
+from tablecloak.app.fields import choices_of, fields_of, number, options_of, whole
 from tablecloak.errors import InputError
 from tablecloak.extras import required
-from tablecloak.protection import PROTECTIONS, Protection
+from tablecloak.protection import PROTECTIONS, Protection, usual_way
 from tablecloak.tables.rules.rule import RULES
 
 ROLES = {
@@ -26,9 +25,6 @@ ROLES = {
     "waiver_p": "column:waiver_p",
 }
 """Roles that columns can have in a job, and the name of the form's input for each."""
-
-KEPT = ["mean:all", "regression"]
-"""Statistics that an adjustment preserves if "preserve" is ticked and none is named."""
 
 
 def ways() -> list[type[Protection]]:
@@ -66,7 +62,7 @@ class Choices:
     columns: dict[str, str] = field(default_factory=dict)
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     rules: list[dict[str, Any]] = field(default_factory=list)
-    methods: dict[str, dict[str, Any]] = field(default_factory=lambda: {"suppression": {}})
+    methods: dict[str, dict[str, Any]] = field(default_factory=lambda: {usual_way().name: {}})
     time_limit: float = 30.0
 
     @classmethod
@@ -159,7 +155,7 @@ def _options(method: str, form: Mapping[str, str]) -> dict[str, Any]:
     for option in options_of(method):
         given = option.read(form)
         if option.is_open:
-            given = (given or KEPT) if form.get(option.key) else []
+            given = (given or option.example) if form.get(option.key) else []
         # A job that names insiders but no `hold` is strict, so the form's choice of `hold` is
         # then written even if it is the default.
         is_told = option.key == "hold" and "protect_against" in found

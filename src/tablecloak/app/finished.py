@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 import tablecloak
-from tablecloak.app.fields import Choice, choices_of, number
+from tablecloak.app.fields import FormChoice, choices_of, number
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import parents_first
 from tablecloak.tables.code_sums import CodeTree
@@ -173,7 +173,7 @@ def read_outline(text: str, name: str, codes: Sequence[str]) -> Hierarchy:
     return Hierarchy(tops[0], tuple(groups))
 
 
-def offered_rules(proposal: Proposal) -> list[tuple[Choice, bool]]:
+def offered_rules(proposal: Proposal) -> list[tuple[FormChoice, bool]]:
     """Return the rules that a finished table may be judged by, and whether each is suggested.
 
     Rules on amounts need the two largest contributions. Single cells are marked in the grid.

@@ -48,7 +48,7 @@ class Look:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class DimensionTree:
     """The codes of a dimension.
 
     Parameters
@@ -65,7 +65,7 @@ class Tree:
     codes: Sequence[str]
 
     @classmethod
-    def of(cls, tree: Hierarchy) -> Tree:
+    def of(cls, tree: Hierarchy) -> DimensionTree:
         """Return the codes of a hierarchy."""
         children = children_of(tree.groups).items()
         distinct = {parent: list(dict.fromkeys(below)) for parent, below in children}
@@ -94,7 +94,7 @@ class Sum:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class TableGrid:
     """A table, as it is shown.
 
     Parameters
@@ -114,11 +114,13 @@ class Grid:
         return sorted(names, key=lambda name: -len(self.trees[name].codes))
 
     @cached_property
-    def trees(self) -> dict[str, Tree]:
+    def trees(self) -> dict[str, DimensionTree]:
         """The codes of each dimension; without a hierarchy they are told by the relations."""
         known = self.table.hierarchies
         return {
-            str(name): Tree.of(known[name]) if name in known else self._told_by_relations(str(name))
+            str(name): DimensionTree.of(known[name])
+            if name in known
+            else self._told_by_relations(str(name))
             for name in self.table.keys.columns
         }
 
@@ -225,7 +227,7 @@ class Grid:
                 return float(np.sign(factors[total_of(factors)]))
         return -1.0
 
-    def _told_by_relations(self, name: str) -> Tree:
+    def _told_by_relations(self, name: str) -> DimensionTree:
         """Return the tree of the relations in which the codes of one dimension alone differ."""
         relations, keys = self.table.relations, self.table.keys.astype(str)
         order = list(dict.fromkeys(keys[name]))
@@ -247,7 +249,7 @@ class Grid:
             if child in parent:
                 children.setdefault(parent[child], []).append(child)
         roots = [code for code in order if code not in parent]
-        return Tree(roots, children, order)
+        return DimensionTree(roots, children, order)
 
 
 _ONE = {"code": "value", "label": "", "depth": 0, "below": 0, "open": False}

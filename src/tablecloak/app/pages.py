@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tablecloak.app.choices import KEPT, ROLES, Choices, ways
-from tablecloak.app.fields import choices_of
+from tablecloak.app.bench_pages import zipped
+from tablecloak.app.choices import ROLES, Choices, ways
+from tablecloak.app.fields import choices_of, fields_of, options_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
-from tablecloak.app.given_file import given_file
-from tablecloak.app.kinds import KINDS, bench_of, kind_of
-from tablecloak.app.options import fields_of, options_of
+from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.errors import InputError
@@ -156,7 +154,6 @@ class Pages:
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))
                 for way in ways()
             ],
-            kept=KEPT,
             roles=ROLES,
         )
 
@@ -227,17 +224,12 @@ class Pages:
 
     def release(self, method: str) -> Any:
         """Send the files of one method that may be published."""
-        from flask import abort, send_file
+        from flask import abort
 
         if method not in PROTECTIONS:
             abort(404)
-        files = sorted(self._written(self.session.results / "release" / method).iterdir())
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for path in files:
-                archive.write(path, path.name)
-        buffer.seek(0)
-        return send_file(buffer, as_attachment=True, download_name=f"{method}.zip")
+        folder = self._written(self.session.results / "release" / method)
+        return zipped(folder, f"{method}.zip")
 
     def _written(self, path: Path) -> Path:
         """Return the path of a file or folder of the last job, if it exists."""

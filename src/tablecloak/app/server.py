@@ -45,11 +45,8 @@ POLICY = (
 READING = ("/grid/view",)
 """Addresses that a checker may send something to: they change nothing."""
 
-MOST_UPLOADED = 2 * 2**30
-"""Most bytes of an upload; larger files are opened by their path."""
-
 MOST_SENT = 2**30
-"""Bytes of a request after which its sender is cut off."""
+"""Most bytes of a request, with an upload; larger files are opened by their path."""
 
 
 def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = None) -> None:
@@ -122,7 +119,7 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
         template_folder=str(home / "templates"),
         static_folder=str(home / "static"),
     )
-    app.config["MAX_CONTENT_LENGTH"] = MOST_UPLOADED
+    app.config["MAX_CONTENT_LENGTH"] = MOST_SENT
     app.jinja_env.globals.update(style=STYLE)
     try:
         folder.mkdir(parents=True, exist_ok=True)

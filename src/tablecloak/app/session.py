@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tablecloak.app.choices import Choices
 from tablecloak.app.workbench import Workbench
-from tablecloak.budget import StopButton, Stopwatch
+from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.executors import BackgroundCall
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import Proposal
+from tablecloak.web.tasks import QueuedTask, TaskQueue
 
 
 class Session:
@@ -39,11 +42,8 @@ class Session:
         self.proposal: Proposal | None = None
         self.bench: Workbench | None = None
         self.program = ""
-        self.error = ""
-        self.stage = ""
-        self.watch = Stopwatch()
-        self.call: BackgroundCall | None = None
-        self.button = StopButton(self._note)
+        self.queue = TaskQueue()
+        self.task: QueuedTask | None = None
         self.lock = threading.Lock()
 
     @property
@@ -59,12 +59,22 @@ class Session:
     @property
     def is_running(self) -> bool:
         """Whether a job is running."""
-        return self.call is not None and self.call.is_running
+        return self.task is not None and not self.task.has_ended
 
     @property
-    def seconds(self) -> float:
-        """Seconds since the job was started."""
-        return self.watch.seconds
+    def error(self) -> str:
+        """What went wrong with the last job; empty if nothing did."""
+        return "" if self.task is None else self.task.error or ""
+
+    @property
+    def stage(self) -> str:
+        """How far the job is."""
+        task = self.task
+        if task is None or not task.stage:
+            return "tabulating"
+        loss = f", loss {task.loss:,.6g}" if math.isfinite(task.loss) else ""
+        bound = f", bound {task.bound:,.6g}" if math.isfinite(task.bound) else ""
+        return f"{task.stage}{loss}{bound}, {task.open} open"
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -115,28 +125,25 @@ class Session:
                 raise InputError(
                     "Nothing has been tabulated yet. Choose dimensions and rules first."
                 )
-            self.error, self.stage, self.result = "", "tabulating", None
-            self.button.release()
-            self.watch = Stopwatch()
-            self.call = BackgroundCall(self._run, self.job)
+            self.result = None
+            if self.task is not None:
+                self.queue.forget(self.task.name)
+            self.task = self.queue.add(QueuedTask(partial(self._run, self.job), _explained))
 
     def stop(self) -> None:
         """Stop the search and keep its best proved result."""
-        self.button.press()
+        if self.task is not None:
+            self.task.stop()
 
-    def _run(self, job: Job) -> None:
-        try:
-            self.result = run_job(job, self.results, progress=self.button)
-        except TablecloakError as error:
-            self.error = str(error)
-        except Exception as error:
-            # If the thread ended without a message, the job would seem to have no results.
-            self.error = (
-                f"The job ended with an error of the program ({type(error).__name__}). Download "
-                "job.toml and run tablecloak protect job.toml to see its details."
-            )
+    def _run(self, job: Job, progress: Progress) -> None:
+        self.result = run_job(job, self.results, progress=progress)
 
-    def _note(self, stage: str, loss: float, bound: float, left: int) -> None:
-        found = f", loss {loss:,.6g}" if abs(loss) < float("inf") else ""
-        known = f", bound {bound:,.6g}" if abs(bound) < float("inf") else ""
-        self.stage = f"{stage}{found}{known}, {left} open"
+
+def _explained(error: Exception) -> str:
+    """Return the message about an error; one of the program may quote records, and is left out."""
+    if isinstance(error, TablecloakError):
+        return str(error)
+    return (
+        f"The job ended with an error of the program ({type(error).__name__}). Download "
+        "job.toml and run tablecloak protect job.toml to see its details."
+    )

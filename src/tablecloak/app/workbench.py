@@ -1,23 +1,155 @@
-"""A table on the bench: decisions about cells, methods side by side, one search at a time."""
+"""A table on the bench: decisions about cells, and ways to protect side by side."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tablecloak.app.grid import Grid
-from tablecloak.app.marks import Mark, marked
+from tablecloak.app.grid import TableGrid
 from tablecloak.arrays import Floats
-from tablecloak.budget import StopButton, Stopwatch
+from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.executors import BackgroundCall
 from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.web.tasks import QueuedTask, TaskQueue
+
+DECISIONS = {
+    "sensitive": "Sensitive: must be protected",
+    "safe": "Safe, whatever the rules say",
+    "stay": "Must stay published",
+    "go": "Must be hidden",
+    "": "As the rules say",
+}
+"""Decisions, and what the page calls them."""
+
+LETTERS = {
+    "sensitive": CellStatus.SENSITIVE,
+    "safe": CellStatus.SAFE,
+    "stay": CellStatus.FROZEN,
+    "go": CellStatus.FORCED,
+}
+
+MOST_COST = 1e6
+"""Largest factor of a cell's cost: larger ones make programs inexact."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A decision about one cell.
+
+    Parameters
+    ----------
+    decision : str
+        A key of `DECISIONS`.
+    level : float
+        Protection level of a cell marked as sensitive, in per cent of its value.
+    cost : float
+        Factor of the cost of hiding or moving the cell.
+    """
+
+    decision: str = ""
+    level: float = 15.0
+    cost: float = 1.0
+
+    @classmethod
+    def read(cls, given: Mapping[str, Any]) -> Mark:
+        """Read what the page sends.
+
+        Raises
+        ------
+        InputError
+            If the decision is unknown, or a number is not one or out of range.
+        """
+        decision = given.get("decision", "")
+        if decision not in DECISIONS:
+            raise InputError(
+                f"There is no decision {decision!r}. Choose one of "
+                f"{', '.join(filter(None, DECISIONS))}."
+            )
+        level = _number(given, "level", cls.level, 1000.0)
+        return cls(decision, level, _number(given, "cost", cls.cost, MOST_COST))
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it leaves the cell as it was."""
+        return not self.decision and self.cost == 1.0
+
+
+def marked(problem: ProtectionProblem, marks: Mapping[int, Mark]) -> ProtectionProblem:
+    """Return a problem with the decisions of a person.
+
+    Raises
+    ------
+    InputError
+        If a sensitive cell is to stay published.
+    """
+    if not marks:
+        return problem
+    status, weights = problem.status.copy(), problem.weights.copy()
+    lower, upper = problem.lower_protection.copy(), problem.upper_protection.copy()
+    sliding, reasons = problem.sliding_protection.copy(), problem.reasons.astype(object)
+    for cell, mark in marks.items():
+        weights[cell] *= mark.cost
+        if not mark.decision:
+            continue
+        if mark.decision == "stay" and problem.sensitive[cell]:
+            raise InputError(
+                f"Cell {problem.table.labels([cell])[0]} is sensitive ({problem.reasons[cell]}) "
+                f"and cannot stay published. Declare it safe first, if you may."
+            )
+        status[cell], reasons[cell] = LETTERS[mark.decision].value, "decided by hand"
+        lower[cell] = upper[cell] = sliding[cell] = 0.0
+        if mark.decision == "sensitive":
+            lower[cell], upper[cell] = _levels(problem, cell, mark.level)
+    return problem.with_changes(
+        status=status, weights=weights, lower_protection=lower, upper_protection=upper,
+        sliding_protection=sliding, reasons=reasons.astype(str),
+    )  # fmt: skip
+
+
+def described(marks: Mapping[int, Mark], problem: ProtectionProblem) -> list[dict[str, Any]]:
+    """Return decisions as rows for the page, in the order of the cells."""
+    names = problem.table.labels(sorted(marks))
+    return [
+        {"cell": cell, "name": name, "decision": marks[cell].decision, "cost": marks[cell].cost}
+        for cell, name in zip(sorted(marks), names, strict=True)
+    ]
+
+
+def cells_of(given: Any, n_cells: int) -> list[int]:
+    """Read a list of cells by their numbers."""
+    if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+        raise InputError("`cells` must be a list of numbers of cells.")
+    cells = list(given)
+    if any(not isinstance(each, int) or not 0 <= each < n_cells for each in cells):
+        raise InputError(f"`cells` must be numbers from 0 to {n_cells - 1}.")
+    return cells
+
+
+def _levels(problem: ProtectionProblem, cell: int, percent: float) -> tuple[float, float]:
+    """Return levels in per cent of a value, at least one unit, as far as its bounds allow."""
+    value = float(problem.table.values[cell])
+    level = max(abs(value) * percent / 100, 1.0)
+    low, high = problem.lower_bound[cell], problem.upper_bound[cell]
+    return float(min(level, value - low)), float(min(level, high - value))
+
+
+def _number(given: Mapping[str, Any], name: str, otherwise: float, most: float) -> float:
+    try:
+        found = float(given.get(name, otherwise))
+    except (TypeError, ValueError):
+        found = np.nan
+    if not 0 <= found <= most:
+        raise InputError(f"{name}: {given.get(name)!r} is no number from 0 to {most:g}.")
+    return found
+
 
 AUDIT_SHARE = 0.5
 """Seconds for the exact intervals of sensitive cells, as a share of those of the search."""
@@ -81,24 +213,18 @@ class Workbench:
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
     solved: dict[str, Solved] = field(default_factory=dict)
-    running: str = ""
-    stage: str = ""
-    loss: float = np.inf
-    bound: float = -np.inf
-    error: str = ""
-    watch: Stopwatch = field(default_factory=Stopwatch)
-    call: BackgroundCall | None = None
+    queue: TaskQueue = field(default_factory=TaskQueue)
+    task: QueuedTask | None = None
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
-        self.button = StopButton(self._note)
-        self.grid = Grid(self.given.table, self.labels)
+        self.grid = TableGrid(self.given.table, self.labels)
         self.problem = self.given
 
     @property
     def is_running(self) -> bool:
         """Whether a search is running."""
-        return self.call is not None and self.call.is_running
+        return self.task is not None and not self.task.has_ended
 
     def decide(self, cells: list[int], mark: Mark) -> None:
         """Note a decision about cells.
@@ -133,30 +259,32 @@ class Workbench:
             objection = methods()[method].unfit(self.problem)
             if objection:
                 raise InputError(objection)
-            self.error, self.stage, self.running = "", "preparing", method
-            self.loss, self.bound = np.inf, -np.inf
-            self.button.release()
-            self.watch = Stopwatch()
-            self.call = BackgroundCall(self._run, method, limit)
+            if self.task is not None:
+                self.queue.forget(self.task.name)
+            search = partial(self._search, method, limit, self.problem, self.version)
+            self.task = self.queue.add(QueuedTask(search, _explained, method))
 
     def stop(self) -> None:
         """End the search; the best that is proved is kept."""
-        self.button.press()
+        if self.task is not None:
+            self.task.stop()
 
     def wait(self, seconds: float = 600.0) -> None:
         """Wait until the search has ended."""
-        if self.call is not None:
-            self.call.wait(seconds)
+        if self.task is not None:
+            self.task.wait(seconds)
 
     def progress(self) -> Mapping[str, Any]:
         """Return what is known of the search, with numbers as text."""
+        task = self.task
+        running = task if task is not None and not task.has_ended else None
         return {
-            "running": self.running if self.is_running else "",
-            "stage": self.stage,
-            "seconds": round(self.watch.seconds, 1),
-            "loss": f"{self.loss:,.6g}" if np.isfinite(self.loss) else "",
-            "bound": f"{self.bound:,.6g}" if np.isfinite(self.bound) else "",
-            "error": self.error,
+            "running": running.label if running else "",
+            "stage": (running.stage or "preparing") if running else "",
+            "seconds": round(task.seconds, 1) if task else 0.0,
+            "loss": f"{task.loss:,.6g}" if task and np.isfinite(task.loss) else "",
+            "bound": f"{task.bound:,.6g}" if task and np.isfinite(task.bound) else "",
+            "error": (task.error or "") if task else "",
             "version": self.version,
             "solved": {name: each.version for name, each in self.solved.items()},
         }
@@ -165,31 +293,31 @@ class Workbench:
         if self.is_running:
             raise InputError("A search is still running. Wait for its end, or stop it.")
 
-    def _run(self, method: str, limit: float) -> None:
-        problem, version = self.problem, self.version
-        try:
-            way, before = methods()[method], self.solved.get(method)
-            result = way.on_bench(
-                problem, None if before is None else before.result, limit, self.button
+    def _search(
+        self,
+        method: str,
+        limit: float,
+        problem: ProtectionProblem,
+        version: int,
+        progress: Progress,
+    ) -> None:
+        way, before = methods()[method], self.solved.get(method)
+        result = way.on_bench(problem, None if before is None else before.result, limit, progress)
+        audit, hidden = None, way.hidden(result)
+        if hidden is not None:
+            if self.task is not None:
+                self.task.stage = "computing intervals"
+            audit = audit_pattern(
+                result.problem,
+                hidden,
+                detail="intervals",
+                time_limit=max(AUDIT_SHARE * limit, 1.0),
             )
-            audit, hidden = None, way.hidden(result)
-            if hidden is not None:
-                self.stage = "computing intervals"
-                audit = audit_pattern(
-                    result.problem, hidden, detail="intervals",
-                    time_limit=max(AUDIT_SHARE * limit, 1.0),
-                )  # fmt: skip
-            is_near = hidden is not None and before is not None
-            weights = problem.weights if is_near else None
-            self.solved[method] = Solved(result, version, audit, weights)
-        except TablecloakError as error:
-            self.error = str(error)
-        except Exception as error:
-            # If the thread ended without a message, the search would seem to have found nothing.
-            self.error = f"This is an error of the program ({type(error).__name__}): report it."
-        finally:
-            self.stage = ""
+        weights = problem.weights if hidden is not None and before is not None else None
+        self.solved[method] = Solved(result, version, audit, weights)
 
-    def _note(self, stage: str, loss: float, bound: float, left: int) -> None:
-        del left
-        self.stage, self.loss, self.bound = stage, loss, bound
+
+def _explained(error: Exception) -> str:
+    if isinstance(error, TablecloakError):
+        return str(error)
+    return f"This is an error of the program ({type(error).__name__}): report it."

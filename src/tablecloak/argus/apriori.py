@@ -96,7 +96,7 @@ def apply_apriori(
     InputError
         Names file and line of the action that cannot be applied.
     """
-    found, cells = Apriori(problem), _Cells.of(problem)
+    found, cells = Apriori(problem), _NamedCells.of(problem)
     trees, keys_of = problem.table.hierarchies, problem.table.keys
     # Parts of a line lose their blanks, and codes are compared without them.
     spelt = {v.name: {code.strip(): code for code in keys_of[v.name].unique()} for v in variables}
@@ -133,7 +133,7 @@ def apply_apriori(
 
 
 @dataclass
-class _Cells:
+class _NamedCells:
     """Arrays of a problem while lines change single cells: a new problem for each would be slow."""
 
     given: ProtectionProblem
@@ -144,7 +144,7 @@ class _Cells:
     reasons: npt.NDArray[np.object_]
 
     @classmethod
-    def of(cls, given: ProtectionProblem) -> _Cells:
+    def of(cls, given: ProtectionProblem) -> _NamedCells:
         """Return copies that may be changed."""
         return cls(
             given,
@@ -208,7 +208,7 @@ def _chain(code: str, tree: Hierarchy) -> Iterator[str]:
     yield from path_to_root(code, only)[1:]
 
 
-def _change(cells: _Cells, cell: int, action: list[str], margin: float, where: str) -> str:
+def _change(cells: _NamedCells, cell: int, action: list[str], margin: float, where: str) -> str:
     """Apply one line to one cell, and return its action."""
     word, numbers = action[0].lower(), _numbers(action, where)
     _check_change(cells, cell, word, numbers, where)
@@ -224,7 +224,9 @@ def _change(cells: _Cells, cell: int, action: list[str], margin: float, where: s
     return word
 
 
-def _check_change(cells: _Cells, cell: int, word: str, numbers: list[float], where: str) -> None:
+def _check_change(
+    cells: _NamedCells, cell: int, word: str, numbers: list[float], where: str
+) -> None:
     """Refuse what tau-ARGUS refuses, and actions that would remove protection by accident."""
     is_unsafe, label = cells.is_unsafe(cell), cells.given.table.label
     if word not in ACTIONS:

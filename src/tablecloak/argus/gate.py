@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from tablecloak.argus.lines import Rule
-from tablecloak.argus.outputs import Protected
+from tablecloak.argus.lines import BatchRule
+from tablecloak.argus.outputs import BatchTable
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import VerificationError, listed
 from tablecloak.graph import parents_of
@@ -61,7 +61,7 @@ class Evidence:
 
 
 def check(
-    protected: Protected, evidence: Evidence, rules: list[Rule], asked: Mapping[Key, str],
+    protected: BatchTable, evidence: Evidence, rules: list[BatchRule], asked: Mapping[Key, str],
     *, is_public: bool,
 ) -> list[str]:  # fmt: skip
     """Raise if a cell that must be protected would be published.
@@ -72,9 +72,9 @@ def check(
 
     Parameters
     ----------
-    protected : Protected
+    protected : BatchTable
     evidence : Evidence
-    rules : list of Rule
+    rules : list of BatchRule
         As they stand in the batch.
     asked : mapping of tuple to str
         The last status of a cell by a priori lines.
@@ -115,12 +115,12 @@ def check(
     return [", ".join(key) for key in keys if key in let_go]
 
 
-def check_together(one: Protected, other: Protected) -> None:
+def check_together(one: BatchTable, other: BatchTable) -> None:
     """Raise if two tables of the same response hide a cell here and show it there.
 
     Parameters
     ----------
-    one, other : Protected
+    one, other : BatchTable
         Tables with suppressed cells; a dimension that a table does not have stands at its total.
 
     Raises
@@ -147,7 +147,7 @@ def check_together(one: Protected, other: Protected) -> None:
         )
 
 
-def _by_codes(protected: Protected) -> dict[frozenset[tuple[str, str]], tuple[int, float, bool]]:
+def _by_codes(protected: BatchTable) -> dict[frozenset[tuple[str, str]], tuple[int, float, bool]]:
     """Position, value and whether it is hidden, of each cell by its codes below the totals."""
     table = protected.problem.table
     totals = {name: tree.total for name, tree in table.hierarchies.items()}
@@ -162,7 +162,7 @@ def _by_codes(protected: Protected) -> dict[frozenset[tuple[str, str]], tuple[in
     }
 
 
-def _is_hidden(protected: Protected) -> Flags:
+def _is_hidden(protected: BatchTable) -> Flags:
     """Which cells are suppressed, or altered as far as their levels ask for."""
     problem, true = protected.problem, protected.problem.table.values
     if protected.method == "adjusted":
@@ -184,7 +184,7 @@ def _is_hidden(protected: Protected) -> Flags:
 # -- rules, from their definitions --------------------------------------------------------
 
 
-def _unsafe(evidence: Evidence, rules: list[Rule], protected: Protected) -> set[Key]:
+def _unsafe(evidence: Evidence, rules: list[BatchRule], protected: BatchTable) -> set[Key]:
     """Cells that the rules make unsafe."""
     # A first number of 0 switches P, NK and FREQ off; they still count for the order.
     is_on = {"P": 0, "NK": 0, "FREQ": 0, "REQ": -1, "ZERO": -1}
@@ -298,7 +298,7 @@ def _measured(units: pd.DataFrame, sums: pd.DataFrame, is_for_holdings: bool) ->
     )
 
 
-def _hits(rule: Rule, at: _Measured) -> Flags:
+def _hits(rule: BatchRule, at: _Measured) -> Flags:
     """Which cells a rule makes unsafe."""
     numbers, total = rule.numbers, at.total
     noise = SLACK * np.abs(total)

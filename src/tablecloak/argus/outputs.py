@@ -34,7 +34,7 @@ OPTIONS_OF = {
 
 
 @dataclass(frozen=True, eq=False)
-class Protected:
+class BatchTable:
     """A table with what was decided on its cells.
 
     Parameters
@@ -92,7 +92,7 @@ class Protected:
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class OutputLayout:
     """How a table is written.
 
     Parameters
@@ -126,7 +126,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Output:
+class BatchOutput:
     """A file that is ready to be written.
 
     Parameters
@@ -155,18 +155,18 @@ class Output:
             write_text(self.path, self.text, secret=self.is_secret)
 
 
-def made_of(protected: Protected, layout: Layout, path: Path) -> list[Output]:
+def made_of(protected: BatchTable, layout: OutputLayout, path: Path) -> list[BatchOutput]:
     """Return the files of a table, the table first.
 
     Parameters
     ----------
-    protected : Protected
-    layout : Layout
+    protected : BatchTable
+    layout : OutputLayout
     path : Path
 
     Returns
     -------
-    list of Output
+    list of BatchOutput
         An intermediate table comes with its metadata (.rda) and hierarchies (.hrc).
 
     Raises
@@ -181,27 +181,27 @@ def made_of(protected: Protected, layout: Layout, path: Path) -> list[Output]:
         raise InputError("An adjusted or rounded table is not written as type 6; take 1, 2 or 3.")
     match layout.kind:
         case 1:
-            return [Output(path, _matrix(protected, layout), secret)]
+            return [BatchOutput(path, _matrix(protected, layout), secret)]
         case 2 | 3:
-            return [Output(path, _code_value(protected, layout), secret)]
+            return [BatchOutput(path, _code_value(protected, layout), secret)]
         case 4:
-            return [Output(path, _sbs(protected, layout), secret)]
+            return [BatchOutput(path, _sbs(protected, layout), secret)]
         case 5:
-            return [Output(path, _intermediate(protected, layout), secret)] + [
-                Output(path.with_name(name), text, secret)
+            return [BatchOutput(path, _intermediate(protected, layout), secret)] + [
+                BatchOutput(path.with_name(name), text, secret)
                 for name, text in _description(protected, layout, path)
             ]
         case 6:
-            return [Output(path, "", secret, protected.problem)]
+            return [BatchOutput(path, "", secret, protected.problem)]
     raise InputError(f"Tables of type {layout.kind} are not written; take 1 to 6.")
 
 
-def _index(protected: Protected) -> dict[tuple[str, ...], int]:
+def _index(protected: BatchTable) -> dict[tuple[str, ...], int]:
     keys = protected.problem.table.keys
     return {key: at for at, key in enumerate(keys.itertuples(index=False, name=None))}
 
 
-def _shown(protected: Protected, cell: int | None) -> str:
+def _shown(protected: BatchTable, cell: int | None) -> str:
     if cell is None:
         return "-"
     if protected.suppressed[cell]:
@@ -209,18 +209,18 @@ def _shown(protected: Protected, cell: int | None) -> str:
     return protected.number(protected.values[cell])
 
 
-def _label(code: str, layout: Layout) -> str:
+def _label(code: str, layout: OutputLayout) -> str:
     """Write a code; without quotes only what needs none."""
     if layout.has("QU") or any(mark in code for mark in ',"\r\n'):
         return '"' + code.replace('"', '""') + '"'
     return code
 
 
-def _labels(codes: list[str], layout: Layout) -> list[str]:
+def _labels(codes: list[str], layout: OutputLayout) -> list[str]:
     return [_label(code, layout) for code in codes]
 
 
-def _matrix(protected: Protected, layout: Layout) -> str:
+def _matrix(protected: BatchTable, layout: OutputLayout) -> str:
     """Write rows by columns, the last two dimensions; the first ones are layers."""
     index, codes = _index(protected), protected.codes
     columns = ",".join(["", *_labels(codes[-1], layout)])
@@ -240,7 +240,7 @@ def _matrix(protected: Protected, layout: Layout) -> str:
     return "".join(f"{line}\r\n" for line in lines)
 
 
-def _code_value(protected: Protected, layout: Layout) -> str:
+def _code_value(protected: BatchTable, layout: OutputLayout) -> str:
     index, statuses = _index(protected), protected.statuses()
     true = protected.problem.table.values
     lines = [_first_line(protected, layout)] if layout.has("FL") or layout.kind == PIVOT else []
@@ -263,7 +263,7 @@ def _code_value(protected: Protected, layout: Layout) -> str:
     return "".join(f"{line}\r\n" for line in lines)
 
 
-def _first_line(protected: Protected, layout: Layout) -> str:
+def _first_line(protected: BatchTable, layout: OutputLayout) -> str:
     name = layout.response
     ending = {"rounded": "_Round", "adjusted": "_CTA"}.get(protected.method, "")
     columns = [*protected.names, name + ending]
@@ -275,7 +275,7 @@ def _first_line(protected: Protected, layout: Layout) -> str:
     return ",".join(_labels(columns, layout))
 
 
-def _sbs(protected: Protected, layout: Layout) -> str:
+def _sbs(protected: BatchTable, layout: OutputLayout) -> str:
     problem, statuses = protected.problem, protected.statuses()
     known = problem.table.contributions
     letters = {SAFE: "V", FROZEN: "V", FREQUENCY: "A", SECONDARY: "D"}
@@ -304,7 +304,7 @@ def _sbs(protected: Protected, layout: Layout) -> str:
 # -- intermediate tables ------------------------------------------------------------------
 
 
-def _contributions(protected: Protected, layout: Layout) -> Contributions | None:
+def _contributions(protected: BatchTable, layout: OutputLayout) -> Contributions | None:
     table = protected.problem.table
     if layout.has("HI") and table.holdings is None:
         raise InputError(
@@ -314,7 +314,7 @@ def _contributions(protected: Protected, layout: Layout) -> Contributions | None
     return table.holdings if layout.has("HI") else table.contributions
 
 
-def _intermediate(protected: Protected, layout: Layout) -> str:
+def _intermediate(protected: BatchTable, layout: OutputLayout) -> str:
     """Write every cell, also the empty ones unless SE is on, so that it can be read again."""
     problem, statuses, index = protected.problem, protected.statuses(), _index(protected)
     known, has_amounts = _contributions(protected, layout), not layout.is_count
@@ -345,7 +345,7 @@ def _intermediate(protected: Protected, layout: Layout) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _description(protected: Protected, layout: Layout, path: Path) -> list[tuple[str, str]]:
+def _description(protected: BatchTable, layout: OutputLayout, path: Path) -> list[tuple[str, str]]:
     """Return the metadata of an intermediate table and the hierarchies that they name."""
     known, has_tops = _contributions(protected, layout), not layout.has("SO")
     files, lines = [], ['   <SEPARATOR> ";"', "<SAFE> S", "<UNSAFE> U", "<PROTECT> P"]

@@ -13,18 +13,16 @@ import pandas as pd
 
 from tablecloak.argus.apriori import with_status
 from tablecloak.argus.gate import Evidence, Key
-from tablecloak.argus.lines import Command, Rule, Specification
+from tablecloak.argus.lines import BatchRule, Command, Specification
 from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.recode import recode
 from tablecloak.argus.rules import check_rules, is_active, sensitivity_rules
-from tablecloak.argus.state import BatchState
-from tablecloak.argus.table_job import TableJob
-from tablecloak.argus.tables import Cells, from_cells, from_records, read_statuses
+from tablecloak.argus.state import BatchState, TableJob
+from tablecloak.argus.tables import TableCells, from_cells, from_records, read_statuses
 from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.cell_arrays import CellStatus
-from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import not_zero
 from tablecloak.tables.table import Table
@@ -102,7 +100,7 @@ def _sums(
 def of_records(
     frame: pd.DataFrame,
     wanted: Specification,
-    rules: list[Rule],
+    rules: list[BatchRule],
     metadata: Metadata,
     trees: Mapping[str, Hierarchy],
     is_count: bool,
@@ -136,7 +134,7 @@ def of_records(
 
 
 def of_cells(
-    cells: Cells, mode: str, unsafe: set[Key], safe_codes: Mapping[str, tuple[str, ...]]
+    cells: TableCells, mode: str, unsafe: set[Key], safe_codes: Mapping[str, tuple[str, ...]]
 ) -> Evidence:
     """Return the largest contributions of each cell."""
     names, frame = cells.names, cells.frame
@@ -212,7 +210,7 @@ def take_cells(
     rules = job.all_rules
     with (job.rules_command or command).named():
         check_rules(rules, job.metadata, job.is_microdata, job.is_count)
-        cells = Cells.of(job.metadata, frame, job.specification, rules)
+        cells = TableCells.of(job.metadata, frame, job.specification, rules)
         table = from_cells(cells, mode)
         problem = by_rules(job, table)
     by_rule = any(map(is_active, rules))

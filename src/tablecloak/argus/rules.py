@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from tablecloak.argus.lines import Rule
+from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.metadata import Metadata
 from tablecloak.errors import InputError
-from tablecloak.tables.rules.rule import RULES, Level
-from tablecloak.tables.rules.rule import Rule as SensitivityRule
+from tablecloak.tables.rules.rule import RULES, Level, Rule
 
 
-def numbers_of(rules: list[Rule], name: str) -> list[list[float]]:
+def numbers_of(rules: list[BatchRule], name: str) -> list[list[float]]:
     """Numbers of all rules with a name, in their order."""
     return [rule.numbers for rule in rules if rule.name == name]
 
 
-def is_primary(rule: Rule) -> bool:
+def is_primary(rule: BatchRule) -> bool:
     """Whether a rule makes cells unsafe; the others say how they are applied."""
     return bool(_kinds(rule))
 
 
-def is_active(rule: Rule) -> bool:
+def is_active(rule: BatchRule) -> bool:
     """Whether a rule can make a cell unsafe; the first number 0 switches P, NK, FREQ off."""
     return rule.name in ("REQ", "ZERO") or (is_primary(rule) and rule.numbers[0] > 0)
 
 
-def describe(rules: list[Rule]) -> str:
+def describe(rules: list[BatchRule]) -> str:
     """Say which rules are in force."""
     if not rules:
         return "no rule: the statuses of the table count"
@@ -34,19 +33,21 @@ def describe(rules: list[Rule]) -> str:
     return f"in force: {', '.join(used) or 'none'}{switched}"
 
 
-def is_for_holdings(rules: list[Rule], rule: Rule) -> bool:
+def is_for_holdings(rules: list[BatchRule], rule: BatchRule) -> bool:
     """Whether a rule looks at holdings: from the third P and NK, the second FREQ and REQ."""
     same = [other for other in rules if other.name == rule.name]
     position = next(at for at, other in enumerate(same) if other is rule)
     return position >= (2 if any(kind.applies_to_sums for kind in _kinds(rule)) else 1)
 
 
-def check_rules(rules: list[Rule], metadata: Metadata, is_microdata: bool, is_count: bool) -> None:
+def check_rules(
+    rules: list[BatchRule], metadata: Metadata, is_microdata: bool, is_count: bool
+) -> None:
     """Raise if a rule cannot be applied to the data.
 
     Parameters
     ----------
-    rules : list of Rule
+    rules : list of BatchRule
     metadata : Metadata
     is_microdata : bool
         Otherwise the data are cells.
@@ -87,7 +88,7 @@ def check_rules(rules: list[Rule], metadata: Metadata, is_microdata: bool, is_co
             )
 
 
-def _need(rule: Rule, metadata: Metadata, tag: str, is_microdata: bool) -> None:
+def _need(rule: BatchRule, metadata: Metadata, tag: str, is_microdata: bool) -> None:
     found = len(metadata.with_tag(tag))
     if not is_microdata:
         raise InputError(
@@ -101,12 +102,12 @@ def _need(rule: Rule, metadata: Metadata, tag: str, is_microdata: bool) -> None:
         )
 
 
-def n_largest(rules: list[Rule]) -> int:
+def n_largest(rules: list[BatchRule]) -> int:
     """How many of the largest contributions the rules look at."""
     return max([0, *(_as_ours(rule, "contributor").n_largest for rule in filter(is_active, rules))])
 
 
-def sensitivity_rules(rules: list[Rule]) -> list[SensitivityRule]:
+def sensitivity_rules(rules: list[BatchRule]) -> list[Rule]:
     """Return the rules that make cells unsafe."""
     return [
         _as_ours(rule, "holding" if is_for_holdings(rules, rule) else "contributor")
@@ -114,12 +115,12 @@ def sensitivity_rules(rules: list[Rule]) -> list[SensitivityRule]:
     ]
 
 
-def _kinds(rule: Rule) -> list[type[SensitivityRule]]:
+def _kinds(rule: BatchRule) -> list[type[Rule]]:
     """Return the kinds of rules of tablecloak that one of a batch can stand for."""
     return [kind for kind in RULES if kind.argus == rule.name]
 
 
-def _as_ours(rule: Rule, level: Level) -> SensitivityRule:
+def _as_ours(rule: BatchRule, level: Level) -> Rule:
     """Return the rule of tablecloak that says the same."""
     for kind in _kinds(rule):
         found = kind.from_argus(rule.numbers, level)

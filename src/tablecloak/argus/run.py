@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tablecloak.argus.batch import read_batch
-from tablecloak.argus.command import COMMANDS
-from tablecloak.argus.outputs import Protected
+from tablecloak.argus.commands import COMMANDS
+from tablecloak.argus.lines import Command
+from tablecloak.argus.outputs import BatchTable
+from tablecloak.argus.places import lines_of
 from tablecloak.argus.state import BatchState
 from tablecloak.budget import Progress
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import existing_file
 from tablecloak.tables.problem import ProtectionProblem
 
 PREPARING = frozenset(
@@ -31,7 +34,7 @@ class BatchResult:
 
     Parameters
     ----------
-    tables : list of Protected
+    tables : list of BatchTable
         In the order of the file.
     problems : list of ProtectionProblem
         The protection problem of every table that was read.
@@ -45,7 +48,7 @@ class BatchResult:
         The lines of the log that say what was not applied.
     """
 
-    tables: list[Protected]
+    tables: list[BatchTable]
     problems: list[ProtectionProblem]
     files: list[Path]
     beside: list[Path]
@@ -61,6 +64,34 @@ class BatchResult:
     def exit_code(self) -> int:
         """0 all was applied and proved; 1 a table is not proved safe; 3 see `not_applied`."""
         return 1 if not self.is_safe else NOT_APPLIED if self.not_applied else 0
+
+
+def read_batch(path: str | Path) -> list[Command]:
+    """Read a batch file.
+
+    Raises
+    ------
+    InputError
+        For a line that is no command, or an unknown one.
+    """
+    path = existing_file(path)
+    commands = []
+    for number, line in lines_of(path):
+        found = re.match(r"<\s*([A-Za-z]+)\s*>(.*)$", line)
+        if not found:
+            raise InputError(f"{path}, line {number}: expected <COMMAND>, found {line[:40]!r}.")
+        name = found.group(1).upper()
+        if name not in COMMANDS:
+            near = suggestion(name, COMMANDS.names)
+            raise InputError(f"{path}, line {number}: <{name}> is not known.{near}")
+        text = re.split(r'//(?=(?:[^"]*"[^"]*")*[^"]*$)', found.group(2))[0]
+        commands.append(Command(path, number, name, text.strip()))
+    if not commands:
+        raise InputError(
+            f"{path}: no command was found. A batch of tau-ARGUS has a command on each line, such "
+            "as <OPENMICRODATA>."
+        )
+    return commands
 
 
 def run_batch(

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tablecloak.argus.lines import Rule, Specification
+from tablecloak.argus.lines import BatchRule, Specification
 from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.rules import is_active, is_for_holdings, n_largest, numbers_of
 from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import parents_of
 from tablecloak.tables.contributions import Contributions, implausible
-from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 
@@ -40,7 +39,11 @@ def counts(wanted: Specification, metadata: Metadata, is_microdata: bool) -> boo
 
 
 def from_records(
-    frame: pd.DataFrame, wanted: Specification, rules: list[Rule], metadata: Metadata, trees: Trees
+    frame: pd.DataFrame,
+    wanted: Specification,
+    rules: list[BatchRule],
+    metadata: Metadata,
+    trees: Trees,
 ) -> Table:
     """Add up records whose codes were recoded already."""
     is_weighted = any(numbers[0] for numbers in numbers_of(rules, "WGT"))
@@ -71,7 +74,7 @@ def from_records(
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class TableCells:
     """A file of cells, as far as one table needs it.
 
     Parameters
@@ -109,8 +112,8 @@ class Cells:
 
     @classmethod
     def of(
-        cls, metadata: Metadata, cells: pd.DataFrame, wanted: Specification, rules: list[Rule]
-    ) -> Cells:
+        cls, metadata: Metadata, cells: pd.DataFrame, wanted: Specification, rules: list[BatchRule]
+    ) -> TableCells:
         """Pick the columns of one table and check them.
 
         Raises
@@ -157,7 +160,7 @@ class Cells:
             return found.if_plausible()
         return found
 
-    def if_plausible(self) -> Cells:
+    def if_plausible(self) -> TableCells:
         """Leave out impossible contributors, where no rule uses them."""
         frame, name = self.frame, self.response.name
         odd = implausible(
@@ -245,12 +248,12 @@ def _without_empty(
     return cells[~empty]
 
 
-def from_cells(cells: Cells, mode: str) -> Table:
+def from_cells(cells: TableCells, mode: str) -> Table:
     """Make a table of a file of cells.
 
     Parameters
     ----------
-    cells : Cells
+    cells : TableCells
     mode : str
         "0" totals must add up, as far as rounded numbers do; "2" they need not; "1" and "1T" they
         are made of the most detailed cells, with their contributors.
@@ -278,7 +281,7 @@ def from_cells(cells: Cells, mode: str) -> Table:
     return replace(table, contributions=Contributions.from_largest(*given))
 
 
-def _rolled_up(cells: Cells) -> pd.DataFrame:
+def _rolled_up(cells: TableCells) -> pd.DataFrame:
     """Return all cells, added up from the most detailed ones with their contributors.
 
     Contributors of different cells are different ones: the largest of a total are the largest
@@ -327,7 +330,7 @@ def _digits(values: pd.Series) -> int:
     return next((d for d in range(12) if np.array_equal(values.round(d), values)), 12)
 
 
-def read_statuses(cells: Cells, table: Table) -> tuple[Texts, pd.DataFrame]:
+def read_statuses(cells: TableCells, table: Table) -> tuple[Texts, pd.DataFrame]:
     """Return the letters s, u, m, z of the cells of a table, and their rows in the file.
 
     Raises

@@ -20,10 +20,9 @@ from tablecloak.cellkey.magnitudes import (
     PerturbedMagnitudes,
     perturb_magnitudes,
 )
-from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation
+from tablecloak.cellkey.perturbation import PERTURBATIONS, Perturbation, PerturbedTables
 from tablecloak.cellkey.perturbation_table import KeyRows, Perturbations, PerturbationTable
 from tablecloak.cellkey.perturbed_problem import PerturbedProblem, perturb_problem
-from tablecloak.cellkey.perturbed_tables import PerturbedTables
 from tablecloak.cellkey.record_keys import draw_record_keys, make_secret, read_secret
 from tablecloak.cellkey.utility import Utility, utility_of
 from tablecloak.protection import Records

@@ -53,6 +53,11 @@ class PerturbedCounts:
     is_weighted: bool = False
 
     @property
+    def truth(self) -> Floats:
+        """True counts, without weights."""
+        return self.counts.astype(np.float64)
+
+    @property
     def perturbed(self) -> Integers:
         """Perturbed counts n + v of all cells, published or not."""
         return self.counts + self.changes

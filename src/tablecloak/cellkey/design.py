@@ -12,7 +12,7 @@ is proportional to exp(theta'), and the dual value is log sum exp(theta') + t y.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -242,16 +242,12 @@ def design_count_table(
     stays = _each("stay", 0.0 if stay is None else stay, n_rows)
     if any(not 0 <= chance < 1 for chance in stays):
         raise InputError(f"`stay` must lie between 0 and 1. Got {stay!r}.")
-    monotones = _each("monotone", monotone, n_rows)
-    exact = _each("exact_variance", exact_variance, n_rows)
-    rows = {0.0: (np.zeros(1), np.ones(1))}
-    for number, value in enumerate(range(1, n_rows + 1)):
+    stays[:blocked] = [0.0] * blocked
+    changes: dict[float, Floats] = {}
+    for value in range(1, n_rows + 1):
         targets = np.arange(max(value - deviation, 0), value + deviation + 1)
-        changes = (targets[(targets == 0) | (targets > blocked)] - value).astype(np.float64)
-        least = 0.0 if value <= blocked else stays[number]
-        chances = _row(changes, variance, least, bool(monotones[number]), bool(exact[number]))
-        rows[float(value)] = changes, _required(chances, value, variance, bool(exact[number]))
-    return PerturbationTable.of_rows(rows)
+        changes[value] = (targets[(targets == 0) | (targets > blocked)] - value).astype(np.float64)
+    return PerturbationTable.of_rows(_designed(changes, variance, stays, monotone, exact_variance))
 
 
 def design_magnitude_table(
@@ -297,17 +293,40 @@ def design_magnitude_table(
             f"`rows` must hold 1 and `deviation`, here {deviation}, and nothing above it or below "
             f"0. Got {list(rows)}."
         )
-    monotones = _each("monotone", monotone, len(values))
-    exact = _each("exact_variance", exact_variance, len(values))
-    designed = {0.0: (np.zeros(1), np.ones(1))}
-    for number, value in enumerate(values):
+    changes: dict[float, Floats] = {}
+    for value in values:
         lowest = max(value - deviation, 0.0)
-        changes = (
-            lowest + np.arange(round((value + deviation - lowest) * parts) + 1) / parts - value
-        )
-        chances = _row(changes, variance, 0.0, bool(monotones[number]), bool(exact[number]))
-        designed[value] = changes, _required(chances, value, variance, bool(exact[number]))
+        steps = np.arange(round((value + deviation - lowest) * parts) + 1)
+        changes[value] = lowest + steps / parts - value
+    stays = [0.0] * len(values)
+    designed = _designed(changes, variance, stays, monotone, exact_variance)
     return PerturbationTable.of_rows(designed, kind)
+
+
+def _designed(
+    changes: Mapping[float, Floats],
+    variance: float,
+    stays: Sequence[float],
+    monotone: bool | Sequence[bool],
+    exact_variance: bool | Sequence[bool],
+) -> dict[float, tuple[Floats, Floats]]:
+    """Return the changes of each row with their probabilities; row 0 has no change but 0."""
+    monotones = _each("monotone", monotone, len(changes))
+    exacts = _each("exact_variance", exact_variance, len(changes))
+    rows = {0.0: (np.zeros(1), np.ones(1))}
+    for (value, row), stay, rises, exact in zip(
+        changes.items(), stays, monotones, exacts, strict=True
+    ):
+        chances = _row(row, variance, stay, bool(rises), bool(exact))
+        if chances is None:
+            raise InputError(
+                f"Row i = {value:g}: no distribution has mean 0 and "
+                f"{'' if exact else 'at most '}the variance {variance:g}. Take "
+                f"{'another' if exact else 'a larger'} variance, a larger `deviation`, block fewer "
+                f"counts, or do without `monotone`."
+            )
+        rows[float(value)] = row, chances
+    return rows
 
 
 def _require_few(count: int, name: str, given: int) -> None:
@@ -330,17 +349,6 @@ def _each(name: str, given: object, n_rows: int) -> list[float]:
             f"Give one entry, or one for each row."
         )
     return entries
-
-
-def _required(chances: Floats | None, value: float, variance: float, exact: bool) -> Floats:
-    if chances is None:
-        remedy = "another" if exact else "a larger"
-        raise InputError(
-            f"Row i = {value:g}: no distribution has mean 0 and {'' if exact else 'at most '}the "
-            f"variance {variance:g}. Take {remedy} variance, a larger `deviation`, block fewer "
-            f"counts, or do without `monotone`."
-        )
-    return chances
 
 
 def _row(

@@ -5,7 +5,6 @@ The size of the noise comes from multipliers of contributions and from tables of
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,6 +16,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.perturbation_table import KEY_UNITS, KINDS, PerturbationTable
 from tablecloak.errors import InputError, listed
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import SensitivityRule, Table
 from tablecloak.tables.tabulation.keyed import KeyedCells, keyed_cells
 from tablecloak.tables.tabulation.tabulate import tabulate
@@ -31,21 +31,8 @@ USUAL_DIGITS = 8
 """Number of digits of record keys in tau-ARGUS and cellKey; these digits are rotated."""
 
 
-class Multiplier(ABC):
-    """Share of a contribution by which its cell may be changed."""
-
-    @property
-    @abstractmethod
-    def of_small(self) -> float:
-        """Share for small contributions, which is the largest share."""
-
-    @abstractmethod
-    def at(self, sizes: Floats) -> Floats:
-        """Return the share for contributions of these absolute sizes."""
-
-
 @dataclass(frozen=True)
-class Constant(Multiplier):
+class Constant:
     """The same share for every contribution.
 
     Parameters
@@ -62,16 +49,16 @@ class Constant(Multiplier):
 
     @property
     def of_small(self) -> float:
-        """See `Multiplier.of_small`."""
+        """Share for small contributions, which is the largest share."""
         return self.share
 
     def at(self, sizes: Floats) -> Floats:
-        """See `Multiplier.at`."""
+        """Return the share for contributions of these absolute sizes."""
         return np.full(np.shape(sizes), self.share)
 
 
 @dataclass(frozen=True)
-class Flex(Multiplier):
+class Flex:
     """A share that falls from `small` at the flex point towards `large` for large contributions.
 
     Below the point f the share is p_s; above it is
@@ -106,11 +93,11 @@ class Flex(Multiplier):
 
     @property
     def of_small(self) -> float:
-        """See `Multiplier.of_small`."""
+        """Share for small contributions, which is the largest share."""
         return self.small
 
     def at(self, sizes: Floats) -> Floats:
-        """See `Multiplier.at`."""
+        """Return the share for contributions of these absolute sizes."""
         x = np.maximum(np.asarray(sizes, dtype=np.float64), self.point)
         at_point = self.large * self.point
         above = (
@@ -130,8 +117,8 @@ class MagnitudeNoise:
     tables : PerturbationTable, or mapping of str to PerturbationTable
         Tables by kind: "all", or "even" and "odd" by the number of contributors; optionally also
         "small_cells" for contributions below the separation point.
-    multiplier : Multiplier
-        `Flex` or `Constant`.
+    multiplier : Flex or Constant
+        Share of a contribution by which its cell may be changed.
     base : str, default="largest"
         One of `BASES`: the k largest contributions, their weighted mean, their range, or their sum.
     weights : tuple of float, default=(1.0,)
@@ -152,7 +139,7 @@ class MagnitudeNoise:
     """
 
     tables: PerturbationTable | Mapping[str, PerturbationTable]
-    multiplier: Multiplier
+    multiplier: Flex | Constant
     base: str = "largest"
     weights: tuple[float, ...] = (1.0,)
     extra: float = 0.0
@@ -241,6 +228,16 @@ class PerturbedMagnitudes:
     keys: Integers
     noise: Floats
     sensitive: Flags
+
+    @property
+    def hierarchies(self) -> Mapping[str, Hierarchy]:
+        """Hierarchies of the dimensions."""
+        return self.table.hierarchies
+
+    @property
+    def truth(self) -> Floats:
+        """True sums."""
+        return self.table.values
 
     @property
     def changes(self) -> Floats:
@@ -352,8 +349,8 @@ def _bases(table: Table, cells: KeyedCells, noise: MagnitudeNoise) -> Floats:
     return one[noise.base][:, None]
 
 
-def rotated(keys: Integers, times: int, digits: int = USUAL_DIGITS) -> Integers:
-    """Move the first digits of keys to their end.
+def rotated(keys: Integers, times: int) -> Integers:
+    """Move the first of the leading `USUAL_DIGITS` digits of keys to the end of these.
 
     Parameters
     ----------
@@ -361,18 +358,16 @@ def rotated(keys: Integers, times: int, digits: int = USUAL_DIGITS) -> Integers:
         In units of 10^-15.
     times : int
         Number of digits that are moved.
-    digits : int, default=8
-        Number of leading digits that are rotated; later digits stay in place.
 
     Examples
     --------
     >>> int(rotated(np.array([123456780000000]), 1)[0])
     234567810000000
     """
-    unit = KEY_UNITS // 10**digits
+    unit = KEY_UNITS // 10**USUAL_DIGITS
     front, rest = np.divmod(keys, unit)
-    moved = times % digits
-    first, last = np.divmod(front, 10 ** (digits - moved))
+    moved = times % USUAL_DIGITS
+    first, last = np.divmod(front, 10 ** (USUAL_DIGITS - moved))
     turned: Integers = (last * 10**moved + first) * unit + rest
     return turned
 

@@ -1,23 +1,110 @@
-"""Kinds of perturbation that a job can ask for: their parameters, and how they are applied."""
+"""Kinds of perturbation that a job can ask for, and the perturbed tables that they make of it."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from tablecloak.budget import Progress
 from tablecloak.cellkey.attack import CountAttack, attack_counts
 from tablecloak.cellkey.counts import PerturbedCounts, perturb_counts
 from tablecloak.cellkey.files import read_magnitude_tables, read_perturbations
-from tablecloak.cellkey.magnitudes import Flex, MagnitudeNoise, perturb_magnitudes
-from tablecloak.cellkey.perturbed_tables import PerturbedTables
+from tablecloak.cellkey.magnitudes import (
+    Flex,
+    MagnitudeNoise,
+    PerturbedMagnitudes,
+    perturb_magnitudes,
+)
+from tablecloak.cellkey.utility import Utility, utility_of
 from tablecloak.errors import InputError
 from tablecloak.protection import Records
 from tablecloak.registry import Registry
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.published import published_column, published_decimals
+
+PerturbedTable = PerturbedCounts | PerturbedMagnitudes
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedTables:
+    """One or several perturbed tables of the same records.
+
+    A cell that belongs to several tables has the same value in each of them, because the same
+    records stand behind it.
+
+    Parameters
+    ----------
+    tables : tuple of PerturbedCounts or PerturbedMagnitudes
+        At least one; all counts, or all sums of one variable.
+    measure : str
+        Name of the column of values in the release.
+    decimals : int or None
+        Digits behind the decimal point to publish; by default those of the true values.
+    """
+
+    tables: tuple[PerturbedTable, ...]
+    measure: str
+    decimals: int | None = None
+
+    @property
+    def hierarchies(self) -> dict[str, Hierarchy]:
+        """Hierarchies of all dimensions."""
+        return {name: tree for table in self.tables for name, tree in table.hierarchies.items()}
+
+    @property
+    def digits(self) -> int:
+        """Digits behind the decimal point with which values are published."""
+        if self.decimals is not None:
+            return self.decimals
+        return max(published_decimals(table.truth, None) for table in self.tables)
+
+    def release(self) -> pd.DataFrame:
+        """Return what may be published: each cell once, with the totals of other dimensions."""
+        joined = self._joined([each.release() for each in self.tables])
+        values = joined[self.measure].to_numpy(np.float64)
+        return joined.assign(**{self.measure: published_column(values, self.digits)})
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one line for each cell, true values and cell keys included. Secret."""
+        return self._joined([each.to_frame() for each in self.tables])
+
+    def utility(self) -> Utility:
+        """Measure how far perturbed values lie from true ones, over each cell once."""
+        frame = self.to_frame()
+        true = frame["true_count"] if "true_count" in frame else frame[self.measure]
+        # Sums never change their sign; the distance of square roots is that of absolute values.
+        return utility_of(np.abs(true), np.abs(frame["perturbed"]))
+
+    def secrets(self) -> Iterator[float]:
+        """Yield what must not stand in a release: true values of changed cells, and cell keys."""
+        for table in self.tables:
+            is_changed = table.changes != 0
+            yield from table.truth[is_changed].tolist()
+            if isinstance(table, PerturbedCounts) and table.is_weighted:
+                yield from table.weights[is_changed].tolist()
+            yield from table.to_frame()["cell_key"].tolist()
+
+    def summary(self) -> str:
+        """Say in one line what was done, for each table."""
+        return "; ".join(each.summary() for each in self.tables)
+
+    def _joined(self, frames: list[pd.DataFrame]) -> pd.DataFrame:
+        """Return all cells of all tables, each once, with the codes of all dimensions."""
+        trees = self.hierarchies
+        full = [
+            frame.assign(**{name: tree.total for name, tree in trees.items() if name not in frame})
+            for frame in frames
+        ]
+        joined = pd.concat(full, ignore_index=True).drop_duplicates(list(trees))
+        others = [name for name in joined if name not in trees]
+        return joined[[*trees, *others]].reset_index(drop=True)
 
 
 class Perturbation(ABC):
@@ -31,15 +118,19 @@ class Perturbation(ABC):
     not_attacked: ClassVar[str]
     """Why there may be no attack on the release."""
 
+    file_parameters: ClassVar[tuple[str, ...]] = ("ptable",)
+    """Parameters that name files, if they are given."""
+
     @property
     def unlisted(self) -> str:
         """What readers are told of cells that the release does not list."""
         return "empty, or 0"
 
     @property
-    @abstractmethod
     def files(self) -> dict[str, Path]:
         """Files that it reads, by their parameters."""
+        given = {name: getattr(self, name) for name in self.file_parameters}
+        return {name: path for name, path in given.items() if path}
 
     @abstractmethod
     def check(self, records: Records) -> None:
@@ -96,11 +187,6 @@ class CountPerturbation(Perturbation):
     def unlisted(self) -> str:
         """See `Perturbation.unlisted`."""
         return f"0, or below {self.threshold}" if self.threshold > 1 else "0"
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """See `Perturbation.files`."""
-        return {"ptable": self.ptable}
 
     def check(self, records: Records) -> None:
         """See `Perturbation.check`."""
@@ -164,6 +250,7 @@ class MagnitudePerturbation(Perturbation):
         float, Field(ge=0, description="Extra noise of cells that a rule finds unsafe.")
     ] = 0.0
     name: ClassVar[str] = "magnitudes"
+    file_parameters: ClassVar[tuple[str, ...]] = ("ptable", "small_cells")
     reading: ClassVar[str] = (
         "Values were changed at random to protect respondents, each one separately: totals may "
         "differ from the sums of their parts."
@@ -171,13 +258,6 @@ class MagnitudePerturbation(Perturbation):
     not_attacked: ClassVar[str] = (
         "Not attacked: the noise of a sum depends on contributions that the intruder does not know."
     )
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """See `Perturbation.files`."""
-        return {"ptable": self.ptable} | (
-            {"small_cells": self.small_cells} if self.small_cells else {}
-        )
 
     @property
     def noise(self) -> MagnitudeNoise:

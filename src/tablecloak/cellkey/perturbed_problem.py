@@ -7,7 +7,6 @@ The release has the noise that records with keys would have given, and is judged
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -18,9 +17,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cellkey.attack import attack_counts
+from tablecloak.cellkey.attack import attack_counts, guesses_for
 from tablecloak.cellkey.design import design_count_table
-from tablecloak.cellkey.guesses import guesses_for
 from tablecloak.cellkey.perturbation_table import Perturbations
 from tablecloak.comparison.possible_counts import possible_counts
 from tablecloak.errors import InputError
@@ -148,11 +146,9 @@ def perturb_problem(
             "Cell keys perturb counts here, but this is no table of counts. Perturb magnitudes "
             "with `perturb_magnitudes`, from their records."
         )
-    used = (
-        design_count_table(DEVIATION, VARIANCE, blocked=BLOCKED)
-        if perturbations is None
-        else (perturbations)
-    )
+    used = perturbations
+    if used is None:
+        used = design_count_table(DEVIATION, VARIANCE, blocked=BLOCKED)
     counts = np.rint(table.values).astype(np.int64)
     keys = _keys(table.relations, counts, used.modulus, seed)
     return PerturbedProblem(problem, counts + used.changes(counts, keys), used, time_limit)
@@ -181,29 +177,26 @@ def _keys(relations: csr_array, counts: Integers, modulus: int, seed: int) -> In
     keys[counts == 0] = 0
     matrix = csr_array(relations)
     is_total = np.zeros(len(counts), dtype=bool)
-    totals = [_total_of(cells, signs) for cells, signs in _rows(matrix)]
+    spans = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
+    totals = [_total_of(matrix.indices[a:b], matrix.data[a:b]) for a, b in spans]
     is_total[[total for total, _ in totals if total >= 0]] = True
-    known = ~is_total
+    is_keyed = ~is_total
     waiting = totals
     while waiting:
         later = []
         for total, parts in waiting:
-            if total < 0 or known[total]:
+            if total < 0 or is_keyed[total]:
                 continue
-            if known[parts].all():
-                keys[total] = _summed(keys[parts], modulus)
-                known[total] = True
+            if is_keyed[parts].all():
+                # Sums of whole numbers of Python, which are exact however large they are.
+                keys[total] = sum(keys[parts].tolist()) % modulus
+                is_keyed[total] = True
             else:
                 later.append((total, parts))
         if len(later) == len(waiting):
             break
         waiting = later
     return keys
-
-
-def _rows(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:
-    for start, end in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True):
-        yield matrix.indices[start:end], matrix.data[start:end]
 
 
 def _total_of(cells: Integers, signs: Floats) -> tuple[int, Integers]:
@@ -213,8 +206,3 @@ def _total_of(cells: Integers, signs: Floats) -> tuple[int, Integers]:
         if len(alone) == 1 and np.all(np.abs(signs) == 1):
             return int(cells[alone[0]]), np.delete(cells, alone[0])
     return -1, cells
-
-
-def _summed(keys: Integers, modulus: int) -> int:
-    """Sum modulo a number, in exact whole numbers."""
-    return sum(int(key) for key in keys) % modulus

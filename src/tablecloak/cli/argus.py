@@ -10,11 +10,6 @@ import typer
 from tablecloak.cli.display import reporting
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command()(argus)
-
-
 def argus(
     batch: Annotated[Path, typer.Argument(help="Batch file (.arb).")],
     out: Annotated[

@@ -10,23 +10,28 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
-from tablecloak.cli.options import Require, Seed, Solver, Threads, Tolerance
-from tablecloak.cli.originals import read_original
-from tablecloak.cli.published import Between, Earlier, read_earlier
-from tablecloak.cli.results import require_writable_result
+from tablecloak.cli.files import (
+    Between,
+    Earlier,
+    read_earlier,
+    read_original,
+    require_writable_result,
+)
+from tablecloak.cli.options import (
+    Intruder,
+    Original,
+    Release,
+    Require,
+    Seed,
+    Solver,
+    Threads,
+    Tolerance,
+)
 
 if TYPE_CHECKING:
-    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.publish.audit import AdjustedAudit
     from tablecloak.suppression.attack.audit import Audit
 
-Original = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
-Release = Annotated[
-    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
-]
 Intervals = Annotated[
     bool, typer.Option("--intervals", help="Compute the exact interval of each cell.")
 ]
@@ -37,10 +42,6 @@ Output = Annotated[
     ),
 ]
 Show = Annotated[int, typer.Option(min=0, help="How many cells to print, worst first.")]
-Intruder = Annotated[
-    list[str] | None,
-    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
-]
 Groups = Annotated[
     bool, typer.Option(help="Apply the rules of a job to sums of suppressed cells as well.")
 ]
@@ -56,12 +57,6 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Seconds; attacks not finished by then count as undecided."),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command(cls=LiveCommand)(audit)
-    app.command()(verify)
 
 
 def audit(
@@ -134,7 +129,7 @@ def _write(
     audited: Audit | AdjustedAudit, output: Path | None, certificate: Path | None, plot: Path | None
 ) -> None:
     from tablecloak.certificates.file import write_certificate
-    from tablecloak.publish.adjusted_audit import AdjustedAudit
+    from tablecloak.publish.audit import AdjustedAudit
     from tablecloak.tables.formats import write_frame
 
     if not isinstance(audited, AdjustedAudit):

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from tablecloak.cli.files import require_writable_result
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
 from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of
-from tablecloak.cli.results import require_writable_result
 from tablecloak.errors import InputError, suggestion
 
 cellkey = typer.Typer(
@@ -36,11 +36,6 @@ Inside = Annotated[
         "--inside", text="Write true values, keys and changes, which are secret:", writable=True
     ),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.add_typer(cellkey, name="cellkey")
 
 
 @cellkey.command()
@@ -260,8 +255,8 @@ def attack(
     """
     from tablecloak.cellkey import attack_counts, read_perturbations
     from tablecloak.cli.display import NOT_SAFE, reporting
-    from tablecloak.tables.dimensions import as_dimensions
     from tablecloak.tables.formats import read_frame, write_frame
+    from tablecloak.tables.hierarchy import as_dimensions
 
     require_writable_result(output)
     specified = as_dimensions(dimensions_of(by))

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tablecloak.cli.names import LiveCommand
 from tablecloak.errors import InputError, plain
 
 if TYPE_CHECKING:
-    from tablecloak.safe.checking.decisions import Bundle, State
+    from tablecloak.safe.decisions import Bundle, State
 
 Folder = Annotated[Path, typer.Argument(help="Bundle: the folder that Project.finalise wrote.")]
 Approve = Annotated[list[str] | None, typer.Option(help="Output to approve; repeat.")]
@@ -28,11 +27,6 @@ Who = Annotated[str, typer.Option(help="Who decides; by default the name of the 
 Release = Annotated[
     Path | None, typer.Option(help="New folder for the files of approved outputs.", writable=True)
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(check)
 
 
 def check(
@@ -57,7 +51,7 @@ def check(
 
     Example: tablecloak check outputs --release released
     """
-    from tablecloak.safe.checking.decisions import Bundle
+    from tablecloak.safe.decisions import Bundle
 
     bundle = Bundle(folder)
     comments = _comments(comment)

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.names import LiveCommand
+from tablecloak.cli.files import require_writable_result
 from tablecloak.cli.options import Executor
-from tablecloak.cli.results import require_writable_result
 
 File = Annotated[
     Path,
@@ -44,11 +43,6 @@ NO_RECORDS = (
 """What is said where noise of records cannot be compared."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(compare)
-
-
 def compare(
     file: File,
     output: Output = None,
@@ -72,7 +66,8 @@ def compare(
     """
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.load import contributed_records, load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import contributed_records, load_problem
     from tablecloak.tables.formats import read_problem, write_frame
 
     require_writable_result(output, report)

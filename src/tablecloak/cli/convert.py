@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Tolerance
 from tablecloak.errors import InputError
 
@@ -31,11 +30,6 @@ Pattern = Annotated[
     Path | None,
     typer.Option(help="CSV with cell (or codes) and status: hidden cells, for .hst and .gconfid."),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(convert)
 
 
 def convert(

@@ -45,6 +45,17 @@ Called when a command is not among the others, or when all are listed: registrie
 """
 
 
+def made_later(make: Callable[[], Any], command: Callable[..., Any]) -> Callable[[], None]:
+    """Return what stands for a command that is made when it is asked for."""
+
+    def later() -> None:
+        raise NotImplementedError
+
+    later.__name__, later.__doc__ = command.__name__, command.__doc__
+    later.make = make  # type: ignore[attr-defined]
+    return later
+
+
 class Commands(TyperGroup):
     """The commands, behind one handler of errors; options that are numbers are finite."""
 
@@ -57,7 +68,12 @@ class Commands(TyperGroup):
         """Return a command; one that is not defined yet is made from a registry."""
         if cmd_name not in self.commands:
             self._make()
-        return super().get_command(ctx, cmd_name)
+        command = super().get_command(ctx, cmd_name)
+        make = getattr(getattr(command, "callback", None), "make", None)
+        if make is not None:
+            command = self.commands[cmd_name] = make()
+            guard(command)
+        return command
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, those from registries last."""
@@ -95,7 +111,7 @@ class Commands(TyperGroup):
             raise typer.Exit(INTERNAL) from None
 
 
-class Program(typer.Typer):
+class CommandLine(typer.Typer):
     """The program: Ctrl-C while its commands are still built is one message as well."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:

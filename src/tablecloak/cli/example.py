@@ -8,12 +8,6 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.names import LiveCommand
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(example)
 
 
 def example(

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tablecloak.cli import names
 from tablecloak.cli.display import reporting
-from tablecloak.cli.names import LiveCommand
-from tablecloak.cli.options import Require, Seed, Solver, Threads, TimeLimit, Tolerance
-from tablecloak.cli.originals import read_original_as_asked
+from tablecloak.cli.files import read_original_as_asked
+from tablecloak.cli.options import (
+    Intruder,
+    Original,
+    Release,
+    Require,
+    Seed,
+    Solver,
+    Threads,
+    TimeLimit,
+    Tolerance,
+)
 
-Original = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
-Release = Annotated[
-    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
-]
 Cells = Annotated[
     list[str],
     typer.Argument(
@@ -28,19 +28,10 @@ Cells = Annotated[
         "repeat for several cells.",
     ),
 ]
-Intruder = Annotated[
-    list[str] | None,
-    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
-]
 Alternative = Annotated[
     bool, typer.Option(help="Search the cheapest other release, without this cell hidden.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(explain)
 
 
 def explain(

@@ -11,7 +11,6 @@ with ended_at_once():
     import typer
 
     from tablecloak.cli import (
-        adjust,
         argus,
         audit,
         cellkey,
@@ -20,24 +19,21 @@ with ended_at_once():
         convert,
         example,
         explain,
-        intervals,
         microdata,
         plan,
         protect,
         publish,
         reconcile,
-        rounding,
         securesum,
         serve,
-        suppress,
         transmit,
         ways,
     )
-    from tablecloak.cli import app as local_app
-    from tablecloak.cli.entry import Commands, Program
+    from tablecloak.cli.entry import MADE, CommandLine, Commands
+    from tablecloak.cli.names import LiveCommand
 
 
-app = Program(
+app = CommandLine(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -66,28 +62,32 @@ def _main(
     """Protect statistical tables before they are published."""
 
 
-protect.register(app)
-plan.register(app)
-suppress.register(app)
-intervals.register(app)
-adjust.register(app)
-rounding.register(app)
-audit.register(app)
-explain.register(app)
-publish.register(app)
-transmit.register(app)
-check.register(app)
-argus.register(app)
-compare.register(app)
-local_app.register(app)
-serve.register(app)
-convert.register(app)
-example.register(app)
-ways.register()
-microdata.register()
-securesum.register(app)
-cellkey.register(app)
-reconcile.register(app)
+for command in (
+    protect.protect,
+    plan.plan,
+    ways.suppress,
+    ways.intervals,
+    ways.adjust,
+    ways.round_,
+    audit.audit,
+    audit.verify,
+    explain.explain,
+    publish.publish,
+    transmit.transmit,
+    check.check,
+    argus.argus,
+    compare.compare,
+    serve.app,
+    serve.serve,
+    serve.call,
+    convert.convert,
+    example.example,
+    reconcile.reconcile,
+):
+    app.command(command.__name__.strip("_"), cls=LiveCommand)(command)
+app.add_typer(securesum.securesum, name="securesum")
+app.add_typer(cellkey.cellkey, name="cellkey")
+MADE.extend([ways.commands, microdata.commands])
 
 if __name__ == "__main__":
     app()

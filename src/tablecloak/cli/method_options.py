@@ -17,8 +17,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import typer
 from annotated_types import Ge, Le
 
+from tablecloak.cli.names import Names
 from tablecloak.errors import InputError
 from tablecloak.parameters import Parameter
+from tablecloak.registered import named_in
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,16 @@ class TypedOption:
             default = None if default is not inspect.Parameter.empty else default
         if default is None:
             kind = kind | None
+        checks: dict[str, Any] = self._limits()
+        named = named_in(self.parameter.field)
+        if named is not None:
+            names = Names.of(named)
+            text, checks = f"{text} {names.listed()}", {"callback": names.checked}
         return inspect.Parameter(
             self.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=default,
-            annotation=Annotated[kind, typer.Option(help=text, **self._limits())],
+            annotation=Annotated[kind, typer.Option(help=text, **checks)],
         )
 
     def value(self, typed: Any) -> Any:
@@ -98,7 +105,7 @@ class TypedOption:
         if isinstance(origin, type) and issubclass(origin, Sequence):
             inner = get_origin(get_args(kind)[0])
             return "groups" if isinstance(inner, type) and issubclass(inner, Sequence) else "list"
-        return "plain" if kind in (bool, int, float, str) else "array"
+        return "plain" if kind in (bool, int, float, str, Path) else "array"
 
     def _typed(self) -> tuple[Any, bool]:
         """Type of one entry, and whether the option can be repeated."""
@@ -135,6 +142,16 @@ class TypedOption:
         if not (name and sign and text):
             raise InputError(f"--{option} {entry!r} must look like region=region.hrc.")
         return name, text
+
+
+def values_of(options: Sequence[TypedOption], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters for what was typed; others keep their defaults."""
+    return {
+        option.parameter.name: option.value(typed[option.name])
+        for option in options
+        # Lists that were left out are empty, or None, by the version of typer.
+        if typed[option.name] not in (None, [])
+    }
 
 
 def _bare(kind: Any) -> Any:

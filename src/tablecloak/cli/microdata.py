@@ -12,7 +12,6 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from tablecloak.cli.entry import MADE
 from tablecloak.storage import require_writable
 
 if TYPE_CHECKING:
@@ -22,13 +21,8 @@ if TYPE_CHECKING:
     from tablecloak.microdata.methods.method import Columns, Method, Release
 
 
-def register() -> None:
-    """Let the entry make a command of each method, when it is asked for one."""
-    if _commands not in MADE:
-        MADE.append(_commands)
-
-
-def _commands() -> dict[str, Any]:
+def commands() -> dict[str, Any]:
+    """Return the commands of all methods."""
     from tablecloak.microdata.methods.method import METHODS
 
     return {name: _command(name) for name in METHODS.names}
@@ -36,9 +30,9 @@ def _commands() -> dict[str, Any]:
 
 def _command(name: str) -> Any:
     """Return the command of a method."""
-    from tablecloak.cli.method_options import TypedOption
-    from tablecloak.jobs.record_files import RecordFiles
+    from tablecloak.cli.method_options import TypedOption, values_of
     from tablecloak.microdata.methods.method import METHODS
+    from tablecloak.microdata.record_files import RecordFiles
 
     options = [TypedOption(parameter) for parameter in METHODS.parameters(name)]
 
@@ -51,13 +45,7 @@ def _command(name: str) -> Any:
         **typed: Any,
     ) -> None:
         require_writable(output, report)
-        given = {
-            option.parameter.name: option.value(typed[option.name])
-            for option in options
-            # Lists that were left out are empty, or None, by the version of typer.
-            if typed[option.name] not in (None, [])
-        }
-        method = METHODS.build(name, **given)
+        method = METHODS.build(name, **values_of(options, typed))
         page = None if report is None else partial(_write_report, report, output.name, method)
         release = RecordFiles(file, output, keep_order, seed).protect(method, page)
         typer.echo(release.summary())

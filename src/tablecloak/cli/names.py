@@ -10,13 +10,16 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
+
+if TYPE_CHECKING:
+    from tablecloak.registered import NameIn
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,21 @@ class Names:
     load: Callable[[], Mapping[str, str]]
     read: Callable[[str], Any] | None = None
 
+    @classmethod
+    def of(cls, named: NameIn) -> Names:
+        """Return the names that a parameter accepts, each before what may follow it."""
+
+        def read(text: str) -> None:
+            name = text.partition(named.end)[0] if named.end else text
+            if name not in named.names:
+                near = suggestion(name, named.names)
+                raise InputError(f"There is no {named.registry.noun} {name!r}.{near}")
+
+        def load() -> dict[str, str]:
+            return {name: named.registry.summary(name) for name in named.names}
+
+        return cls(named.registry.noun, load, read)
+
     @property
     def placeholder(self) -> str:
         """Placeholder in a help text, replaced by the names."""
@@ -52,25 +70,21 @@ class Names:
 
     def option(self, *flags: str, text: str = "", writable: bool = False) -> Any:
         """Declare an option: `text`, then the names; `writable` if it is a file to write."""
-        return typer.Option(
-            *flags, help=self._help(text), callback=self._callback(), writable=writable
-        )
+        return typer.Option(*flags, help=self._help(text), callback=self.checked, writable=writable)
 
     def argument(self, text: str = "") -> Any:
         """Declare an argument: `text`, then the names."""
-        return typer.Argument(help=self._help(text), callback=self._callback())
+        return typer.Argument(help=self._help(text), callback=self.checked)
+
+    def checked(self, value: Any) -> Any:
+        """Return what was typed for an option or argument, if all of it is accepted."""
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each is not None:
+                self._check(str(each))
+        return value
 
     def _help(self, text: str) -> str:
         return f"{text} {self.placeholder}".strip()
-
-    def _callback(self) -> Callable[[Any], Any]:
-        def checked(value: Any) -> Any:
-            for each in value if isinstance(value, list | tuple) else [value]:
-                if each is not None:
-                    self._check(str(each))
-            return value
-
-        return checked
 
     def _check(self, value: str) -> None:
         if self.read is not None:
@@ -121,16 +135,6 @@ def _forms_of(module: str, name: str) -> dict[str, str]:
     """Names with the arguments that they can have, such as ``threads:2``."""
     registry = _registry(module, name)
     return {", ".join(each.forms): registry.summary(each.name) for each in registry}
-
-
-def _statistics() -> dict[str, str]:
-    return _names_of("cta.statistics.statistic", "STATISTICS", lambda each: each.is_named)
-
-
-def _read_statistic(text: str) -> None:
-    name, names = text.partition(":")[0], _statistics()
-    if name not in names:
-        raise InputError(f"There is no statistic {name!r}.{suggestion(name, names)}")
 
 
 def _insiders() -> dict[str, str]:
@@ -186,22 +190,13 @@ def _totals() -> dict[str, str]:
     return dict.fromkeys(get_args(TotalsPlace), "")
 
 
-WEIGHTS = Names("weight rule", partial(_names_of, "tables.weights", "WEIGHT_RULES"))
-SEARCH_METHODS = Names(
-    "search method", partial(_names_of, "suppression.search.method", "SEARCH_METHODS")
-)
 REQUIREMENTS = Names(
     "requirement", partial(_names_of, "suppression.system.requirement", "REQUIREMENTS")
 )
 INSIDERS = Names("intruder", _insiders)
-HOLDS = Names(
-    "way to hold against insiders", partial(_names_of, "suppression.attack.hold", "HOLDS")
-)
-DISTANCES = Names("distance", partial(_names_of, "cta.search.distance", "DISTANCES"))
 NEARNESS = Names(
     "distance of reconciliation", partial(_names_of, "reconciliation.distances", "NEARNESS")
 )
-STATISTICS = Names("statistic", _statistics, _read_statistic)
 SOLVERS = Names("solver", _solvers)
 ENGINES = Names("engine", partial(_forms_of, "tables.tabulation.engines", "ENGINES"), _read_engine)
 EXECUTORS = Names("executor", partial(_forms_of, "executors", "EXECUTORS"), _read_executor)
@@ -214,14 +209,9 @@ CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))
 EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 
 ALL = (
-    WEIGHTS,
-    SEARCH_METHODS,
     REQUIREMENTS,
     INSIDERS,
-    HOLDS,
-    DISTANCES,
     NEARNESS,
-    STATISTICS,
     SOLVERS,
     ENGINES,
     EXECUTORS,

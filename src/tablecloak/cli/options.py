@@ -14,6 +14,17 @@ from tablecloak.errors import InputError
 ProblemFile = Annotated[
     Path, typer.Argument(help=f"Problem as written by convert: {names.PROBLEM_FILES.placeholder}.")
 ]
+Original = Annotated[
+    Path,
+    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
+]
+Release = Annotated[
+    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
+]
+Intruder = Annotated[
+    list[str] | None,
+    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
+]
 Output = Annotated[
     Path, names.FRAME_FILES.option("--output", "-o", text="File to write:", writable=True)
 ]
@@ -51,33 +62,11 @@ SecretSeed = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed of the blur; keep it secret. Default: a new one."),
 ]
-Blur = Annotated[
-    float,
-    typer.Option(min=0.0, help="Widen each side by a random share of the width, up to this."),
-]
 Certificate = Annotated[
     Path | None,
     typer.Option(help="Write all proofs (.npz, secret); see `tablecloak verify`.", writable=True),
 ]
-Weights = Annotated[str, names.WEIGHTS.option("--weights", text="Weight of a cell.")]
-Method = Annotated[str, names.SEARCH_METHODS.option("--method", text="How to search.")]
 Require = Annotated[str, names.REQUIREMENTS.option("--require", text="What counts as protected.")]
-Insiders = Annotated[
-    list[str] | None,
-    names.INSIDERS.option(
-        "--protect-against", text="Insider against whom the pattern must protect as well; repeat."
-    ),
-]
-Hold = Annotated[
-    str, names.HOLDS.option("--hold", text="Whether protection against insiders is required.")
-]
-Distance = Annotated[str, names.DISTANCES.option("--distance", text="What is minimised.")]
-Preserve = Annotated[
-    list[str] | None,
-    names.STATISTICS.option(
-        "--preserve", text="Statistic of sensitive cells to keep, or of all as in mean:all; repeat."
-    ),
-]
 Solver = Annotated[
     str | None,
     names.SOLVERS.option("--solver", text="Solver of all linear programs, by default highs."),

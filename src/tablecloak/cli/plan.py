@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tablecloak.cli.names import LiveCommand
 from tablecloak.errors import InputError, TablecloakWarning
 
 if TYPE_CHECKING:
@@ -48,11 +47,6 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="Folder for plan.html, plan.csv and jobs/.", writable=True),
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(plan)
 
 
 def plan(

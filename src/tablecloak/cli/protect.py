@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Engine, Executor
 
 if TYPE_CHECKING:
+    from tablecloak.jobs.job_file import KindReport
     from tablecloak.jobs.result import JobResult
 
 JobFile = Annotated[
@@ -21,11 +22,6 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results."
 Every = Annotated[
     bool, typer.Option("--all", help="Run all job files of a folder; finished ones are skipped.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(protect)
 
 
 def protect(
@@ -55,7 +51,7 @@ def protect(
 
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
-    from tablecloak.jobs.load import has_steps
+    from tablecloak.jobs.job_file import kind_of_job
     from tablecloak.jobs.publication import is_publication
     from tablecloak.jobs.run import run_job
 
@@ -65,9 +61,9 @@ def protect(
     if is_publication(job):
         _publication(job, out, engine)
         return
-
-    if has_steps(job):
-        _steps(job, out)
+    kind = kind_of_job(job)
+    if kind is not None:
+        _tell_of_kind(kind.run(job, out))
         return
     with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
@@ -101,19 +97,13 @@ ONE_OF_MANY = "Publish one of the releases, never more than one"
 TOGETHER = "together they reveal hidden values."
 
 
-def _steps(job: Path, out: Path) -> None:
-    """Protect records by the steps of a job."""
-    from tablecloak.jobs.steps import run_steps
-
-    result = run_steps(job, out)
-    for number, step in enumerate(result.release.steps, start=1):
-        typer.echo(f"step {number}:  {step.summary()}")
-    typer.echo(result.assessment.summary())
-    for note in result.release.notes:
+def _tell_of_kind(report: KindReport) -> None:
+    """Print how a job of another kind went."""
+    for line in report.lines():
+        typer.echo(line)
+    for note in report.notes:
         typer.echo(f"Note: {note}.", err=True)
-    typer.echo("\nWritten:")
-    for file in sorted(result.files):
-        typer.echo(f"    {file}")
+    _tell_written(report.files)
 
 
 def _publication(job: Path, out: Path, engine: str) -> None:
@@ -145,11 +135,16 @@ def _tell_of_table(result: JobResult) -> None:
     typer.echo(f"        {_reasons(problem.reasons)}")
 
 
+def _tell_written(files: Sequence[Path]) -> None:
+    """Print what was written."""
+    typer.echo("\nWritten:")
+    for file in sorted(files):
+        typer.echo(f"    {file}")
+
+
 def _tell_files(result: JobResult) -> None:
     """Print what was written, and what was withheld."""
-    typer.echo("\nWritten:")
-    for file in sorted(result.files):
-        typer.echo(f"    {file}")
+    _tell_written(result.files)
     for name, why in result.withheld.items():
         typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
 
@@ -157,9 +152,9 @@ def _tell_files(result: JobResult) -> None:
 def _all(jobs: Path, out: Path, executor: str) -> None:
     """Run all jobs of a folder; each outcome is printed once it is on disk."""
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.campaign import Outcome, run_campaign
+    from tablecloak.jobs.campaign import JobOutcome, run_campaign
 
-    def said(outcome: Outcome) -> None:
+    def said(outcome: JobOutcome) -> None:
         state = "safe" if outcome.is_safe else "NOT SAFE"
         again = "" if outcome.is_new else " (was there already)"
         typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")

@@ -9,7 +9,6 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Tolerance
 from tablecloak.errors import InputError
 
@@ -32,11 +31,6 @@ Marker = Annotated[
 ]
 Totals = Annotated[str, names.TOTALS.option("--totals", text="Where totals stand.")]
 Report = Annotated[bool, typer.Option(help="Add a page for readers.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(publish)
 
 
 def publish(
@@ -90,7 +84,8 @@ def publish(
 
 
 def _original(path: Path, tolerance: float) -> ProtectionProblem:
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":

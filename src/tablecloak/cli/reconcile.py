@@ -8,14 +8,9 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli.display import reporting
-from tablecloak.cli.names import FRAME_FILES, NEARNESS, LiveCommand
+from tablecloak.cli.files import require_writable_result, write_result
+from tablecloak.cli.names import FRAME_FILES, NEARNESS
 from tablecloak.cli.options import By, Output, TimeLimit, dimensions_of
-from tablecloak.cli.results import require_writable_result, write_result
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(reconcile)
 
 
 def reconcile(

@@ -31,11 +31,6 @@ securesum = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.add_typer(securesum, name="securesum")
-
-
 @securesum.command()
 def certificate(
     name: Annotated[str, typer.Argument(help="Name of the agency in the study.")],

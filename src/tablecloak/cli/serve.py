@@ -1,4 +1,4 @@
-"""``tablecloak serve`` and ``call``: questions in JSON, over HTTP or from file to file."""
+"""``tablecloak app``, ``serve`` and ``call``: pages for people, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,29 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.names import LiveCommand
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands of this file."""
-    app.command("serve", cls=LiveCommand)(serve)
-    app.command("call", cls=LiveCommand)(call)
+def app(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep uploads and results in this folder. Default: remove them at the end.",
+            writable=True,
+        ),
+    ] = None,
+) -> None:
+    """Open a page on this machine: load a file, choose, protect, look, compare, download.
+
+    Nothing leaves the machine. Every step shows the job file and the Python that do the same.
+    Needs the extra `app`.
+
+    Example: tablecloak app
+    """
+    from tablecloak.app import serve as serve_app
+
+    serve_app(port, open_browser=browser, folder=folder)
 
 
 def serve(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import Tolerance
 from tablecloak.errors import InputError
 
@@ -53,11 +52,6 @@ Embargo = Annotated[str, typer.Option(help="When free values may be published; E
 Partial = Annotated[
     bool, typer.Option("--partial", help="Accept rows of the template for other tables.")
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this file."""
-    app.command(cls=LiveCommand)(transmit)
 
 
 def transmit(
@@ -115,7 +109,8 @@ def transmit(
 
 
 def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Sequence[Rule]]:
-    from tablecloak.jobs.load import load_problem, read_job
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
     from tablecloak.tables.formats import read_problem
 
     if path.suffix == ".toml":

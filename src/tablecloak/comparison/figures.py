@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tablecloak.arrays import Floats
-from tablecloak.comparison.inferred import COUNTED
-from tablecloak.comparison.measure import RISKS, UTILITIES, Seen
+from tablecloak.comparison.intervals import COUNTED
+from tablecloak.comparison.measures import RISKS, UTILITIES, AnalystView
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.protection import PROTECTIONS, Protection, required_way
 
@@ -21,8 +21,9 @@ SAFE = (
 
 def notes() -> list[str]:
     """Say what the figures mean, one line for each measure."""
-    own = (way.note for way in PROTECTIONS if way.note)
-    return [SAFE, *(each.note for each in RISKS), COUNTED, *(each.note for each in UTILITIES), *own]
+    ways = (way.note for way in PROTECTIONS if way.note)
+    risks, utilities = ([measure.note for measure in kind] for kind in (RISKS, UTILITIES))
+    return [SAFE, *risks, COUNTED, *utilities, *ways]
 
 
 def compared(release: object) -> type[Protection]:
@@ -36,7 +37,7 @@ def compared(release: object) -> type[Protection]:
     return required_way(release, "compared")
 
 
-def seen(release: Any) -> Floats:
+def analyst_values(release: Any) -> Floats:
     """Return the values that an analyst uses, shape (n_cells,): midpoints of suppressed cells."""
     lower, upper = compared(release).ends(release)
     return (lower + upper) / 2
@@ -62,7 +63,7 @@ def guesses(
     values : numpy.ndarray of float, shape (n_cells,), optional
         What the analyst sees, if computed before.
     """
-    shown = seen(release) if values is None else values
+    shown = analyst_values(release) if values is None else values
     return compared(release).guesses(release, shown, knows=knows, time_limit=time_limit)
 
 
@@ -106,10 +107,10 @@ def utility(
           ``sensitive_correlation`` over the sensitive ones.
     """
     problem = release.problem
-    shown = seen(release) if values is None else values
+    shown = analyst_values(release) if values is None else values
     exact, lost = compared(release).lost(release, shown)
     counted = slice(n_cells)
-    view = Seen(
+    view = AnalystView(
         problem.table.values[counted],
         shown[counted],
         problem.sensitive[counted],

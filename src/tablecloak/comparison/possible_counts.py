@@ -22,7 +22,7 @@ from tablecloak.solve.solver import SolveStatus
 
 
 @dataclass(frozen=True, eq=False)
-class Guesses:
+class CountGuesses:
     """Possible true counts of each cell, before any relation is used.
 
     Cells with the same published count share their guesses.
@@ -47,14 +47,14 @@ class Guesses:
         high = np.array([counts[-1] for counts in self.counts], dtype=np.int64)
         return low[self.case], high[self.case]
 
-    def with_open(self, n_cells: int) -> Guesses:
+    def with_open(self, n_cells: int) -> CountGuesses:
         """Append cells of which nothing is published, none of them larger than the largest guess.
 
         Each is a part of some cell that has guesses.
         """
         counts = np.arange(max(int(each[-1]) for each in self.counts) + 1, dtype=np.int64)
         case = np.full(n_cells, len(self.counts), dtype=np.int64)
-        return Guesses(
+        return CountGuesses(
             np.concatenate([self.case, case]),
             [*self.counts, counts],
             [*self.chances, np.ones(len(counts))],
@@ -113,7 +113,7 @@ end of the interval remains an outer bound."""
 
 
 def possible_counts(
-    guesses: Guesses,
+    guesses: CountGuesses,
     relations: csr_array,
     budget: Budget,
     *,
@@ -151,7 +151,9 @@ def possible_counts(
     return _settled(program, asked, lower, upper, budget)
 
 
-def _propagated(guesses: Guesses, relations: csr_array, sides: Floats) -> tuple[Integers, Integers]:
+def _propagated(
+    guesses: CountGuesses, relations: csr_array, sides: Floats
+) -> tuple[Integers, Integers]:
     """Narrow intervals through each relation until nothing changes."""
     lower, upper = guesses.ends()
     matrix = csr_array(relations)
@@ -221,7 +223,7 @@ def _settled(
 
 
 def _program(
-    guesses: Guesses, relations: csr_array, right: Floats, lower: Integers, upper: Integers
+    guesses: CountGuesses, relations: csr_array, right: Floats, lower: Integers, upper: Integers
 ) -> Program:
     """Build the program of whole, additive counts; cells with gaps choose among their guesses."""
     n_cells, n_rows = len(lower), relations.shape[0]

@@ -12,16 +12,16 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.comparison.figures import compared, guesses, risk, utility
-from tablecloak.comparison.inferred import inferred
+from tablecloak.comparison.intervals import inferred
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
-from tablecloak.protection import PROTECTIONS, Protection
+from tablecloak.protection import PROTECTIONS
 from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
 
-Method = Callable[[ProtectionProblem], Any]
+ReleaseMaker = Callable[[ProtectionProblem], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,34 +202,24 @@ def _measured(
     if len(found) != problem.n_sensitive:
         # Cells that earlier releases disclose are guessed as well.
         found = values[:n][problem.sensitive]
+    # How many sensitive counts follow exactly; nothing for tables of other values.
+    counted: dict[str, float] = {}
+    if problem.table.is_count:
+        possible = way.possible(release, lower, upper, time_limit)
+        counted = inferred(problem, *(end[:n] for end in possible)) if possible else {}
     row: dict[str, object] = {
         "kind": way.noun,
         "level_factor": factor,
         "safe": way.protects(problem, release, lower[:n], upper[:n]),
         **risk(Guesses(problem, found)),
         **utility(release, values, n_cells=n),
-        **_determined(problem, way, release, (lower, upper), time_limit),
+        **counted,
         **way.figures(problem, release),
         "loss": release.loss,
         "bound": release.bound,
         "seconds": release.seconds,
     }
     return release, row, ""
-
-
-def _determined(
-    problem: ProtectionProblem,
-    way: type[Protection],
-    release: Any,
-    ends: tuple[Any, Any],
-    time_limit: float,
-) -> dict[str, float]:
-    """Return how many sensitive counts follow exactly; nothing for tables of other values."""
-    if not problem.table.is_count:
-        return {}
-    found = way.possible(release, *ends, time_limit)
-    n = problem.table.n_cells
-    return {} if found is None else inferred(problem, *(each[:n] for each in found))
 
 
 def _map(table: pd.DataFrame) -> RiskUtilityMap:
@@ -265,9 +255,9 @@ def _scaled(problem: ProtectionProblem, factor: float) -> ProtectionProblem:
 
 def _default_methods(
     problem: ProtectionProblem, records: Contributed | None, time_limit: float
-) -> dict[str, Method]:
+) -> dict[str, ReleaseMaker]:
     """Return the methods of all ways to protect that fit the table."""
-    found: dict[str, Method] = {}
+    found: dict[str, ReleaseMaker] = {}
     for way in PROTECTIONS:
         found |= way.methods(time_limit)
         if problem.table.is_count:

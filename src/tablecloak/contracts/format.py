@@ -24,7 +24,6 @@ from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.formats.format import Format, ProblemFormat, ReleaseFormat
 from tablecloak.tables.formats.frame_format import FrameFormat
 from tablecloak.tables.formats.layouts import Layout
-from tablecloak.tables.problem import ProtectionProblem
 
 ARRAYS = [name for name, kind in CellArrays.kinds().items() if kind.dtype is np.float64]
 """Attributes of a problem with one number for each cell."""
@@ -60,15 +59,11 @@ def it_says_what_it_is(file_format: Format) -> None:
     )
 
 
-def _problems() -> Iterator[ProtectionProblem]:
-    yield from (awkward_problem(), problem_of_decimals(), cox_rounded())
-
-
 def problems_come_back_to_the_last_bit(file_format: Format) -> None:
     """A problem that is written and read has the same numbers, statuses and relations."""
     if not isinstance(file_format, ProblemFormat):
         return
-    for problem in _problems():
+    for problem in (awkward_problem(), problem_of_decimals(), cox_rounded()):
         with _place(file_format) as path:
             file_format.write_problem(problem, path)
             back = file_format.read_problem(path, 0.0)

@@ -7,7 +7,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
@@ -17,9 +17,12 @@ from tablecloak.examples.two_way import cox_rounded
 from tablecloak.extras import required
 from tablecloak.registry import Registry
 from tablecloak.storage import replacing
-
-if TYPE_CHECKING:
-    from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.formats import write_jj, write_problem
+from tablecloak.tables.formats.excel import save_book
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
+from tablecloak.tables.rules.prior_posterior import PPercent
+from tablecloak.tables.tabulation.tabulate import tabulate
 
 TITLE = "Turnover (thousand EUR) and firms by region, industry and size, 2025"
 SOURCE = "Source: survey of invented firms"
@@ -41,8 +44,6 @@ def write_sheet(path: Path) -> None:
     required("openpyxl", "Excel files")
     from openpyxl import Workbook
     from openpyxl.styles import Alignment, Font
-
-    from tablecloak.tables.formats.excel import save_book
 
     turnover, number = _table("turnover"), _table("")
     sizes = list(turnover.columns)
@@ -70,8 +71,6 @@ def write_sheet(path: Path) -> None:
 
 def _table(value: str) -> pd.DataFrame:
     """Return a figure by region and industry in rows, sizes in columns; gaps where nobody is."""
-    from tablecloak.tables.tabulation.tabulate import tabulate
-
     dimensions = {"region": ["part", "region"], "industry": None, "size": None}
     table = tabulate(firms(), dimensions, value or None)
     long = table.keys.assign(value=table.values)
@@ -153,15 +152,13 @@ class Firms(Example):
 
 
 @EXAMPLES.register
-class Cells(Example):
+class CellTables(Example):
     """Tables of cells: table.jj (of Cox), counts.jj (people), and cells.csv with contributors."""
 
     name = "cells"
 
     def write(self, folder: Path) -> None:
         """Write three problems."""
-        from tablecloak.tables.formats import write_jj, write_problem
-
         write_jj(cox_rounded(), folder / "table.jj")
         write_jj(_counts(), folder / "counts.jj")
         write_problem(_turnover(), folder / "cells.csv")
@@ -388,19 +385,12 @@ def _hrc(codes: Mapping[str, Sequence[str]]) -> str:
 
 def _turnover() -> ProtectionProblem:
     """Return the turnover of firms by part of the country and industry."""
-    from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-    from tablecloak.tables.rules.prior_posterior import PPercent
-    from tablecloak.tables.tabulation.tabulate import tabulate
-
     table = tabulate(firms(), ["region", "industry"], "turnover", contributor="firm")
     return table.protect(PPercent(10), MinimumFrequency(3))
 
 
 def _counts() -> ProtectionProblem:
     """Return numbers of people by region and job; those below 3 are sensitive."""
-    from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-    from tablecloak.tables.tabulation.tabulate import tabulate
-
     records = people(300).assign(people=1)
     table = tabulate(records, ["region", "job"], "people", decimals=0)
     return table.protect(MinimumFrequency(3))

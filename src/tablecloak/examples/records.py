@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
+import numpy as np
+import pandas as pd
 
 REGIONS = {"N": ("N1", "N2", "N3"), "S": ("S1", "S2"), "W": ("W1",)}
 """Parts of the invented country with their regions."""
 
 INDUSTRIES = {"goods": ("mining", "food", "steel"), "services": ("trade", "hotels", "banks")}
 """Sectors of its economy with their industries."""
+
+_REGIONS = [region for below in REGIONS.values() for region in below]
+_INDUSTRIES = [industry for below in INDUSTRIES.values() for industry in below]
 
 
 def firms(n: int = 2000, seed: int = 1) -> pd.DataFrame:
@@ -30,14 +31,9 @@ def firms(n: int = 2000, seed: int = 1) -> pd.DataFrame:
         Columns ``firm``, ``group``, ``part`` and ``region`` (two levels), ``industry``, ``size``
         and ``turnover``.
     """
-    import numpy as np
-    import pandas as pd
-
     random = np.random.default_rng(seed)
-    regions = [region for below in REGIONS.values() for region in below]
-    region = random.choice(regions, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03])
-    industries = [industry for below in INDUSTRIES.values() for industry in below]
-    industry = random.choice(industries, n, p=[0.01, 0.15, 0.04, 0.5, 0.25, 0.05])
+    region = random.choice(_REGIONS, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03])
+    industry = random.choice(_INDUSTRIES, n, p=[0.01, 0.15, 0.04, 0.5, 0.25, 0.05])
     turnover = np.ceil(random.lognormal(5.5, 1.6, n))
     size = np.where(turnover < 150, "small", np.where(turnover < 2000, "medium", "large"))
     group = np.where(random.random(n) < 0.1, random.integers(0, n // 10, n), n + np.arange(n))
@@ -72,17 +68,12 @@ def demography(n: int = 1500, seed: int = 1) -> pd.DataFrame:
         Columns ``enterprise``, ``region``, ``industry``, ``event`` (birth or survivor) and
         ``employees``.
     """
-    import numpy as np
-    import pandas as pd
-
     random = np.random.default_rng(seed)
-    regions = [region for below in REGIONS.values() for region in below]
-    industries = [industry for below in INDUSTRIES.values() for industry in below]
     return pd.DataFrame(
         {
             "enterprise": [f"e{number}" for number in range(n)],
-            "region": random.choice(regions, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03]),
-            "industry": random.choice(industries, n, p=[0.02, 0.15, 0.05, 0.45, 0.25, 0.08]),
+            "region": random.choice(_REGIONS, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03]),
+            "industry": random.choice(_INDUSTRIES, n, p=[0.02, 0.15, 0.05, 0.45, 0.25, 0.08]),
             "event": random.choice(["birth", "survivor"], n, p=[0.15, 0.85]),
             "employees": np.ceil(random.lognormal(1.5, 1.2, n)).astype(int),
         }
@@ -105,11 +96,7 @@ def people(n: int = 2000, seed: int = 1) -> pd.DataFrame:
         Columns ``region``, ``age`` (years), ``sex`` (f or m), ``edu`` (school, trade, college or
         doctorate), ``job`` and ``wage`` (per month, 0 without a job).
     """
-    import numpy as np
-    import pandas as pd
-
     random = np.random.default_rng(seed)
-    regions = [region for below in REGIONS.values() for region in below]
     age = np.clip(random.gamma(6, 7.5, n), 16, 95).astype(int)
     level = random.choice(4, n, p=[0.35, 0.4, 0.23, 0.02])
     works = (age < 67) & (random.random(n) < 0.8)
@@ -117,7 +104,7 @@ def people(n: int = 2000, seed: int = 1) -> pd.DataFrame:
     wage = np.round(np.exp(7.2 + 0.25 * level + 0.01 * age + random.normal(0, 0.35, n)), -1)
     return pd.DataFrame(
         {
-            "region": random.choice(regions, n, p=[0.3, 0.2, 0.05, 0.25, 0.15, 0.05]),
+            "region": random.choice(_REGIONS, n, p=[0.3, 0.2, 0.05, 0.25, 0.15, 0.05]),
             "age": age,
             "sex": random.choice(["f", "m"], n),
             "edu": np.array(["school", "trade", "college", "doctorate"])[level],
@@ -143,9 +130,6 @@ def census(households: int = 800, seed: int = 1) -> pd.DataFrame:
         Columns ``county`` and ``town`` (two levels), ``home`` (the household), ``age`` (child,
         adult or old), ``sex`` (f or m) and ``job``; one row for each member.
     """
-    import numpy as np
-    import pandas as pd
-
     random = np.random.default_rng(seed)
     county = random.choice(["east", "west"], households)
     town = np.char.add(county, random.choice(["-1", "-2", "-3"], households))

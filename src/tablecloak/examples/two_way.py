@@ -8,10 +8,12 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import pandas as pd
 
-if TYPE_CHECKING:
-    from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.cell_arrays import CellStatus
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
 
 _COX = """
 167500 317501 1283751 587501 4490751 3981001 2442001 1150000 70000
@@ -52,13 +54,6 @@ def cox_rounded() -> ProtectionProblem:
 def _two_way(
     text: str, levels: dict[tuple[int, int], int], *, zeros_known: bool
 ) -> ProtectionProblem:
-    import numpy as np
-    import pandas as pd
-
-    from tablecloak.tables.cell_arrays import CellStatus
-    from tablecloak.tables.problem import ProtectionProblem
-    from tablecloak.tables.table import Table
-
     inner = np.array([line.split() for line in text.strip().splitlines()], dtype=np.float64)
     rows = [*(f"r{i + 1}" for i in range(inner.shape[0])), "Total"]
     columns = [*(f"c{j + 1}" for j in range(inner.shape[1])), "Total"]

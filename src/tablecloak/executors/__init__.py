@@ -5,10 +5,15 @@ Nothing else in the package starts a thread or a process.
 
 from tablecloak.executors.background import BackgroundCall, DelayedCall, in_thread
 from tablecloak.executors.dask import DaskExecutor
-from tablecloak.executors.executor import EXECUTORS, Executor, executor_named
-from tablecloak.executors.processes import ProcessExecutor
-from tablecloak.executors.serial import SerialExecutor
-from tablecloak.executors.threads import ThreadExecutor, in_context
+from tablecloak.executors.executor import (
+    EXECUTORS,
+    Executor,
+    ProcessExecutor,
+    SerialExecutor,
+    ThreadExecutor,
+    executor_named,
+    in_context,
+)
 
 __all__ = [
     "EXECUTORS",

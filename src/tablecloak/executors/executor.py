@@ -1,4 +1,4 @@
-"""The base class of executors, and the lookup by name.
+"""What an executor is, how one is found by its name, and those that run tasks on this machine.
 
 A task is a function of one argument. Its only side effects may be files that appear complete in one
 step, so that a task whose worker died can be repeated.
@@ -6,15 +6,18 @@ step, so that a task whose worker died can be repeated.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
-from concurrent.futures import as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextvars import copy_context
 from typing import ClassVar, TypeVar
 
 from tablecloak.budget import MOST_THREADS
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, SolverError
 from tablecloak.registry import Registry
 
 T = TypeVar("T")
@@ -123,3 +126,80 @@ def gathered(
     finally:
         for future in futures:
             future.cancel()
+
+
+@EXECUTORS.register
+class SerialExecutor(Executor):
+    """One task after the other, in this process."""
+
+    name = "serial"
+    forms = ("serial",)
+
+    def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number of each task, and its result."""
+        for number, task in enumerate(tasks):
+            yield number, function(task)
+
+
+@EXECUTORS.register
+class ThreadExecutor(WorkersExecutor):
+    """Tasks in threads of this process, each in a copy of the caller's context.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    name = "threads"
+    forms = ("threads", "threads:2")
+
+    def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number of each task, and its result."""
+        with ThreadPoolExecutor(self.workers) as pool:
+            yield from gathered(pool, in_context(function), dict(enumerate(tasks)))
+
+
+def in_context(function: Callable[[T], R]) -> Callable[[T], R]:
+    """Return a function for other threads that sees the caller's context variables.
+
+    One of these variables is the solver that was chosen around a computation.
+    """
+    context = copy_context()
+    # Only one thread at a time can enter a context, so each task gets a copy.
+    return lambda task: context.copy().run(function, task)
+
+
+ATTEMPTS = 3
+"""Number of pools that may break down in a row, without a finished task, before the run fails."""
+
+
+@EXECUTORS.register
+class ProcessExecutor(WorkersExecutor):
+    """Tasks in processes of this machine; a task whose process died is repeated.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    name = "processes"
+    forms = ("processes", "processes:2")
+
+    def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
+        """Yield the number of each task, and its result; a task whose process died is repeated."""
+        left, deaths = dict(enumerate(tasks)), 0
+        context = multiprocessing.get_context("spawn")
+        while left:
+            try:
+                with ProcessPoolExecutor(self.workers, mp_context=context) as pool:
+                    for number, result in gathered(pool, function, left):
+                        deaths = 0
+                        del left[number]
+                        yield number, result
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths == ATTEMPTS:
+                    raise SolverError(
+                        f"Processes died {deaths} times in a row with {len(left)} tasks left. A "
+                        "common reason is too little memory: use fewer workers."
+                    ) from None

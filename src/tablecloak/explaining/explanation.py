@@ -1,4 +1,4 @@
-"""What every explanation of a cell can do: lines of text, a dictionary for JSON, one summary."""
+"""What explanations of cells share: text, a dictionary for JSON, a search for another release."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
+from tablecloak.budget import Budget
+from tablecloak.errors import ModelError, SolverError
 from tablecloak.tables.problem import ProtectionProblem
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -139,3 +141,45 @@ class Explanation(ABC):
 
     def __str__(self) -> str:
         return self.text()
+
+
+ResultT = TypeVar("ResultT")
+
+
+def trial_search(
+    budget: Budget, share: float, search: Callable[[Budget], ResultT]
+) -> ResultT | None:
+    """Return what a search finds; None if no release exists, or none was found in time.
+
+    Parameters
+    ----------
+    budget : Budget
+    share : float
+        Share of the time that is left.
+    search : callable
+        Called with the budget of the search.
+    """
+    if budget.is_over:
+        return None
+    # A search that fails stops its budget, and all that share it: so it gets one of its own.
+    own = Budget.of(
+        budget.share(share).left,
+        threads=budget.threads,
+        seed=budget.seed,
+        progress=budget.progress,
+    )
+    try:
+        with own.interruptible():
+            found = search(own)
+    except (ModelError, SolverError):
+        return None
+    if own.is_stopped:
+        budget.stop()
+    return found
+
+
+def frozen_at(problem: ProtectionProblem, cell: int) -> ProtectionProblem:
+    """Return a problem whose releases publish the true value of a cell."""
+    status = problem.status.copy()
+    status[cell] = "z"
+    return problem.with_changes(status=status)

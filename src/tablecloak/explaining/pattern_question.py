@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.explaining.derivation import Derivation, derived
-from tablecloak.explaining.known import Known
+from tablecloak.explaining.derivation import CellRanges, Derivation, derived
+from tablecloak.explaining.explanation import shown
 from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.suppression.result.pattern import SuppressionPattern
@@ -80,6 +82,48 @@ class Interval:
         found += [self.upper] * (high < self.required_upper)
         return found or [self.lower, self.upper]
 
+    def lines(self, who: str) -> list[str]:
+        """Return what somebody can compute, as sums, and whether that is too close."""
+        low, high = self.ends
+        lies = f"exactly: {shown(low)}" if low == high else f"that it lies {self.span()}"
+        head = f"{who} can compute {'it ' * (low == high)}{lies}."
+        if self.is_point:
+            return [head, *self.upper.lines("exactly"), self.verdict()]
+        return [head, *self.upper.lines(), *self.lower.lines(), self.verdict()]
+
+    def span(self) -> str:
+        """Return from where to where the cell can lie, in words."""
+        low, high = self.ends
+        if math.isfinite(low) and math.isfinite(high):
+            return f"from {shown(low)} to {shown(high)}"
+        if math.isfinite(high):
+            return f"at most at {shown(high)}"
+        return f"at least at {shown(low)}" if math.isfinite(low) else "anywhere"
+
+    def verdict(self) -> str:
+        """Say whether the interval is as wide as required."""
+        least = self.required_width
+        wider = least > self.required_upper - self.required_lower
+        required = (
+            f"required: from {shown(self.required_lower)} to {shown(self.required_upper)}"
+            f"{f', and at least {shown(least)} wide' if wider else ''}"
+        )
+        return f"{'This is too close' if self.is_too_narrow else 'Protected'} ({required})."
+
+    def facts(self) -> dict[str, Any]:
+        """Return the interval, its sums and what is required as plain numbers."""
+        low, high = (end if math.isfinite(end) else None for end in self.ends)
+        return {
+            "lower": low,
+            "upper": high,
+            "required_lower": self.required_lower,
+            "required_upper": self.required_upper,
+            "required_width": self.required_width,
+            "is_protected": not self.is_too_narrow,
+            "lower_sum": self.lower.to_dict(),
+            "upper_sum": self.upper.to_dict(),
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class PatternQuestion:
@@ -128,10 +172,10 @@ class PatternQuestion:
         )
 
     @cached_property
-    def known(self) -> Known:
+    def ranges(self) -> CellRanges:
         """All that the external intruder knows."""
         problem = self.problem
-        return Known(
+        return CellRanges(
             problem.table,
             np.maximum(self.lower, problem.lower_bound),
             np.minimum(self.upper, problem.upper_bound),
@@ -158,23 +202,23 @@ class PatternQuestion:
         hidden[cell] = False
         return replace(self, lower=low, upper=high, hidden=hidden)
 
-    def knowing(self, knowledge: Knowledge) -> Known:
+    def knowing(self, knowledge: Knowledge) -> CellRanges:
         """Return all that an insider knows."""
         cells = knowledge.cells
-        lower = np.maximum(self.known.lower[cells], knowledge.lower)
-        upper = np.minimum(self.known.upper[cells], knowledge.upper)
-        return self.known.with_ends(cells, lower, upper)
+        lower = np.maximum(self.ranges.lower[cells], knowledge.lower)
+        upper = np.minimum(self.ranges.upper[cells], knowledge.upper)
+        return self.ranges.with_ends(cells, lower, upper)
 
-    def interval(self, cell: int, known: Known | None = None) -> Interval:
+    def interval(self, cell: int, ranges: CellRanges | None = None) -> Interval:
         """Return what somebody can compute of a cell, as two sums."""
-        known = self.known if known is None else known
+        ranges = self.ranges if ranges is None else ranges
         place = int(np.searchsorted(self.needs.cells, cell))
         is_needed = place < len(self.needs.cells) and self.needs.cells[place] == cell
         value = float(self.problem.table.values[cell])
         needs = self.needs
         return Interval(
-            lower=derived(known, cell, -1, self.budget.left),
-            upper=derived(known, cell, 1, self.budget.left),
+            lower=derived(ranges, cell, -1, self.budget.left),
+            upper=derived(ranges, cell, 1, self.budget.left),
             required_lower=value - float(needs.lower[place]) if is_needed else value,
             required_upper=value + float(needs.upper[place]) if is_needed else value,
             required_width=float(needs.width[place]) if is_needed else 0.0,

@@ -19,17 +19,16 @@ import pandas as pd
 
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.executors import Executor, SerialExecutor
-from tablecloak.jobs.files import RESULT
-from tablecloak.jobs.load import read_job
+from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
-from tablecloak.tables.tabulation.database import open_database
-from tablecloak.tables.tabulation.engine_errors import engine_errors
+from tablecloak.jobs.write import RESULT
 from tablecloak.tables.tabulation.engines import engine_named
+from tablecloak.tables.tabulation.records import engine_errors, open_database
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """How a job of a campaign went.
 
     Parameters
@@ -54,8 +53,8 @@ def run_campaign(
     out: str | Path,
     *,
     executor: Executor | None = None,
-    said: Callable[[Outcome], None] | None = None,
-) -> list[Outcome]:
+    said: Callable[[JobOutcome], None] | None = None,
+) -> list[JobOutcome]:
     """Do all jobs in a folder.
 
     Parameters
@@ -71,7 +70,7 @@ def run_campaign(
 
     Returns
     -------
-    list of Outcome
+    list of JobOutcome
         In the order of the names. A job that fails does not keep others from being done.
 
     Raises
@@ -89,17 +88,17 @@ def run_campaign(
     read = {path: read_job(path) for path in files}
     _refuse_linked(read)
     out = Path(out)
-    done: dict[Path, Outcome] = {}
+    done: dict[Path, JobOutcome] = {}
     waiting: list[tuple[str, str]] = []
     for path, job in read.items():
         # Data in a database may have changed without any file being different.
-        known = _known(out / path.stem, job.fingerprint()) if job.data.file else None
-        if known is None:
+        earlier = _finished(out / path.stem, job.fingerprint()) if job.data.file else None
+        if earlier is None:
             waiting.append((str(path), str(out / path.stem)))
         else:
-            done[path] = known
+            done[path] = earlier
             if said is not None:
-                said(known)
+                said(earlier)
     for number, outcome in (executor or SerialExecutor()).run(_do, waiting):
         done[Path(waiting[number][0])] = outcome
         if said is not None:
@@ -107,28 +106,29 @@ def run_campaign(
     return [done[path] for path in files]
 
 
-def _known(folder: Path, key: str) -> Outcome | None:
+def _finished(folder: Path, key: str) -> JobOutcome | None:
     """Return the outcome that lies in a folder, if it is that of the same inputs."""
-    state = folder / RESULT
-    if not state.exists():
+    path = folder / RESULT
+    if not path.exists():
         return None
     try:
-        found = json.loads(state.read_text(encoding="utf-8"))
-        same = found["fingerprint"] == key
-        return Outcome(folder.name, found["is_safe"], False, found["message"]) if same else None
+        state = json.loads(path.read_text(encoding="utf-8"))
+        if state["fingerprint"] != key:
+            return None
+        return JobOutcome(folder.name, state["is_safe"], False, state["message"])
     except (ValueError, KeyError):
         return None
 
 
-def _do(task: tuple[str, str]) -> Outcome:
+def _do(task: tuple[str, str]) -> JobOutcome:
     """Do one job; runs in whatever process the executor chooses."""
     path, folder = task
     name = Path(folder).name
     try:
         result = run_job(path, folder)
     except TablecloakError as error:
-        return Outcome(name, False, True, str(error))
-    return Outcome(name, result.is_safe, True, result.summary())
+        return JobOutcome(name, False, True, str(error))
+    return JobOutcome(name, result.is_safe, True, result.summary())
 
 
 FEW = 50
@@ -145,10 +145,10 @@ def _refuse_linked(jobs: dict[Path, Job]) -> None:
     compared, not names of files and columns: a copy, a link, another format or order, an equal or
     proportional column, or the same data with a constant weight are the same measure.
     """
-    measures = [_Measure(path.name, each) for path, job in jobs.items() for each in job.alone]
-    for at, measure in enumerate(measures):
+    measures = [_Measure(path.name, alone) for path, job in jobs.items() for alone in job.alone]
+    for number, measure in enumerate(measures, start=1):
         # Variables of one job are protected together already.
-        others = [other for other in measures[at + 1 :] if other.name != measure.name]
+        others = [other for other in measures[number:] if other.name != measure.name]
         linked = dict.fromkeys(other.name for other in others if measure.is_like(other))
         if linked:
             raise InputError(
@@ -175,18 +175,18 @@ class _Measure:
             self.distinct = 0
             return
         self.columns = None
-        found = np.ones(len(frame))
+        products = np.ones(len(frame))
         for column in given:
-            found = found * pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
+            products = products * pd.to_numeric(frame[column], errors="coerce").to_numpy(np.float64)
         for column, codes in data.only.items():
-            known = [codes] if isinstance(codes, str) else codes
-            found = found * frame[column].astype(str).isin(known).to_numpy()
-        self.ordered = _digest(found)
+            counted = [codes] if isinstance(codes, str) else codes
+            products = products * frame[column].astype(str).isin(counted).to_numpy()
+        self.ordered = _digest(products)
         # Zeros add nothing. Proportional contributions give proportional tables.
-        found = np.sort(found[np.isfinite(found) & (found != 0)])
-        scale = found[np.argmax(np.abs(found))] if len(found) else 1.0
-        self.sorted = _digest(np.sort(found / scale)) + str(data.kind).encode()
-        self.distinct = len(np.unique(found))
+        terms = np.sort(products[np.isfinite(products) & (products != 0)])
+        scale = terms[np.argmax(np.abs(terms))] if len(terms) else 1.0
+        self.sorted = _digest(np.sort(terms / scale)) + str(data.kind).encode()
+        self.distinct = len(np.unique(terms))
 
     def _read(self, columns: list[str] | None) -> pd.DataFrame:
         """Read columns of the data; the first one, if none is asked for; None: all of them."""
@@ -197,15 +197,13 @@ class _Measure:
             assert data.connection is not None
             assert data.table is not None
             table = open_database(data.connection, data.table)
-        known = list(table.columns)
-        wanted = known if columns is None else list(dict.fromkeys(columns)) or known[:1]
+        names = list(table.columns)
+        wanted = names if columns is None else list(dict.fromkeys(columns)) or names[:1]
         with engine_errors(self.source):
-            if not set(wanted) <= set(known):
-                lacking = [name for name in wanted if name not in known]
-                raise InputError(
-                    f"{self.source}: there is no column {lacking[0]!r}."
-                    f"{suggestion(lacking[0], known)}"
-                )
+            lacking = [name for name in wanted if name not in names]
+            if lacking:
+                near = suggestion(lacking[0], names)
+                raise InputError(f"{self.source}: there is no column {lacking[0]!r}.{near}")
             frame: pd.DataFrame = table.select(*wanted).to_pandas()
         return frame
 
@@ -226,7 +224,7 @@ class _Measure:
     def contents(self) -> set[bytes]:
         """Digests of all columns that are not constant, in any order of the records."""
         frame = self._read(None)
-        found = set()
+        digests = set()
         for name in frame.columns:
             column = frame[name]
             numeric = pd.to_numeric(column, errors="coerce")
@@ -235,8 +233,8 @@ class _Measure:
             else:
                 values = np.sort(column.astype(str).to_numpy(dtype=str))
             if len(np.unique(values)) > 1:
-                found.add(_digest(values))
-        return found
+                digests.add(_digest(values))
+        return digests
 
 
 def _digest(values: Any) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -10,20 +10,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import ValidationError
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
-from tablecloak.jobs.faults import in_words
-from tablecloak.jobs.flagged import flagged_cells
-from tablecloak.jobs.schema import Data, DimensionSpec, Job
-from tablecloak.jobs.tables import TableSpec
+from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
-from tablecloak.publish.earlier import read_published
+from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
-from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.join import join
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
@@ -32,9 +27,8 @@ from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
-from tablecloak.tables.tabulation.database import open_database
+from tablecloak.tables.tabulation.records import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
-from tablecloak.toml_file import read_toml
 
 
 def load_data(job: Job, engine: str = "duckdb") -> Material:
@@ -46,6 +40,7 @@ def load_data(job: Job, engine: str = "duckdb") -> Material:
     engine : str, default="duckdb"
         What reads microdata from a file; see `tablecloak.tabulate`.
     """
+    settings = _settings(job)
     parts = cache(partial(_parts, job, engine))
     joined = cache(lambda: _joined(job, parts()))
     return Material(
@@ -55,7 +50,7 @@ def load_data(job: Job, engine: str = "duckdb") -> Material:
         sums=lambda column: _sums(job, joined(), column),
         records=partial(keyed_records, job, engine),
         contributions=partial(contributed_records, job, engine, needs_contributor=False),
-        **_settings(job),
+        **settings,
     )
 
 
@@ -90,54 +85,6 @@ def _published(job: Job, problem: ProtectionProblem) -> Published | None:
         truth = None if spec.problem is None else read_problem(spec.problem)
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     return Published(found, tuple(job.between)) if found else None
-
-
-def read_job(path: str | Path) -> Job:
-    """Read and check a job file (TOML). Paths in it are relative to the file.
-
-    Raises
-    ------
-    InputError
-        Names file, line, key and remedy; for a misspelt key or rule also the likely one.
-    """
-    path = Path(path)
-    text, raw = read_toml(path)
-    if "publication" in raw:
-        raise InputError(
-            f"{path}: describes a whole publication, not one job. Run it with `tablecloak "
-            f"protect`, or write the job of each cluster with `tablecloak plan`."
-        )
-    if "steps" in raw:
-        raise InputError(
-            f"{path}: protects records, step by step, not a table. Run it alone with `tablecloak "
-            "protect`."
-        )
-    return job_of(raw, path, text)
-
-
-def has_steps(path: str | Path) -> bool:
-    """Whether a job file is one for records."""
-    return "steps" in read_toml(path)[1]
-
-
-def job_of(raw: dict[str, Any], path: Path, text: str) -> Job:
-    """Check the tables of a job file. Paths in it are relative to the file.
-
-    Parameters
-    ----------
-    raw : dict
-    path : Path
-        The file, for messages.
-    text : str
-        What stands in it, for the report.
-    """
-    try:
-        job = Job.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(in_words(path, text, error)) from None
-    _make_paths_absolute(job, path.parent)
-    job.source = text
-    return job
 
 
 def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:
@@ -192,7 +139,7 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
     if job.data.flags is None:
         # Some ways to protect find the cells that they protect themselves.
         return protected(*(job.rules or [Manual([])]))
-    flagged = flagged_cells(table, _sources(job, dimensions), job.data.flags)
+    flagged = _flagged_cells(table, _sources(job, dimensions), job.data.flags)
     if job.rules:
         # A rule says more of a cell than a flag: how far it must be protected.
         flagged &= ~protected(*job.rules).sensitive
@@ -201,22 +148,82 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
 
 
 def _sources(job: Job, dimensions: dict[str, Dimension]) -> list[tuple[Path, dict[str, Dimension]]]:
-    """Return each file of a ready table with its dimensions."""
+    """Return each file of a ready table with its dimensions, by the columns of that file."""
     if not job.tables:
         assert job.data.file is not None
         return [(job.data.file, dimensions)]
-    return [(spec.file, _own_dimensions(spec, dimensions)) for spec in job.tables if spec.file]
+    return [(spec.file, _dimensions_of(spec, dimensions)) for spec in job.tables if spec.file]
+
+
+def _dimensions_of(spec: TableSpec, dimensions: dict[str, Dimension]) -> dict[str, Dimension]:
+    """Return the dimensions of one of several tables, with the columns of its own file."""
+    for name in (name for name in spec.dimensions if name not in dimensions):
+        raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
+    return {
+        name: replace(dimensions[name], column=spec.columns.get(name, dimensions[name].column))
+        for name in spec.dimensions
+    }
+
+
+WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,
+         "false": False, "0": False, "0.0": False, "no": False, "s": False, "": False}  # fmt: skip
+"""What a flag may be, in small letters: also the statuses unsafe and safe of tau-ARGUS."""
+
+
+def _flagged_cells(
+    table: Table, files: Sequence[tuple[Path, Mapping[str, Dimension]]], column: str
+) -> Flags:
+    """Return which cells of a table are flagged in the files that it was read from.
+
+    Parameters
+    ----------
+    table : Table
+    files : sequence of (Path, mapping of str to Dimension)
+        Each file with its dimensions; the others stand at their total there.
+    column : str
+        Column with the flags.
+
+    Raises
+    ------
+    InputError
+        If a file has no such column, or a flag is neither yes nor no; names the row.
+    """
+    names = list(table.keys.columns)
+    flagged: set[tuple[str, ...]] = set()
+    for path, dimensions in files:
+        frame = read_frame(path, tuple(each.column for each in dimensions.values()))
+        if column not in frame.columns:
+            near = suggestion(column, map(str, frame.columns))
+            raise InputError(f"{path}: there is no column {column!r}.{near}")
+        rows = frame[_flags_of(path, frame[column])]
+        codes = [
+            rows[dimensions[name].column].astype(str)
+            if name in dimensions
+            else [table.hierarchies[name].total] * len(rows)
+            for name in names
+        ]
+        flagged.update(zip(*codes, strict=True))
+    return np.array([key in flagged for key in table.keys.itertuples(index=False, name=None)])
+
+
+def _flags_of(path: Path, given: pd.Series) -> Flags:
+    filled = given.astype(object).where(given.notna(), "")
+    words = filled.map(lambda entry: str(entry).strip().lower())
+    odd = np.flatnonzero(~words.isin(WORDS).to_numpy())
+    if len(odd):
+        raise InputError(
+            f"{path}: Row {odd[0] + 1}: column {given.name!r} must be true or false, but is "
+            f"{given.iloc[odd[0]]!r}."
+        )
+    return words.map(WORDS).to_numpy(dtype=bool)
 
 
 def keyed_records(job: Job, engine: str = "duckdb") -> Records:
     """Return the records and the tables of a job that perturbs them by cell keys."""
     dimensions = _dimensions(job)
-    wanted = [spec.dimensions for spec in job.tables] if job.tables else [list(dimensions)]
-    for name in (name for table in wanted for name in table if name not in dimensions):
-        raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
     return Records(
         data=_source(job),
-        tables=[{name: dimensions[name] for name in table} for table in wanted],
+        tables=[_dimensions_of(spec, dimensions) for spec in job.tables or []] or [dimensions],
         value=job.data.value,
         weight=job.data.weight,
         rules=job.rules,
@@ -279,26 +286,6 @@ def _chosen(job: Job, path: Path) -> pd.DataFrame:
     return frame.reset_index(drop=True)
 
 
-def _make_paths_absolute(job: Job, folder: Path) -> None:
-    if job.data.file is not None:
-        job.data.file = folder / job.data.file
-    job.ways = {name: way.below(folder) for name, way in job.ways.items()}
-    if job.transmission is not None and job.transmission.template is not None:
-        job.transmission.template = folder / job.transmission.template
-    for each in job.published:
-        each.file = folder / each.file
-        each.problem = folder / each.problem if each.problem is not None else None
-    for variable in job.variables.values():
-        if variable.file is not None:
-            variable.file = folder / variable.file
-    for table in job.every_table:
-        if table.file is not None:
-            table.file = folder / table.file
-    for spec in job.dimensions.values():
-        if isinstance(spec.hierarchy, Path):
-            spec.hierarchy = folder / spec.hierarchy
-
-
 def _dimensions(job: Job) -> dict[str, Dimension]:
     return {
         name: Dimension(spec.column or (spec.levels or [name])[-1], _hierarchy(spec),
@@ -325,7 +312,7 @@ def _table(
     try:
         return _tabulated(job, dimensions, value, engine)
     except InputError as error:
-        file = None if job.tables and job.data.kind == "table" else job.data.file
+        file = None if job.data.kind == "table" else job.data.file
         if file is None or str(error).startswith(str(file)):
             raise
         raise InputError(f"{file}: {error}", cells=error.cells) from None
@@ -333,13 +320,12 @@ def _table(
 
 def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
     data = job.data
-    if data.kind == "table" and job.tables:
-        return _linked(job, job.tables, dimensions, value or "value")
     if data.kind == "table":
-        return _ready(data, dimensions, value or "value", empty_cells=job.lists_empty_cells)
+        return _ready(job, dimensions, value or "value")
+    source = _source(job)
     n_largest = max([3, *(rule.n_largest for rule in job.rules)])
     return tabulate(
-        _source(job),
+        source,
         dimensions,
         value,
         contributor=data.contributor,
@@ -358,40 +344,28 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
     )
 
 
-def _linked(
-    job: Job, tables: Sequence[TableSpec], dimensions: dict[str, Dimension], value: str
-) -> Table:
-    """Read several tables that are ready, each from its own file, and link them."""
+def _ready(job: Job, dimensions: dict[str, Dimension], value: str) -> Table:
+    """Read a table that is tabulated already, or several, each from its own file, and link them."""
     parts = []
-    for spec in tables:
-        for name in (name for name in spec.dimensions if name not in dimensions):
-            raise InputError(f"A table names {name!r}.{suggestion(name, dimensions)}")
-        own = _own_dimensions(spec, dimensions)
-        data = job.data.model_copy(update={"file": spec.file})
+    for file, own_dimensions in _sources(job, dimensions):
         try:
-            parts.append(_ready(data, own, value, empty_cells=job.lists_empty_cells))
+            parts.append(_read_ready(job, file, own_dimensions, value))
         except InputError as error:
-            shown = "" if str(error).startswith(str(spec.file)) else f"{spec.file}: "
+            shown = "" if str(error).startswith(str(file)) else f"{file}: "
             raise InputError(f"{shown}{error}", cells=error.cells) from None
+    if not job.tables:
+        return parts[0]
     try:
         return in_published_order(link(*parts))
     except InputError as error:
-        names = listed([str(spec.file) for spec in tables])
+        names = listed([str(spec.file) for spec in job.tables])
         raise InputError(f"Linking {names}: {error}", cells=error.cells) from None
 
 
-def _own_dimensions(spec: TableSpec, dimensions: dict[str, Dimension]) -> dict[str, Dimension]:
-    """Return the dimensions of one table, with the columns of its own file."""
-    return {
-        name: replace(dimensions[name], column=spec.columns.get(name, dimensions[name].column))
-        for name in spec.dimensions
-    }
-
-
-def _ready(data: Data, dimensions: dict[str, Dimension], value: str, *, empty_cells: bool) -> Table:
+def _read_ready(job: Job, file: Path, dimensions: dict[str, Dimension], value: str) -> Table:
     """Read a table that is tabulated already."""
-    assert data.file is not None
-    frame = read_frame(data.file, tuple(d.column for d in dimensions.values()))
+    data = job.data
+    frame = read_frame(file, tuple(d.column for d in dimensions.values()))
     renamed = {dimension.column: name for name, dimension in dimensions.items()}
     numbers = [value, data.frequency or "", *data.largest]
     frame = _without_namesakes(frame, renamed, numbers).rename(columns=renamed)
@@ -404,7 +378,7 @@ def _ready(data: Data, dimensions: dict[str, Dimension], value: str, *, empty_ce
         unit=data.unit,
         tolerance=data.tolerance,
         decimals=data.decimals,
-        empty_cells=empty_cells,
+        empty_cells=job.lists_empty_cells,
     )
     return in_published_order(table)
 
@@ -435,5 +409,6 @@ def _sums(job: Job, problem: ProtectionProblem, column: str) -> Floats:
     if job.data.kind == "table":
         alone: dict[str, Any] = {"frequency": None, "largest": [], "tolerance": np.inf}
         job = job.model_copy(update={"data": job.data.model_copy(update=alone)})
-    sums = np.abs(_table(job, _dimensions(job), column).values)
+    dimensions = _dimensions(job)
+    sums = np.abs(_table(job, dimensions, column).values)
     return np.append(sums, np.zeros(problem.table.n_cells - len(sums)))

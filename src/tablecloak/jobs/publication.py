@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, TablecloakError, suggestion
-from tablecloak.jobs.load import job_of
+from tablecloak.jobs.job_file import job_of
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job

@@ -14,11 +14,11 @@ from pathlib import Path
 from tablecloak.budget import Progress
 from tablecloak.errors import ModelError, SolverError, TablecloakError
 from tablecloak.history import History
-from tablecloak.jobs.files import RESULT
-from tablecloak.jobs.load import load_data, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_data
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
-from tablecloak.jobs.write import write_results
+from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,27 +24,29 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from tablecloak.arrays import Flags
 from tablecloak.budget import MOST_THREADS
 from tablecloak.errors import suggestion
-from tablecloak.jobs.sending import TransmissionSpec
-from tablecloak.jobs.tables import TableSpec, check_files, refuse_twice, with_own_file
 from tablecloak.protection import PROTECTIONS, Attackers, Protection
+from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.storage import existing_file
 from tablecloak.suppression.attack.intruder import INTRUDERS
+from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
+from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES, Rule, Zeros
 from tablecloak.tables.sums import rules_for_sums
 
 
-class _Part(Section, BaseModel):
+class _JobPart(Section, BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
-class Data(_Part):
+class Data(_JobPart):
     """``[data]``: microdata, one row for each record, or a table, one row for each cell."""
 
     file: Path | None = None
@@ -92,7 +94,7 @@ _OF_TABLES = ("frequency", "largest", "flags")
 _OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request", "waiver", "waiver_p")
 
 
-class DimensionSpec(_Part):
+class DimensionSpec(_JobPart):
     """``[dimensions.NAME]``: where the codes come from."""
 
     column: str | None = None
@@ -108,7 +110,7 @@ class DimensionSpec(_Part):
         return given
 
 
-class ProtectionLevels(_Part):
+class ProtectionLevels(_JobPart):
     """``[protection]``: protection levels and what an intruder knows beforehand."""
 
     floor: Annotated[float, Field(ge=0)] = 1.0
@@ -125,10 +127,27 @@ class ProtectionLevels(_Part):
         return self
 
 
+class TableSpec(_JobPart):
+    """``[[tables]]``: one of several linked tables: its dimensions; a ready one also has a file."""
+
+    dimensions: list[str] = Field(min_length=1)
+    file: Path | None = None
+    columns: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _columns_of_a_file(self) -> TableSpec:
+        if self.columns and self.file is None:
+            raise ValueError("columns are those of the table's own file; leave them out")
+        odd = [name for name in self.columns if name not in self.dimensions]
+        if odd:
+            raise ValueError(f"columns: {odd[0]!r} is none of its dimensions")
+        return self
+
+
 RuleName = Annotated[Rule, SiblingIn(RULES, "rule")]
 
 
-class VariableSpec(_Part):
+class VariableSpec(_JobPart):
     """``[variables.NAME]``: one of several variables; what is left out is that of the job."""
 
     value: str | None = None
@@ -145,7 +164,7 @@ class VariableSpec(_Part):
     protection: ProtectionLevels | None = None
 
 
-class EquationSpec(_Part):
+class EquationSpec(_JobPart):
     """``[[equations]]``: an equation between variables; see `tablecloak.Equation`."""
 
     equation: str
@@ -170,7 +189,7 @@ SolverName = Annotated[str, NameIn(SOLVERS)]
 FormatName = Annotated[str, NameIn(FORMATS, only=lambda kind: issubclass(kind, ReleaseFormat))]
 
 
-class AuditSpec(_Part):
+class AuditSpec(_JobPart):
     """``[audit]``: who attacks the suppression besides the external intruder."""
 
     intruders: list[IntruderName] = []
@@ -178,7 +197,7 @@ class AuditSpec(_Part):
     time_limit: Annotated[float, Field(gt=0)] = math.inf
 
 
-class Output(_Part):
+class OutputSpec(_JobPart):
     """``[output]``: in which formats and layout releases are written, and whether with a page."""
 
     formats: Annotated[list[FormatName], Field(min_length=1)] = ["csv"]
@@ -194,13 +213,13 @@ class Output(_Part):
         return Layout(self.layout, self.columns, self.marker, self.totals)
 
     @model_validator(mode="after")
-    def _sound_layout(self) -> Output:
+    def _sound_layout(self) -> OutputSpec:
         if self.laid_out.is_wide and not any(FORMATS[name].has_wide for name in self.formats):
             raise ValueError("a wide layout needs csv or excel among the formats")
         return self
 
 
-class PublishedSpec(_Part):
+class PublishedSpec(_JobPart):
     """``[[published]]``: an earlier release that everybody has."""
 
     file: Path
@@ -208,10 +227,58 @@ class PublishedSpec(_Part):
     name: str | None = None
 
 
+class FlaggedCells(_JobPart):
+    """One entry of ``cells``: codes, and the flag of all cells that have them."""
+
+    codes: dict[str, str] = Field(min_length=1)
+    flag: Confidentiality
+
+
+class TransmissionSpec(_JobPart):
+    """``[transmission]``: all values with flags, for another authority; see `Transmission`."""
+
+    template: Path | None = None
+    names: dict[str, str] = {}
+    codes: dict[str, dict[str, str]] = {}
+    constants: dict[str, str] = {}
+    redistribution: str = ""
+    secondary: Literal["D", "S"] = "D"
+    embargo: str = ""
+    flags: dict[str, Confidentiality] = {}
+    cells: list[FlaggedCells] = []
+    partial: bool = False
+
+    def check(self, problem: ProtectionProblem, rules: Sequence[Rule]) -> None:
+        """Check names, codes and template before a search that may take long.
+
+        Raises
+        ------
+        InputError
+            What `write_transmission` raises.
+        """
+        hidden = problem.sensitive | problem.forced
+        table = self._table(problem, hidden, rules)
+        rows_to_send([table], self.template, complete=not self.partial)
+
+    def write(
+        self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule], path: Path
+    ) -> Sent:
+        """Write the file."""
+        table = self._table(problem, suppressed, rules)
+        return write_transmission(table, path, template=self.template, complete=not self.partial)
+
+    def _table(
+        self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
+    ) -> Transmission:
+        cells = [(entry.codes, entry.flag.value) for entry in self.cells]
+        options = self.model_dump(mode="json", exclude={"template", "partial", "cells"})
+        return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
+
+
 WAYS = SectionsOf(PROTECTIONS)
 
 
-class Job(_Part):
+class Job(_JobPart):
     """All that one job file says; see docs/job-file.md."""
 
     title: str = ""
@@ -232,7 +299,7 @@ class Job(_Part):
     """The ways to protect that are asked for, by the names of their sections."""
     audit: AuditSpec = AuditSpec()
     transmission: TransmissionSpec | None = None
-    output: Output = Output()
+    output: OutputSpec = OutputSpec()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
 
@@ -396,9 +463,9 @@ class Job(_Part):
     @model_validator(mode="after")
     def _tables_once(self) -> Job:
         ready = self.data.kind == "table"
-        check_files(self.every_table, ready=ready)
+        _check_files(self.every_table, ready=ready)
         for tables in (self.tables, *(spec.tables for spec in self.variables.values())):
-            refuse_twice(tables or [])
+            _refuse_twice(tables or [])
         if ready and any(dimension.levels for dimension in self.dimensions.values()):
             raise ValueError("levels are read from microdata; a ready table has none")
         return self
@@ -407,7 +474,7 @@ class Job(_Part):
     @classmethod
     def _files_of_variables(cls, given: Any) -> Any:
         """Let `[data]` name no file where each variable or each table names one."""
-        return with_own_file(given)
+        return _with_own_file(given)
 
     def _for_variables(self) -> None:
         """Refuse what several variables cannot have, and names that are unknown."""
@@ -438,6 +505,68 @@ class Job(_Part):
                 )
 
 
+def _check_files(tables: Iterable[TableSpec], *, ready: bool) -> None:
+    """Refuse ready tables without a file, and records with one for each table.
+
+    Raises
+    ------
+    ValueError
+        Says what to do.
+    """
+    lacking = {table.file is None for table in tables}
+    if ready and True in lacking:
+        raise ValueError(
+            "a table that is ready has no [[tables]] but those with a file of their own; leave "
+            "them out, or give each its file"
+        )
+    if not ready and False in lacking:
+        raise ValueError("[[tables]] of records have no file of their own; leave it out")
+
+
+def _refuse_twice(tables: Iterable[TableSpec]) -> None:
+    """Refuse a table that is named twice, in any order of its dimensions.
+
+    Raises
+    ------
+    ValueError
+        Names the table.
+    """
+    named = set()
+    for table in tables:
+        key = frozenset(table.dimensions), table.file, frozenset(table.columns.items())
+        if key in named:
+            raise ValueError(
+                f"[[tables]] names the table over {', '.join(table.dimensions)} twice; leave one "
+                f"out"
+            )
+        named.add(key)
+
+
+def _with_own_file(given: Any) -> Any:
+    """Return a job as it was typed; ``[data]`` gets the first file of variables or tables.
+
+    It then needs none of its own: each variable, or each ready table, names one.
+    """
+    if not isinstance(given, dict):
+        return given
+    variables, tables, data = (given.get(name) for name in ("variables", "tables", "data"))
+    specs = list(variables.values()) if isinstance(variables, dict) else []
+    files = [_own_file(spec) for spec in specs if isinstance(spec, dict)]
+    if not specs and isinstance(tables, list):
+        files = [spec["file"] for spec in tables if isinstance(spec, dict) and "file" in spec]
+    has_source = not isinstance(data, dict) or bool({"file", "connection"} & set(data))
+    if has_source or not isinstance(data, dict) or not files or None in files:
+        return given
+    return given | {"data": data | {"file": files[0]}}
+
+
+def _own_file(spec: dict[str, Any]) -> Any:
+    """Return the file of a variable, or that of its first table."""
+    tables = spec.get("tables")
+    first = tables[0] if isinstance(tables, list) and tables else None
+    return spec.get("file") or (first.get("file") if isinstance(first, dict) else None)
+
+
 def _headers(ways: Iterable[Protection | type[Protection]], last: str) -> str:
     """Return the headers of the sections of ways to protect, with a word before the last."""
     *first, final = [f"[{way.name}]" for way in ways]
@@ -451,20 +580,3 @@ _OF_ONE_VARIABLE = {
     "data.value": "each of [variables] gives its own value; leave it out",
 }
 """Keys that a job with several variables cannot have, and why."""
-
-
-def sections() -> dict[str, type[BaseModel]]:
-    """Return the model of each section of a job file."""
-    return {
-        "data": Data,
-        "dimensions": DimensionSpec,
-        "audit": AuditSpec,
-        "tables": TableSpec,
-        "variables": VariableSpec,
-        "equations": EquationSpec,
-        "protection": ProtectionLevels,
-        "published": PublishedSpec,
-        **{way.name: way for way in PROTECTIONS if way.kinds is None},
-        "transmission": TransmissionSpec,
-        "output": Output,
-    }

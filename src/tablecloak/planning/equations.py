@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.planning.sheets import Sheet
+from tablecloak.planning.lines import Sheet
 from tablecloak.tables.equations import Equation
 
 

@@ -76,7 +76,7 @@ def terms_of(formula: str) -> list[frozenset[str]]:
 
 
 def _read(formula: str) -> tuple[str, list[Term]]:
-    reader = _Reader(formula)
+    reader = _FormulaReader(formula)
     variable, terms = reader.whole()
     found = [term for term in terms if term]
     if not found:
@@ -84,7 +84,7 @@ def _read(formula: str) -> tuple[str, list[Term]]:
     return variable, found
 
 
-class _Reader:
+class _FormulaReader:
     """Reads a formula from left to right; terms keep their order."""
 
     def __init__(self, formula: str) -> None:

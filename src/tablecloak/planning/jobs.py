@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.planning.dimensions import PlannedDimension
 from tablecloak.planning.formulas import VALUE
 from tablecloak.planning.lines import PublishedTable
-from tablecloak.planning.plan import Cluster, Plan
+from tablecloak.planning.plan import Cluster, Plan, PlannedDimension
 
 Tables = dict[str, Any]
 
@@ -41,33 +40,35 @@ def moved(job: Mapping[str, Any], before: Path, after: Path) -> Tables:
     before, after : Path
         Folder to which its paths are relative, and the one to which they are to be.
     """
-    found: Tables = copy.deepcopy(dict(job))
-    variables = list(found.get("variables", {}).values())
-    tables = [each for spec in variables for each in spec.get("tables", [])]
-    places = [(found[section], key) for section, key in FILES if section in found]
-    places += [(each, "file") for each in (*variables, *tables, *found.get("tables", []))]
-    places += [(each, key) for each in found.get("published", []) for key in ("file", "problem")]
-    places += [(each, "hierarchy") for each in found.get("dimensions", {}).values()]
+    tables_of_job: Tables = copy.deepcopy(dict(job))
+    variables = list(tables_of_job.get("variables", {}).values())
+    tables = [place for spec in variables for place in spec.get("tables", [])]
+    places = [(tables_of_job[section], key) for section, key in FILES if section in tables_of_job]
+    places += [(place, "file") for place in (*variables, *tables, *tables_of_job.get("tables", []))]
+    places += [
+        (place, key) for place in tables_of_job.get("published", []) for key in ("file", "problem")
+    ]
+    places += [(place, "hierarchy") for place in tables_of_job.get("dimensions", {}).values()]
     for place, key in places:
         if isinstance(place, dict) and isinstance(place.get(key), str):
             path = os.path.relpath(before.resolve() / place[key], after.resolve())
             place[key] = Path(path).as_posix()
-    return found
+    return tables_of_job
 
 
 def file_names(clusters: Sequence[Cluster]) -> list[str]:
     """Return a name for the folder and the job file of each cluster, each once."""
-    found: list[str] = []
+    names: list[str] = []
     for cluster in clusters:
         plain = "".join(c if c.isalnum() or c in "._-" else "_" for c in cluster.name)
         plain = plain.strip("._") or "cluster"
-        taken = {each.casefold() for each in found}
-        numbers = (f"{plain}_{number}" for number in range(2, len(found) + 3))
+        taken = {name.casefold() for name in names}
+        numbers = (f"{plain}_{number}" for number in range(2, len(names) + 3))
         free = plain if plain.casefold() not in taken else next(
-            each for each in numbers if each.casefold() not in taken
+            name for name in numbers if name.casefold() not in taken
         )  # fmt: skip
-        found.append(free)
-    return found
+        names.append(free)
+    return names
 
 
 @dataclass(frozen=True)
@@ -98,12 +99,15 @@ class JobWriter:
     field_column: str = ""
 
     def __post_init__(self) -> None:
-        known = {name: each for c in self.plan.clusters for name, each in self._known(c).items()}
-        names = {alias for each in known.values() for alias in _aliases(each)}
+        dimensions: dict[str, PlannedDimension] = {}
+        for cluster in self.plan.clusters:
+            dimensions |= self._named(cluster)
+        names = {alias for dimension in dimensions.values() for alias in _aliases(dimension)}
         for name in self.shared.get("dimensions", {}):
             if name not in names:
                 raise InputError(
-                    f"[dimensions.{name}]: no table of the plan has it.{suggestion(name, known)}"
+                    f"[dimensions.{name}]: no table of the plan has it."
+                    f"{suggestion(name, dimensions)}"
                 )
         variables = {line.variable for line in self.plan.lines}
         for name in (*self.columns, *self.shared.get("variables", {})):
@@ -134,13 +138,13 @@ class JobWriter:
         return {name: job for name, job in made.items() if job}
 
     def _job(self, cluster: Cluster) -> Tables:
-        known = self._known(cluster)
-        job = {k: each for k, each in self.shared.items() if k not in ("dimensions", "variables")}
+        dimensions = self._named(cluster)
+        job = {k: value for k, value in self.shared.items() if k not in ("dimensions", "variables")}
         title = str(self.shared.get("title", ""))
         job = {**job, "title": f"{title}: {cluster.name}" if title else cluster.name}
         job = {"title": job.pop("title"), **job}
-        tables = {name: self._tables(cluster, name, known) for name in cluster.variables}
-        tables = {name: each for name, each in tables.items() if each}
+        tables = {name: self._tables(cluster, name, dimensions) for name in cluster.variables}
+        tables = {name: linked for name, linked in tables.items() if linked}
         if not tables:
             return {}
         job["data"] = self._data(cluster)
@@ -149,36 +153,40 @@ class JobWriter:
             job |= self._alone(name, job["data"])
         else:
             job |= self._several(cluster, tables)
-        used = {name for each in tables.values() for table in each for name in table["dimensions"]}
+        used = {
+            name for linked in tables.values() for table in linked for name in table["dimensions"]
+        }
         job["dimensions"] = {
-            name: self._dimension(known[name], cluster) for name in known if name in used
+            name: self._dimension(dimensions[name], cluster) for name in dimensions if name in used
         }
         return job
 
     def _alone(self, variable: str, data: Tables) -> Tables:
         """Return what is said of the only variable of a job, in the sections of the job itself."""
         given = dict(self.shared.get("variables", {}).get(variable, {}))
-        own = {key: given.pop(key) for key in ("rules", "protection") if key in given}
+        sections = {key: given.pop(key) for key in ("rules", "protection") if key in given}
         value = {"value": self._column(variable)} if self._column(variable) else {}
-        return {**own, "data": {**data, **value, **given}}
+        return {**sections, "data": {**data, **value, **given}}
 
     def _several(self, cluster: Cluster, tables: Mapping[str, list[Tables]]) -> Tables:
         """Return the variables of a cluster, and the equations between those that have tables."""
         given = self.shared.get("variables", {})
         variables = {
-            name: {"value": self._column(name) or name, **given.get(name, {}), "tables": each}
-            for name, each in tables.items()
+            name: {"value": self._column(name) or name, **given.get(name, {}), "tables": linked}
+            for name, linked in tables.items()
         }
         equations: list[Tables] = [
-            {"equation": str(each.text), "name": each.name, "unit": each.unit}
-            for each in cluster.equations
-            if set(each.variables) <= set(tables)
+            {"equation": str(equation.text), "name": equation.name, "unit": equation.unit}
+            for equation in cluster.equations
+            if set(equation.variables) <= set(tables)
         ]
         if cluster.total and not cluster.equations and set(tables) == set(cluster.variables):
             parts = [f'"{name}"' for name in cluster.variables if name != cluster.total]
             text = f'"{cluster.total}" = {" + ".join(parts)}'
             equations = [{"equation": text, "name": cluster.links[0]}]
-        equations = [{key: text for key, text in each.items() if text} for each in equations]
+        equations = [
+            {key: text for key, text in equation.items() if text} for equation in equations
+        ]
         return {"variables": variables} | ({"equations": equations} if equations else {})
 
     def _data(self, cluster: Cluster) -> Tables:
@@ -204,24 +212,24 @@ class JobWriter:
             return str(self.shared.get("data", {}).get("value", ""))
         return self.columns.get(variable, variable)
 
-    def _known(self, cluster: Cluster) -> dict[str, PlannedDimension]:
+    def _named(self, cluster: Cluster) -> dict[str, PlannedDimension]:
         """Return the dimensions of a cluster, by name."""
-        known = {each.name: each for each in self.plan.dimensions.values()}
-        fields = [name for name in cluster.dimensions if name not in known]
+        planned = {dimension.name: dimension for dimension in self.plan.dimensions.values()}
+        fields = [name for name in cluster.dimensions if name not in planned]
         return {
-            name: known.get(name) or PlannedDimension(name, cluster.fields, (), is_ordered=False)
+            name: planned.get(name) or PlannedDimension(name, cluster.fields, (), is_ordered=False)
             for name in (*(n for n in cluster.dimensions if n not in fields), *fields)
         }
 
     def _tables(
-        self, cluster: Cluster, variable: str, known: Mapping[str, PlannedDimension]
+        self, cluster: Cluster, variable: str, dimensions: Mapping[str, PlannedDimension]
     ) -> list[Tables]:
         """Return the linked tables of one variable."""
         mine = [table for table in cluster.tables if variable in table.variables]
         if not self._is_ready:
-            return [{"dimensions": list(each.dimensions)} for each in mine if each.dimensions]
+            return [{"dimensions": list(table.dimensions)} for table in mine if table.dimensions]
         lines = {line.name: line for line in self.plan.lines}
-        found = []
+        entries = []
         for table in mine:
             members = [lines[name] for name in table.members if lines[name].variable == variable]
             whole = [line for line in members if line.name not in table.contained]
@@ -231,13 +239,15 @@ class JobWriter:
                     f"Table {lacking[0]!r} is ready, but its file is not known. Give it in a "
                     f"column 'file' of the metadata."
                 )
-            found += [self._ready(line, known) for line in members if line.file and line.spannings]
-        return found
+            entries += [
+                self._ready(line, dimensions) for line in members if line.file and line.spannings
+            ]
+        return entries
 
-    def _ready(self, line: PublishedTable, known: Mapping[str, PlannedDimension]) -> Tables:
+    def _ready(self, line: PublishedTable, dimensions: Mapping[str, PlannedDimension]) -> Tables:
         """Return the entry of a table that lies in a file."""
-        names = {self.plan.dimensions[each].name: each.level for each in line.spannings}
-        columns = {name: level for name, level in names.items() if len(known[name].levels) > 1}
+        names = {self.plan.dimensions[spanning].name: spanning.level for spanning in line.spannings}
+        columns = {name: level for name, level in names.items() if len(dimensions[name].levels) > 1}
         entry: Tables = {"file": line.file, "dimensions": list(names)}
         return entry | ({"columns": columns} if columns else {})
 
@@ -251,7 +261,7 @@ class JobWriter:
             spec["total"] = total if isinstance(total, str) else next(iter(total))
         if {"column", "levels"} & set(spec):
             return spec
-        if dimension.name not in {each.name for each in self.plan.dimensions.values()}:
+        if dimension.name not in {planned.name for planned in self.plan.dimensions.values()}:
             return {"column": self.field_column or dimension.name} | spec
         if "hierarchy" in spec or self._is_ready:
             # The codes of a hierarchy that is given go down to its most detailed level.
@@ -262,11 +272,11 @@ class JobWriter:
     def _levels(self, dimension: PlannedDimension, cluster: Cluster) -> list[str]:
         """Return the levels down to the most detailed one that a table of the cluster shows."""
         used = {
-            each.level
+            spanning.level
             for line in self.plan.lines
             if line.name in cluster.members
-            for each in line.spannings
-            if self.plan.dimensions[each].name == dimension.name
+            for spanning in line.spannings
+            if self.plan.dimensions[spanning].name == dimension.name
         }
         if not dimension.is_ordered:
             return [level for level in dimension.levels if level in used]

@@ -1,16 +1,124 @@
-"""Lines of metadata: one for each table that is to be published."""
+"""Descriptions of a publication: sheets, and lines of metadata, one for each table to publish."""
 
 from __future__ import annotations
 
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pandas as pd
+
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.planning.sheets import Sheet
+from tablecloak.storage import existing_file
+from tablecloak.tables.formats.excel import reading_workbook
+from tablecloak.tables.formats.format import format_of, reading
+from tablecloak.tables.formats.frame_format import FrameFormat
+
+BLANK = frozenset({"", "na", "nan", "n/a", "<na>", "none", "null"})
+"""Entries that say nothing, in small letters. R writes NA for what is missing."""
+
+FIRST_LINE = 2
+"""Line of the first row: the header is line 1, in files and in frames."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Rows of text, as in a CSV file.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame of str
+        Without spaces around entries; what is missing is empty.
+    name : str
+        What messages call it: the file, or what it holds.
+    """
+
+    frame: pd.DataFrame
+    name: str
+
+    @classmethod
+    def of(cls, given: object, what: str) -> Sheet:
+        """Read a frame, or a file in CSV (with commas or semicolons), Parquet or Excel.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, has no row, or two columns have one name.
+        """
+        if isinstance(given, pd.DataFrame):
+            sheet = cls(_clean(given), what)
+        elif isinstance(given, str | Path):
+            sheet = cls(_clean(_read(existing_file(given))), str(given))
+        else:
+            raise InputError(f"`{what}` must be a table or the path of a file. Got {given!r}.")
+        columns = list(sheet.frame.columns)
+        twice = next((name for name in columns if columns.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"{sheet.at(None)}: column {twice!r} is given twice. Leave one out.")
+        if sheet.frame.empty:
+            raise InputError(f"{sheet.name}: there is no row below the header.")
+        return sheet
+
+    def renamed(self) -> Sheet:
+        """Return the sheet with names of columns in small letters, joined by ``_``."""
+        names = {name: re.sub(r"[\s.\-]+", "_", name.lower()) for name in self.frame.columns}
+        return Sheet.of(self.frame.rename(columns=names), self.name)
+
+    def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield line and entries of each row that is not empty."""
+        columns = list(self.frame.columns)
+        for number, row in enumerate(self.frame.itertuples(index=False, name=None)):
+            if any(row):
+                yield number + FIRST_LINE, dict(zip(columns, row, strict=True))
+
+    def at(self, line: int | None) -> str:
+        """Name a line for a message; None is the header."""
+        return f"{self.name}, line {1 if line is None else line}"
+
+
+def _read(path: Path) -> pd.DataFrame:
+    if path.suffix.lower() in (".xlsx", ".xls"):
+        with reading_workbook(path):
+            return pd.read_excel(path, dtype=str, keep_default_na=False)
+    kind = format_of(path, FrameFormat)
+    if kind.is_typed:
+        return kind.read_checked(path)
+    with reading(path):
+        frame = _as_it_stands(path, ",")
+        if len(frame.columns) == 1 and ";" in str(frame.columns[0]):
+            frame = _as_it_stands(path, ";")
+    return frame
+
+
+def _as_it_stands(path: Path, separator: str) -> pd.DataFrame:
+    """Read text; blank rows stay, so that lines are counted as an editor counts them."""
+    frame: pd.DataFrame = pd.read_csv(
+        path, sep=separator, index_col=False, encoding="utf-8-sig", dtype=str,
+        keep_default_na=False, skip_blank_lines=False,
+    )  # fmt: skip
+    return frame
+
+
+def _clean(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return all entries as text without spaces around them; empty where nothing is said."""
+    columns = [" ".join(str(name).split()) for name in frame.columns]
+    cleaned = {
+        number: [_entry(entry) for entry in frame.iloc[:, number].astype(object)]
+        for number in range(frame.shape[1])
+    }
+    return pd.DataFrame(cleaned, dtype=object).set_axis(columns, axis=1)
+
+
+def _entry(given: object) -> str:
+    if isinstance(given, float) and given.is_integer():
+        # A column of whole numbers with a gap is one of floats.
+        given = int(given)
+    text = " ".join(str(given).split())
+    return "" if text.lower() in BLANK else text
+
 
 NEEDED = ("table_name", "field", "indicator", "spanning_1")
 OPTIONAL = ("hrc_field", "hrc_indicator", "file")
@@ -119,13 +227,15 @@ def _check_columns(sheet: Sheet) -> list[int]:
     columns = list(sheet.frame.columns)
     for name in NEEDED:
         if name not in columns:
-            others = [each for each in columns if each not in OPTIONAL and "span" not in each]
-            near = [each for each in others if each not in NEEDED]
+            others = [
+                column for column in columns if column not in OPTIONAL and "span" not in column
+            ]
+            near = [column for column in others if column not in NEEDED]
             raise InputError(
                 f"{sheet.at(None)}: column {name!r} is missing. Add it"
                 f"{', or rename one of ' + listed(near) if near else ''}."
             )
-    numbers = sorted(int(each[9:]) for each in columns if re.fullmatch(r"spanning_\d+", each))
+    numbers = sorted(int(column[9:]) for column in columns if re.fullmatch(r"spanning_\d+", column))
     for number in numbers:
         if f"hrc_spanning_{number}" not in columns:
             raise InputError(
@@ -134,17 +244,17 @@ def _check_columns(sheet: Sheet) -> list[int]:
                 f"hierarchy."
             )
     both = [f"{prefix}spanning_{number}" for number in numbers for prefix in ("", "hrc_")]
-    known = [*NEEDED, *OPTIONAL, *both]
+    usual = [*NEEDED, *OPTIONAL, *both]
     for name in columns:
-        if re.fullmatch(r"hrc_spanning_\d+", name) and name not in known:
+        if re.fullmatch(r"hrc_spanning_\d+", name) and name not in usual:
             raise InputError(
                 f"{sheet.at(None)}: column {name!r} has no column {name[4:]!r}. Add it, or leave "
                 f"{name!r} out."
             )
-        near = difflib.get_close_matches(name, known, n=1, cutoff=ALIKE)
-        if name not in known and (near or "spanning" in name):
+        near = difflib.get_close_matches(name, usual, n=1, cutoff=ALIKE)
+        if name not in usual and (near or "spanning" in name):
             raise InputError(
-                f"{sheet.at(None)}: column {name!r} is unknown.{suggestion(name, known)} Columns "
+                f"{sheet.at(None)}: column {name!r} is unknown.{suggestion(name, usual)} Columns "
                 f"for remarks need names that cannot be taken for these."
             )
     return numbers
@@ -181,10 +291,13 @@ def _table(sheet: Sheet, line: int, row: Mapping[str, str], numbers: list[int]) 
 def _check_twice(sheet: Sheet, line: int, name: str, spannings: list[Spanning]) -> None:
     """Refuse a dimension that a table has twice."""
     for names, what in (
-        ([each.level.casefold() for each in spannings], "dimension"),
-        ([each.hierarchy.casefold() for each in spannings if each.hierarchy], "hierarchy"),
+        ([spanning.level.casefold() for spanning in spannings], "dimension"),
+        (
+            [spanning.hierarchy.casefold() for spanning in spannings if spanning.hierarchy],
+            "hierarchy",
+        ),
     ):
-        twice = next((each for each in names if names.count(each) > 1), None)
+        twice = next((word for word in names if names.count(word) > 1), None)
         if twice is not None:
             raise InputError(
                 f"{sheet.at(line)}: table {name!r} has the {what} {twice!r} twice. Two dimensions "
@@ -202,11 +315,11 @@ def in_one_spelling(tables: Iterable[PublishedTable]) -> list[PublishedTable]:
     the same if they are alike, and the most frequent spelling stands for all.
     """
     tables = list(tables)
-    fields = _Spelling([each.field for each in tables])
-    variables = _Spelling([each.variable for each in tables])
+    fields = _Spelling([table.field for table in tables])
+    variables = _Spelling([table.variable for table in tables])
     links = _Spelling([link for t in tables for link in (t.field_link, t.variable_link)])
-    levels = _Spelling([each.level for t in tables for each in t.spannings])
-    trees = _Spelling([each.hierarchy for t in tables for each in t.spannings])
+    levels = _Spelling([spanning.level for t in tables for spanning in t.spannings])
+    trees = _Spelling([spanning.hierarchy for t in tables for spanning in t.spannings])
     return [
         replace(
             table,
@@ -215,7 +328,8 @@ def in_one_spelling(tables: Iterable[PublishedTable]) -> list[PublishedTable]:
             field_link=links[table.field_link],
             variable_link=links[table.variable_link],
             spannings=tuple(
-                Spanning(levels[each.level], trees[each.hierarchy]) for each in table.spannings
+                Spanning(levels[spanning.level], trees[spanning.hierarchy])
+                for spanning in table.spannings
             ),
         )
         for table in tables

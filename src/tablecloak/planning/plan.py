@@ -7,9 +7,36 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from tablecloak.planning.dimensions import PlannedDimension
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 from tablecloak.tables.equations import Equation
+
+
+@dataclass(frozen=True)
+class PlannedDimension:
+    """One dimension of a publication.
+
+    Parameters
+    ----------
+    name : str
+        That of its hierarchy without ``hrc_``, or of its only level.
+    levels : tuple of str
+        Columns with its codes, coarsest first if the order is known.
+    hierarchies : tuple of str
+        Names of its hierarchies.
+    is_ordered : bool
+        Whether the order of the levels is known.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    hierarchies: tuple[str, ...]
+    is_ordered: bool
+
+    def is_within(self, level: str, other: str) -> bool:
+        """Whether the codes of a level are known to be sums over those of another."""
+        if level == other:
+            return True
+        return self.is_ordered and self.levels.index(level) < self.levels.index(other)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.planning.lines import PublishedTable, Spanning, natural
-from tablecloak.planning.sheets import Sheet
+from tablecloak.planning.lines import PublishedTable, Sheet, Spanning, natural
 
 Totals = Mapping[str, str | Sequence[str]]
 

@@ -65,15 +65,15 @@ class ControlledAdjustment(TableProtection):
     cost: Annotated[
         str | None, Field(description="Column of the data whose sums are the costs.")
     ] = None
-    distance: Annotated[DistanceName, Field(description="What is made as small as possible.")] = (
-        "L1"
-    )
+    distance: Annotated[DistanceName, Field(description="What is minimised.")] = "L1"
     preserve: list[StatisticName] = Field(
-        [], description="Statistics that stay as they are, with a subset after a colon."
+        [],
+        description="Statistics of sensitive cells to keep, or of all as in mean:all.",
+        examples=[["mean:all", "regression"]],
     )
     sensitive_limit: Annotated[
         float | None,
-        Field(ge=1, description="Largest change of sensitive cells, as a multiple of the level."),
+        Field(ge=1, description="Largest change of a sensitive cell, as a multiple of its level."),
     ] = None
     capacity: Annotated[float | None, Field(ge=0, description="How far other cells may move.")] = (
         None
@@ -86,18 +86,21 @@ class ControlledAdjustment(TableProtection):
     ] = None
     repair: Annotated[
         bool,
-        Field(description="Where no table exists, lower the fewest levels and raise capacities."),
+        Field(description="If no adjustment exists, lower as few levels as possible."),
     ] = False
     recovery: Annotated[
         float | None,
         Field(
             gt=0,
             lt=1,
-            description="Leave distances to chance, so that at most this share can be guessed.",
+            description="Leave distances to chance, so that who knows the method and the levels "
+            "guesses at most this share of the sensitive cells, such as 0.1. The loss grows as its "
+            "inverse.",
         ),
     ] = None
     integer: Annotated[
-        bool | None, Field(description="Whole numbers; by default where the table has no others.")
+        bool | None,
+        Field(description="Adjust to whole numbers. Default: if all values are whole."),
     ] = None
     time_limit: Seconds = 60.0
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.comparison.inferred import counts_within
+from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.result.intervals import CoveringIntervals
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
 from tablecloak.protections.of_table import (
@@ -38,6 +38,7 @@ class PartialSuppression(TableProtection):
     function: ClassVar[str] = "publish_intervals"
     command: ClassVar[str] = "intervals"
     target: ClassVar[str] = "intervals"
+    is_on_bench: ClassVar[bool] = True
 
     require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
         "two-sided"
@@ -47,7 +48,7 @@ class PartialSuppression(TableProtection):
     ] = "relative"
     blur: Annotated[
         float,
-        Field(ge=0, description="Largest random share of the width by which a side is widened."),
+        Field(ge=0, description="Widen each side by a random share of the width, up to this."),
     ] = 1.0
     time_limit: Seconds = 60.0
 

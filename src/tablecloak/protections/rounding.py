@@ -12,10 +12,10 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Floats
-from tablecloak.comparison.inferred import counts_within
+from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.explaining.rounded import explain_rounded
+from tablecloak.explaining.rounded_cell import explain_rounded
 from tablecloak.protection import PROTECTIONS, Material, Product, Search
 from tablecloak.protections.of_table import (
     Seconds,
@@ -104,7 +104,12 @@ class ControlledRounding(RoundingProtection):
 
     base: Annotated[int, Field(ge=2, description="Values become multiples of it.")] = 5
     max_steps: Annotated[
-        int, Field(ge=1, description="Most steps of the base by which a value may move.")
+        int,
+        Field(
+            ge=1,
+            description="Most steps of the base by which a value may move if one step is not "
+            "enough.",
+        ),
     ] = 3
     weights: Annotated[WeightName, Field(description="What moving a cell by one costs.")] = "unit"
     time_limit: Seconds = 60.0

@@ -25,6 +25,7 @@ class SmallCounts(RoundingProtection):
     noun: ClassVar[str] = "small counts"
     function: ClassVar[str] = "small_count_rounding"
     target: ClassVar[str] = "rounded_counts"
+    is_on_bench: ClassVar[bool] = True
     needs_rules: ClassVar[bool] = False
     method_name: ClassVar[str] = "small-count rounding"
     reading: ClassVar[str] = (

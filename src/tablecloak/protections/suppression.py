@@ -15,13 +15,12 @@ from pydantic import Field, model_validator
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Certificate
-from tablecloak.comparison.hidden_intervals import hidden_intervals
-from tablecloak.comparison.inferred import counts_within, protects
+from tablecloak.comparison.intervals import counts_within, hidden_intervals, protects
 from tablecloak.errors import InputError
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
 from tablecloak.protections.of_table import RequirementName, Seconds, TableProtection, WeightName
-from tablecloak.publish.earlier import read_previous
+from tablecloak.publish.released_cells import read_previous
 from tablecloak.registered import NameIn
 from tablecloak.render.heat_map import SUPPRESSION, add_heat_map, suppression_squares
 from tablecloak.render.page import Page
@@ -61,9 +60,7 @@ class Suppression(TableProtection):
         "told_by_one: the most sensitive cells that follow from a single hidden value."
     )
 
-    method: Annotated[MethodName, Field(description="How the cells to hide are searched for.")] = (
-        "auto"
-    )
+    method: Annotated[MethodName, Field(description="How to search.")] = "auto"
     require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
         "two-sided"
     )
@@ -82,14 +79,21 @@ class Suppression(TableProtection):
         ),
     ] = "possible"
     groups: Annotated[
-        bool, Field(description="Whether sums of hidden cells must obey the rules as well.")
+        bool, Field(description="Protect sums of hidden cells by the rules of a job as well.")
     ] = False
     unfreeze: Annotated[
-        bool, Field(description="Suppress the fewest frozen cells where nothing else protects.")
+        bool,
+        Field(
+            description="Suppress the fewest frozen cells where sensitive ones cannot be protected "
+            "else."
+        ),
     ] = False
     previous: Annotated[
         Path | None,
-        Field(description="Last period's pattern (codes, status); its cells become cheaper."),
+        Field(
+            description="File with codes and status: last period's pattern, whose cells become "
+            "cheaper. A wish for stability; releases of the same values are given by `published`."
+        ),
     ] = None
     discount: Annotated[
         float, Field(ge=0, le=1, description="Share by which cells of `previous` become cheaper.")

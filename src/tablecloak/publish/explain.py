@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.explaining.adjusted import AdjustedQuestion, explain_adjusted
+from tablecloak.explaining.adjusted_cell import AdjustedQuestion, explain_adjusted
 from tablecloak.explaining.cells import AskedCell, cell_asked
 from tablecloak.explaining.explanation import Explanation
+from tablecloak.explaining.hidden_cell import PublishedCell, explain_secondary
 from tablecloak.explaining.pattern_question import PatternQuestion
-from tablecloak.explaining.published import explain_published
-from tablecloak.explaining.secondary import explain_secondary
-from tablecloak.explaining.sensitive import explain_sensitive
+from tablecloak.explaining.sensitive_cell import explain_sensitive
 from tablecloak.protection import way_of
 from tablecloak.publish.audit import Release, ends_of, told_by
 from tablecloak.solve.solver import on_chosen_solver
@@ -124,7 +123,7 @@ def explain(
             return explain_sensitive(asked, number, rules)
         if hidden[number]:
             return explain_secondary(asked, number, with_price=alternative)
-        return explain_published(asked, number)
+        return PublishedCell(problem, number)
 
 
 def _insiders(problem: ProtectionProblem, release: Release, is_sensitive: bool) -> list[Intruder]:

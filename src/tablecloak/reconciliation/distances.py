@@ -92,15 +92,7 @@ def _by_active_set(problem: ReconciliationProblem, budget: Budget) -> Iterator[N
     if not chosen_solver().can(Capability.QUADRATIC):
         return
     in_units, unit, weight = problem.of_changes()
-    program = Program(
-        np.zeros(in_units.n_cells),
-        in_units.relations,
-        in_units.sides,
-        in_units.sides,
-        in_units.lower,
-        in_units.upper,
-    )
-    changes, duals = solve_quadratic(program, in_units.weights, budget.left)
+    changes, duals = solve_quadratic(in_units.program(), in_units.weights, budget.left)
     if len(changes):
         x, multipliers = problem.changed(unit * changes), -unit * weight * duals
         yield NearestPoint(x, multipliers, problem.worst(x))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats
+from tablecloak.solve.program import Program
 
 WHOLE = 1e-6
 """Largest distance from a whole number at which a real number counts as whole."""
@@ -102,6 +103,11 @@ class ReconciliationProblem:
     def worst(self, x: Floats) -> float:
         """Return the largest residual of a relation, relative to its terms."""
         return float(np.max(np.abs(self.residual(x)) / self.scale(x), initial=0.0))
+
+    def program(self) -> Program:
+        """Return the program of all tables that add up within the bounds; none of them costs."""
+        cost = np.zeros(self.n_cells)
+        return Program(cost, self.relations, self.sides, self.sides, self.lower, self.upper)
 
     def in_whole_numbers(self) -> ReconciliationProblem:
         """Return the problem with the outermost whole numbers within the bounds as bounds."""

@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, ModelError, SolverError, listed, suggestion
 from tablecloak.reconciliation.distances import NEARNESS, Nearness, settled
 from tablecloak.reconciliation.least_squares import NearestPoint
-from tablecloak.reconciliation.problem import ReconciliationProblem
-from tablecloak.reconciliation.reconciled import ACCEPTED, Pass, ReconciledTable
-from tablecloak.reconciliation.whole import whole_table
+from tablecloak.reconciliation.problem import WHOLE, ReconciliationProblem
+from tablecloak.reconciliation.reconciled_table import ACCEPTED, Pass, ReconciledTable
 from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
-from tablecloak.solve.solver import on_chosen_solver
+from tablecloak.solve.solver import SolveStatus, on_chosen_solver
 from tablecloak.tables.keys import label_of
 from tablecloak.tables.published import common_decimals
 from tablecloak.tables.table import ReadyCells, read_cells
@@ -146,10 +148,10 @@ def reconcile(
         lower=_numbers_of(frame, lower, -np.inf, "lower"),
         upper=_numbers_of(frame, upper, np.inf, "upper"),
     ).fixed_at(_chosen(frame, fixed), cells.values)
-    _check_bounds(problem, cells.keys)
+    _check_bounds(problem, cells.keys, whole=False)
     if whole:
         problem = problem.in_whole_numbers()
-        _check_whole(problem, cells.keys)
+        _check_bounds(problem, cells.keys, whole=True)
     groups = [_chosen(frame, codes) for codes in order]
     passes, values = _in_order(problem, groups, measure, whole, cells.keys, budget)
     result = ReconciledTable(
@@ -274,12 +276,7 @@ def _numbers_of(
     if given is None:
         return np.full(len(frame), default)
     if isinstance(given, str):
-        if given not in frame:
-            known = map(str, frame.columns)
-            raise InputError(
-                f"The data has no column {given!r}, which `{name}` names.{suggestion(given, known)}"
-            )
-        found = numbers_of(frame[given]).to_numpy()
+        found = numbers_of(_column(frame, given, f"which `{name}` names")).to_numpy()
     else:
         found = np.broadcast_to(np.asarray(given, dtype=np.float64), len(frame)).copy()
     missing = np.flatnonzero(np.isnan(found))
@@ -288,26 +285,26 @@ def _numbers_of(
     return found
 
 
+def _column(frame: pd.DataFrame, name: str, what_for: str) -> pd.Series:
+    if name not in frame:
+        near = suggestion(str(name), map(str, frame.columns))
+        raise InputError(f"The data has no column {name!r}, {what_for}.{near}")
+    return frame[name]
+
+
 def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike | None) -> Flags:
     """Return the rows that are chosen by codes, by a column, or by truth values."""
     if given is None:
         return np.zeros(len(frame), dtype=bool)
     if isinstance(given, str):
-        if given not in frame:
-            known = map(str, frame.columns)
-            raise InputError(
-                f"The data has no column {given!r}, which chooses cells.{suggestion(given, known)}"
-            )
-        return _truths_of(frame[given], given)
+        return _truths_of(_column(frame, given, "which chooses cells"), given)
     if not isinstance(given, Mapping):
         return np.broadcast_to(np.asarray(given, dtype=bool), len(frame)).copy()
     chosen = np.ones(len(frame), dtype=bool)
     for name, codes in given.items():
-        if name not in frame:
-            near = suggestion(str(name), map(str, frame.columns))
-            raise InputError(f"The data has no column {name!r}, by which cells are chosen.{near}")
         wanted = [codes] if isinstance(codes, str) else list(codes)
-        chosen &= frame[name].astype(str).isin([str(code) for code in wanted]).to_numpy()
+        column = _column(frame, name, "by which cells are chosen").astype(str)
+        chosen &= column.isin([str(code) for code in wanted]).to_numpy()
     if not chosen.any():
         raise InputError(
             f"No cell has the codes {dict(given)}. Check their spelling, and that the data have "
@@ -332,26 +329,22 @@ def _truths_of(column: pd.Series, name: str) -> Flags:
     return found.to_numpy(dtype=bool)
 
 
-def _check_bounds(problem: ReconciliationProblem, keys: pd.DataFrame) -> None:
+def _check_bounds(problem: ReconciliationProblem, keys: pd.DataFrame, *, whole: bool) -> None:
+    """Refuse bounds between which some cell has no value, or no whole number."""
     crossed = np.flatnonzero(problem.lower > problem.upper)
-    if len(crossed):
-        cell = int(crossed[0])
-        raise InputError(
-            f"Cell {label_of(keys, cell)}: its lower bound {problem.lower[cell]:g} is above its "
-            f"upper bound {problem.upper[cell]:g} ({len(crossed)} such cells). Correct `lower` "
-            f"or `upper`."
-        )
-
-
-def _check_whole(problem: ReconciliationProblem, keys: pd.DataFrame) -> None:
-    crossed = np.flatnonzero(problem.lower > problem.upper)
-    if len(crossed):
-        cell = int(crossed[0])
+    if not len(crossed):
+        return
+    cell, n_such = int(crossed[0]), f"({len(crossed)} such cells)"
+    if whole:
         raise InputError(
             f"Cell {label_of(keys, cell)}: no whole number lies within its bounds, or the value "
-            f"{problem.values[cell]:.15g} at which it is fixed is not whole ({len(crossed)} such "
-            f"cells). Correct `lower`, `upper` or `fixed`, or leave out `whole`."
+            f"{problem.values[cell]:.15g} at which it is fixed is not whole {n_such}. Correct "
+            f"`lower`, `upper` or `fixed`, or leave out `whole`."
         )
+    raise InputError(
+        f"Cell {label_of(keys, cell)}: its lower bound {problem.lower[cell]:g} is above its "
+        f"upper bound {problem.upper[cell]:g} {n_such}. Correct `lower` or `upper`."
+    )
 
 
 def _require_table(
@@ -362,16 +355,8 @@ def _require_table(
     if is_accepted and not _is_seen(problem, point.x):
         return
     in_units, _, _ = problem.of_changes()
-    program = Program(
-        np.zeros(in_units.n_cells),
-        in_units.relations,
-        in_units.sides,
-        in_units.sides,
-        in_units.lower,
-        in_units.upper,
-    )
     try:
-        found = find_infeasibility(program, time_limit=max(budget.left, 10.0))
+        found = find_infeasibility(in_units.program(), time_limit=max(budget.left, 10.0))
     except SolverError:
         if is_accepted:
             return
@@ -394,3 +379,101 @@ def _require_table(
         f"No additive table meets the {what} (proved): {labels}{more} contradict each other. Free "
         f"some of these cells, or widen their bounds."
     )
+
+
+LEAST_SECONDS = 1.0
+"""Time limit in seconds of one program after the time is over: without it there is no answer."""
+
+
+def whole_table(problem: ReconciliationProblem, real: Floats, budget: Budget) -> Floats:
+    """Return whole numbers that add up, each less than 1 from the real number if possible.
+
+    Parameters
+    ----------
+    problem : ReconciliationProblem
+        Its bounds and sides are whole numbers.
+    real : numpy.ndarray of float, shape (n_cells,)
+        The real table.
+    budget : Budget
+
+    Returns
+    -------
+    numpy.ndarray of float, shape (n_cells,)
+
+    Raises
+    ------
+    InputError
+        If no whole table lies within 1 of the real one.
+    SolverError
+        If none was found in time.
+
+    Notes
+    -----
+    The two whole numbers next to each value are tried first. In two dimensions they always suffice
+    (Cox and Ernst 1982) and a linear program finds them. In more dimensions they may not suffice;
+    then a value that is whole already may also change, by 1 at most.
+    """
+    found, is_certain = _nearest(problem, real, budget)
+    if found is None and np.any(np.abs(problem.residual(real)) > WHOLE):
+        # Large numbers add up to within some units only, and no whole table is near such a one.
+        found, is_certain = _nearest(problem, settled(problem, real, budget), budget)
+    if found is not None:
+        return found
+    if is_certain:
+        raise InputError(
+            "No table of whole numbers lies within 1 of the real one (proved). Allow more by "
+            "fixing fewer cells, or take the table of real numbers."
+        )
+    raise SolverError(
+        "No table of whole numbers was found in time. Raise `time_limit`, or take the table of "
+        "real numbers."
+    )
+
+
+def _nearest(
+    problem: ReconciliationProblem, real: Floats, budget: Budget
+) -> tuple[Floats | None, bool]:
+    """Return whole numbers within 1 of real ones, or None and whether it is certain."""
+    near = np.where(np.abs(real - np.rint(real)) <= WHOLE, np.rint(real), real)
+    tightest = np.floor(near), np.ceil(near)
+    widest = np.ceil(near - 1.0), np.floor(near + 1.0)
+    bounds, is_certain = problem.in_whole_numbers(), True
+    for ends in (tightest, widest):
+        low, high = np.maximum(ends[0], bounds.lower), np.minimum(ends[1], bounds.upper)
+        if np.any(low > high):
+            continue
+        steps, is_settled = _solved(_program(problem, near, low, high), budget)
+        if steps is not None:
+            return low + steps, True
+        is_certain &= is_settled
+    return None, is_certain
+
+
+def _program(problem: ReconciliationProblem, near: Floats, low: Floats, high: Floats) -> Program:
+    """Return the program min sum w (low + t - x)^2, linear in t, which is exact for t in {0, 1}."""
+    slope = problem.weights * (2 * (low - near) + (high - low))
+    side = problem.sides - problem.relations @ low
+    return Program(
+        cost=slope / max(float(np.median(np.abs(slope[slope != 0]))), 1e-12)
+        if np.any(slope)
+        else slope,
+        matrix=csr_array(problem.relations),
+        row_lower=side,
+        row_upper=side,
+        lower=np.zeros(len(low)),
+        upper=high - low,
+        integral=np.ones(len(low), dtype=bool),
+    )
+
+
+def _solved(program: Program, budget: Budget) -> tuple[Floats | None, bool]:
+    """Return the steps above the lower whole numbers or None, and whether that is settled."""
+    relaxed = LinearSolver(program).solve(max(budget.left, LEAST_SECONDS))
+    if relaxed.status is SolveStatus.INFEASIBLE:
+        return None, True
+    if len(relaxed.x) and np.all(np.abs(relaxed.x - np.rint(relaxed.x)) <= WHOLE):
+        return np.rint(relaxed.x), True
+    found = solve(program, time_limit=max(budget.left, LEAST_SECONDS), gap=0.05)
+    if len(found.x):
+        return np.rint(found.x), True
+    return None, found.status is SolveStatus.INFEASIBLE

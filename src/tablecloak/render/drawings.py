@@ -136,17 +136,14 @@ def _(table: Table) -> str:
 
 @showing.html.register
 def _(problem: ProtectionProblem) -> str:
-    table, square = problem.table, sensitivity_squares(problem)
-    return for_notebook(problem.summary(), table.keys, table.hierarchies, square, SENSITIVITY)
+    square = sensitivity_squares(problem)
+    return for_notebook(problem.summary(), problem.table, square, SENSITIVITY)
 
 
 @showing.html.register
 def _(pattern: SuppressionPattern) -> str:
-    table, square = (
-        pattern.problem.table,
-        suppression_squares(pattern.problem, pattern.statuses()),
-    )
-    return for_notebook(pattern.summary(), table.keys, table.hierarchies, square, SUPPRESSION)
+    square = suppression_squares(pattern.problem, pattern.statuses())
+    return for_notebook(pattern.summary(), pattern.problem.table, square, SUPPRESSION)
 
 
 @showing.html.register
@@ -156,9 +153,8 @@ def _(intervals: IntervalPattern) -> str:
 
 @showing.html.register
 def _(adjusted: Adjustment | RoundedTable) -> str:
-    table = adjusted.problem.table
     square = adjustment_squares(adjusted.problem, adjusted.values.astype(np.float64))
-    return for_notebook(adjusted.summary(), table.keys, table.hierarchies, square, ADJUSTMENT)
+    return for_notebook(adjusted.summary(), adjusted.problem.table, square, ADJUSTMENT)
 
 
 @showing.html.register

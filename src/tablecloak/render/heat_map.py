@@ -6,14 +6,16 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
-from tablecloak.render.page import GRID_STYLE, Grid, Page, Square
+from tablecloak.render.page import GRID_STYLE, Page, Square, SquareGrid
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.table import Table
 
 Drawing = Callable[[int], Square]
 """Draws the cell with this number."""
@@ -37,24 +39,10 @@ MOST_FOLDED = 12
 """Most folded parts shown of a table with more than two dimensions."""
 
 
-class Tree(Protocol):
-    """The part of a hierarchy that a heat map uses."""
-
-    @property
-    def total(self) -> str:
-        """Code of the total."""
-        ...
-
-    @property
-    def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Each code that is a sum, with its parts."""
-        ...
-
-
 def add_heat_map(
     page: Page,
     keys: pd.DataFrame,
-    hierarchies: Mapping[str, Tree],
+    hierarchies: Mapping[str, Hierarchy],
     square: Drawing,
     unlisted: str = "empty",
 ) -> None:
@@ -77,19 +65,18 @@ def add_heat_map(
     drawn = 0
     for codes, title in axes.slices():
         squares = [
-            [_square(number.get(key), square, unlisted) for key in axes.line(row, codes)]
+            [
+                square(number[key]) if key in number else Square("", "none", unlisted)
+                for key in axes.line(row, codes)
+            ]
             for row, _ in axes.left
         ]
         if drawn and all(each.kind == "none" for line in squares for each in line):
             continue
-        page.grid(Grid(axes.left, axes.above, squares), folded=title if drawn else "")
+        page.grid(SquareGrid(axes.left, axes.above, squares), folded=title if drawn else "")
         drawn += 1
         if drawn > MOST_FOLDED:
             break
-
-
-def _square(cell: int | None, square: Drawing, unlisted: str) -> Square:
-    return Square("", "none", unlisted) if cell is None else square(cell)
 
 
 @dataclass(frozen=True)
@@ -112,7 +99,7 @@ class _Axes:
     above: list[tuple[str, int]]
 
     @classmethod
-    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Tree]) -> _Axes:
+    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> _Axes:
         """Let long dimensions make rows, and short ones columns."""
         names = list(map(str, keys.columns))
         codes = {name: _codes(keys[name], hierarchies.get(name)) for name in names}
@@ -145,7 +132,9 @@ class _Axes:
     def slices(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yield codes of the further dimensions, the totals first, each with a title."""
         further = self.names[2:]
-        combined = itertools.product(*(_top(self.codes[name]) for name in further))
+        # By depth: the total of each dimension comes first.
+        axes = [sorted(self.codes[name], key=lambda entry: entry[1]) for name in further]
+        combined = itertools.product(*([code for code, _ in axis] for axis in axes))
         for chosen in itertools.islice(combined, MOST_SLICES):
             pairs = zip(further, chosen, strict=True)
             yield chosen, ", ".join(f"{name} = {code}" for name, code in pairs)
@@ -157,49 +146,41 @@ class _Axes:
         return [(row, column, *further) for column, _ in self.above]
 
 
-def for_notebook(
-    summary: str,
-    keys: pd.DataFrame,
-    hierarchies: Mapping[str, Tree],
-    square: Drawing,
-    legend: Mapping[str, str],
-) -> str:
+def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[str, str]) -> str:
     """Return a heat map for a notebook: the summary, the legend and the squares."""
     page = Page("")
     page.legend(legend)
-    add_heat_map(page, keys, hierarchies, square)
+    add_heat_map(page, table.keys, table.hierarchies, square)
     style = "<style>:root { --line: rgb(136 136 136 / .4); }" + GRID_STYLE + "</style>"
     return f"{style}<p>{escape(summary)}</p>{''.join(page.parts)}"
 
 
-def sensitivity_squares(problem: Any) -> Drawing:
+def sensitivity_squares(problem: ProtectionProblem) -> Drawing:
     """Draw a problem: which cells are sensitive, and why. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
 
     def square(cell: int) -> Square:
         text = as_number(values[cell])
         kind = "primary" if problem.sensitive[cell] else ""
-        hover = f"{labels[cell]}: {text}" + _needs(problem, cell) + _contributors(problem, cell)
-        return Square(text, kind, hover)
+        return Square(text, kind, f"{labels[cell]}: {text}{_details(problem, cell)}")
 
     return square
 
 
-def suppression_squares(problem: Any, statuses: Texts) -> Drawing:
+def suppression_squares(problem: ProtectionProblem, statuses: Texts) -> Drawing:
     """Draw a suppression pattern: published, primary and secondary cells. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
 
     def square(cell: int) -> Square:
         text, status = as_number(values[cell]), str(statuses[cell])
-        hover = f"{labels[cell]}: {text}, {status}"
-        hover += _needs(problem, cell) + _contributors(problem, cell)
+        hover = f"{labels[cell]}: {text}, {status}{_details(problem, cell)}"
         kind = status if status != "published" else "none" * int(problem.frozen[cell])
         return Square(text, kind, hover)
 
     return square
 
 
-def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
+def adjustment_squares(problem: ProtectionProblem, adjusted: Floats) -> Drawing:
     """Draw an adjusted table: how far and which way each cell was moved. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
     changes = adjusted - values
@@ -210,8 +191,8 @@ def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
         hover = (
             f"{labels[cell]}: {as_number(values[cell])} published as "
             f"{as_number(adjusted[cell])} ({'+' if change > 0 else ''}{as_number(change)})"
+            f"{_details(problem, cell)}"
         )
-        hover += _needs(problem, cell) + _contributors(problem, cell)
         moved = abs(change) > UNCHANGED * problem.unit
         kind = ("up" if change > 0 else "down") if moved else ""
         kind += " sensitive" * int(problem.sensitive[cell])
@@ -222,19 +203,17 @@ def adjustment_squares(problem: Any, adjusted: Floats) -> Drawing:
     return square
 
 
-def _needs(problem: Any, cell: int) -> str:
-    if not problem.sensitive[cell]:
-        return ""
-    return (
-        f" ({problem.reasons[cell] or 'given'}); protection levels "
-        f"{as_number(problem.lower_protection[cell])} below, "
-        f"{as_number(problem.upper_protection[cell])} above"
-    )
-
-
-def _contributors(problem: Any, cell: int) -> str:
-    known = problem.table.contributions
-    return "" if known is None else f"; {known.count[cell]} contributors"
+def _details(problem: ProtectionProblem, cell: int) -> str:
+    """Return what a cell needs, if it is sensitive, and how many contributors it has."""
+    text = ""
+    if problem.sensitive[cell]:
+        text = (
+            f" ({problem.reasons[cell] or 'given'}); protection levels "
+            f"{as_number(problem.lower_protection[cell])} below, "
+            f"{as_number(problem.upper_protection[cell])} above"
+        )
+    contributions = problem.table.contributions
+    return text if contributions is None else f"{text}; {contributions.count[cell]} contributors"
 
 
 def as_number(value: float) -> str:
@@ -253,7 +232,7 @@ def labels_of(keys: pd.DataFrame) -> list[str]:
     return [str(label) for label in text]
 
 
-def _codes(column: pd.Series, tree: Tree | None) -> list[tuple[str, int]]:
+def _codes(column: pd.Series, tree: Hierarchy | None) -> list[tuple[str, int]]:
     """Codes in the order of the hierarchy, each with its depth."""
     present = set(column)
     if tree is None:
@@ -270,7 +249,3 @@ def _nearest(codes: list[tuple[str, int]], most: int) -> list[tuple[str, int]]:
         return codes
     order = sorted(range(len(codes)), key=lambda at: (codes[at][1], at))
     return [codes[at] for at in sorted(order[:most])]
-
-
-def _top(codes: list[tuple[str, int]]) -> list[str]:
-    return [code for code, _ in sorted(codes, key=lambda entry: entry[1])]

@@ -60,7 +60,7 @@ class Square:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SquareGrid:
     """A table drawn as squares.
 
     Parameters
@@ -121,7 +121,7 @@ class Page:
         )
         self._fold(text.replace(' class="dataframe"', ""), folded)
 
-    def grid(self, grid: Grid, *, folded: str = "") -> None:
+    def grid(self, grid: SquareGrid, *, folded: str = "") -> None:
         """Add a table as squares; folded away below a title if one is given."""
         self._fold(grid.html(), folded)
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.budget import Budget
+from tablecloak.explaining.hidden_cell import explain_secondary
 from tablecloak.explaining.pattern_question import PatternQuestion
-from tablecloak.explaining.secondary import explain_secondary
 from tablecloak.graph import parents_first
 from tablecloak.render.heat_map import labels_of
 from tablecloak.render.page import Page
@@ -76,19 +76,16 @@ def by_rule(audit: Audit) -> pd.DataFrame:
         Number of cells, of protected ones, and how much wider than required their intervals are:
         the least and the median, 1 where an interval is exactly as wide as required.
     """
-    told = audit.to_frame()
-    told = told[told["intruder"] == "external"]
-    width = told["required_width"].where(told["required_width"] > 0)
-    share = (told["reached_upper"] - told["reached_lower"]) / width
-    rules = audit.problem.reasons[told.index.to_numpy()]
-    found = pd.DataFrame(
+    verdicts = _external(audit)
+    rules = audit.problem.reasons[verdicts.index.to_numpy()]
+    cells = pd.DataFrame(
         {
             "rule": [rule or "given" for rule in rules],
-            "protected": (told["verdict"] == "protected").to_numpy(),
-            "share": share.to_numpy(dtype=np.float64),
+            "protected": (verdicts["verdict"] == "protected").to_numpy(),
+            "share": verdicts["share"].to_numpy(dtype=np.float64),
         }
     )
-    grouped = found.groupby("rule", sort=True)
+    grouped = cells.groupby("rule", sort=True)
     return pd.DataFrame(
         {
             "sensitive cells": grouped.size(),
@@ -97,6 +94,14 @@ def by_rule(audit: Audit) -> pd.DataFrame:
             "median": grouped["share"].median(),
         }
     )
+
+
+def _external(audit: Audit) -> pd.DataFrame:
+    """Return what the external intruder reaches, with the width as a share of what is required."""
+    verdicts = audit.to_frame()
+    verdicts = verdicts[verdicts["intruder"] == "external"]
+    width = verdicts["required_width"].where(verdicts["required_width"] > 0)
+    return verdicts.assign(share=(verdicts["reached_upper"] - verdicts["reached_lower"]) / width)
 
 
 def add_hidden_cells(page: Page, pattern: SuppressionPattern, audit: Audit | None) -> None:
@@ -138,15 +143,11 @@ def _rows(problem: ProtectionProblem, hidden: np.ndarray, audit: Audit | None) -
     )
     rows["from"], rows["to"], rows["width / required"] = np.nan, np.nan, np.nan
     if audit is not None:
-        told = audit.to_frame()
-        told = told[told["intruder"] == "external"]
-        told = told[told.index.isin(rows.index)]
-        width = told["required_width"].where(told["required_width"] > 0)
-        rows.loc[told.index, "from"] = told["reached_lower"]
-        rows.loc[told.index, "to"] = told["reached_upper"]
-        rows.loc[told.index, "width / required"] = (
-            told["reached_upper"] - told["reached_lower"]
-        ) / width
+        verdicts = _external(audit)
+        verdicts = verdicts[verdicts.index.isin(rows.index)]
+        rows.loc[verdicts.index, "from"] = verdicts["reached_lower"]
+        rows.loc[verdicts.index, "to"] = verdicts["reached_upper"]
+        rows.loc[verdicts.index, "width / required"] = verdicts["share"]
     order = np.lexsort((-rows["cost"], rows["width / required"], ~sensitive))
     return rows.iloc[order]
 

@@ -121,21 +121,20 @@ def _describe_waivers(page: Page, waivers: pd.DataFrame) -> None:
         "protected from insiders in a cell that is safe because of waivers."
     )
     if "variable" in waivers:
-        for variable, rows in waivers.groupby("variable", sort=False):
-            page.text(f"What waivers save in {variable}:")
-            _list_waivers(page, rows.drop(columns="variable"))
+        parts = [(str(name), rows) for name, rows in waivers.groupby("variable", sort=False)]
     else:
-        _list_waivers(page, waivers)
-
-
-def _list_waivers(page: Page, waivers: pd.DataFrame) -> None:
-    """Show the waivers of one variable, those that save most first."""
-    together = waivers["waiver"] == "any"
-    saving = waivers[(waivers["cells"] > 0) & ~together]
-    page.table(pd.concat([saving.head(MOST_WAIVERS), waivers[together]]), index=False)
-    idle = int((~together).sum()) - len(saving)
-    if idle:
-        page.text(f"{idle} waivers of large contributors save no cell.")
+        parts = [("", waivers)]
+    for variable, rows in parts:
+        if variable:
+            page.text(f"What waivers save in {variable}:")
+        # Those that save most come first.
+        together = rows["waiver"] == "any"
+        saving = rows[(rows["cells"] > 0) & ~together]
+        shown = pd.concat([saving.head(MOST_WAIVERS), rows[together]])
+        page.table(shown.drop(columns="variable", errors="ignore"), index=False)
+        idle = int((~together).sum()) - len(saving)
+        if idle:
+            page.text(f"{idle} waivers of large contributors save no cell.")
 
 
 def _search_figure(history: History) -> Any:

@@ -1,18 +1,18 @@
 """Outputs of researchers in a safe room: tables as pandas makes them, checked as one project."""
 
 from tablecloak.safe.appetite import Appetite as Appetite
-from tablecloak.safe.outcome import Outcome as Outcome
-from tablecloak.safe.outcome import Reason as Reason
+from tablecloak.safe.output import Outcome as Outcome
 from tablecloak.safe.output import Output as Output
+from tablecloak.safe.output import Reason as Reason
 from tablecloak.safe.project import Project as Project
-from tablecloak.safe.tables.frame import SafeFrame as SafeFrame
+from tablecloak.safe.tables.publishing import SafeFrame as SafeFrame
 
-from tablecloak.safe.default import crosstab as crosstab  # isort: skip
-from tablecloak.safe.default import new_project as new_project  # isort: skip
-from tablecloak.safe.default import pivot_table as pivot_table  # isort: skip
-from tablecloak.safe.default import project as project  # isort: skip
+from tablecloak.safe.project import crosstab as crosstab  # isort: skip
+from tablecloak.safe.project import new_project as new_project  # isort: skip
+from tablecloak.safe.project import pivot_table as pivot_table  # isort: skip
+from tablecloak.safe.project import project as project  # isort: skip
 
-from tablecloak.safe.default import OF_THE_SESSION  # isort: skip
+from tablecloak.safe.project import OF_THE_SESSION  # isort: skip
 
 
 def __getattr__(name: str) -> object:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.extras import required
 from tablecloak.storage import existing_file
 
 
@@ -59,17 +60,17 @@ class Appetite(BaseModel):
         Raises
         ------
         InputError
-            If the file is missing, is no YAML, or has keys or values that are not known.
+            If the file or the library `yaml` is missing, or the file is no YAML or has keys or
+            values that are not known.
         """
-        import yaml
-
+        yaml = required("yaml", "Limits of a data centre")
         try:
-            found: Any = yaml.safe_load(existing_file(path).read_text(encoding="utf-8"))
+            limits: Any = yaml.safe_load(existing_file(path).read_text(encoding="utf-8"))
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise InputError(f"{path} is not YAML: {error}") from None
-        if not isinstance(found, dict):
+        if not isinstance(limits, dict):
             raise InputError(f"{path} must hold keys and values, such as 'safe_threshold: 10'")
-        return cls.of(found, where=str(path))
+        return cls.of(limits, where=str(path))
 
     @classmethod
     def of(cls, limits: dict[str, Any], where: str = "appetite") -> Appetite:
@@ -83,7 +84,7 @@ class Appetite(BaseModel):
         for key in limits:
             if key not in cls.model_fields:
                 raise InputError(
-                    f"{where}: there is no limit {key!r}{suggestion(str(key), cls.model_fields)}"
+                    f"{where}: there is no limit {key!r}.{suggestion(str(key), cls.model_fields)}"
                 )
         try:
             return cls(**limits)

@@ -6,10 +6,12 @@ ACRO 1.0 writes (``acro/record.py``). What the viewer has no place for stands in
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,45 +20,54 @@ import pandas as pd
 
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.checking.names import (
-    CHECKS,
-    CHECKSUMS,
-    CONFIG,
-    DECISIONS,
-    OWN_FILES,
-    PAGE,
-    RESULTS,
-    WORKBOOK,
-    checksum,
-    require_file_name,
-)
-from tablecloak.safe.checking.page import ShownFile, check_page
+from tablecloak.safe.check_page import BundleFile, check_page
 from tablecloak.safe.output import Output
 from tablecloak.storage import replacing_folder
 from tablecloak.tables.formats.spreadsheet_text import marked
+
+RESULTS = "results.json"
+"""What SACRO-Viewer opens."""
+WORKBOOK = "results.xlsx"
+CHECKS = "checks.json"
+"""What was found of each output. Without a key ``version``, so that the viewer passes it over."""
+CONFIG = "config.json"
+"""The limits; the viewer shows them beside the outputs."""
+PAGE = "check.html"
+DECISIONS = "decisions.json"
+CHECKSUMS = "checksums"
+"""Folder with a text file for each file of the bundle: its SHA-256 in hexadecimal digits."""
+
+OWN_FILES = frozenset({RESULTS, WORKBOOK, CHECKS, CONFIG, PAGE, DECISIONS, CHECKSUMS})
+
+_PLAIN = re.compile(r"[\w][\w .()+,-]{0,120}")
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def require_file_name(name: str, what: str, remedy: str) -> str:
+    """Return a name that can stand in a bundle.
+
+    Raises
+    ------
+    InputError
+        If it would lead out of the folder, or cannot be a name on every system.
+    """
+    if not _PLAIN.fullmatch(name) or name.endswith((" ", ".")):
+        raise InputError(
+            f"{what} {name!r} cannot be the name of a file: use letters, digits, spaces, '_', '-' "
+            f"and '.'; {remedy}"
+        )
+    return name
+
 
 BundleFormat = Literal["json", "xlsx"]
 
 ACRO_VERSION = "1.0.1"
 """The release of ACRO whose results.json this is; the viewer refuses what is older than 0.4."""
-
-
-@dataclass(frozen=True)
-class Member:
-    """One file of an output within a bundle.
-
-    Parameters
-    ----------
-    name : str
-    frame : DataFrame, optional
-        What it holds, as it leaves; None for a file that was copied.
-    header : (int, int)
-        Lines and columns of labels before the first figure.
-    """
-
-    name: str
-    frame: pd.DataFrame | None = None
-    header: tuple[int, int] = (1, 1)
 
 
 def write_bundle(
@@ -109,7 +120,10 @@ def write_bundle(
         shown = {name: _shown(members[name], new) for name in outputs}
         page = check_page(outputs, shown, appetite)
         (new / PAGE).write_text(page, encoding="utf-8", newline="\n")
-        _write_checksums(new)
+        digits = {path.name: checksum(path) for path in sorted(new.iterdir())}
+        (new / CHECKSUMS).mkdir()
+        for name, text in digits.items():
+            (new / CHECKSUMS / f"{name}.txt").write_text(text, encoding="utf-8")
         # A checker is somebody else: the bundle is as readable as the folder it lies in.
         new.chmod(folder.absolute().parent.stat().st_mode & 0o777)
     for name in stale:
@@ -161,29 +175,22 @@ def _plain_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _write_checksums(folder: Path) -> None:
-    found = {path.name: checksum(path) for path in sorted(folder.iterdir())}
-    (folder / CHECKSUMS).mkdir()
-    for name, digits in found.items():
-        (folder / CHECKSUMS / f"{name}.txt").write_text(digits, encoding="utf-8")
-
-
 # -- files of outputs ---------------------------------------------------------------------
 
 
-def _members(outputs: Mapping[str, Output], appetite: Appetite) -> dict[str, list[Member]]:
+def _members(outputs: Mapping[str, Output], appetite: Appetite) -> dict[str, list[BundleFile]]:
     """Return the files of each output; no two have names that some system takes for the same."""
     taken = {name.casefold() for name in OWN_FILES}
-    members: dict[str, list[Member]] = {}
+    members: dict[str, list[BundleFile]] = {}
     for name, output in outputs.items():
         require_file_name(name, "the output", "give it another name with rename_output")
         made = []
         for number, frame in enumerate(output.frames):
-            made.append(Member(f"{name}_{number}.csv", frame, _header(frame)))
+            made.append(BundleFile(f"{name}_{number}.csv", frame))
         for path in output.files:
-            made.append(Member(_copied_name(path, name, taken, appetite)))
+            made.append(BundleFile(_copied_name(path, name, taken, appetite)))
         # The viewer refuses outputs without a file.
-        made = made or [Member(f"{name}.txt")]
+        made = made or [BundleFile(f"{name}.txt")]
         for member in made:
             if member.name.casefold() in taken:
                 raise InputError(
@@ -220,13 +227,7 @@ def blocked(path: Path, appetite: Appetite) -> bool:
     )
 
 
-def _header(frame: pd.DataFrame) -> tuple[int, int]:
-    """Return lines and columns of labels in the CSV file of a frame."""
-    lines = frame.iloc[:0].to_csv(lineterminator="\n").count("\n")
-    return max(lines, 1), frame.index.nlevels
-
-
-def _write_members(output: Output, members: list[Member], folder: Path) -> None:
+def _write_members(output: Output, members: list[BundleFile], folder: Path) -> None:
     copied = iter(output.files)
     for member in members:
         if member.frame is not None:
@@ -239,14 +240,13 @@ def _write_members(output: Output, members: list[Member], folder: Path) -> None:
             (folder / member.name).write_text(said, encoding="utf-8", newline="\n")
 
 
-def _shown(members: list[Member], folder: Path) -> list[ShownFile]:
-    """Return the files of an output for the page."""
+def _shown(members: list[BundleFile], folder: Path) -> list[BundleFile]:
+    """Return the files of an output for the page, with what was written."""
     return [
-        ShownFile(
-            member.name,
-            checksum(folder / member.name),
-            member.frame,
-            b"" if member.frame is not None else (folder / member.name).read_bytes(),
+        replace(
+            member,
+            digits=checksum(folder / member.name),
+            content=b"" if member.frame is not None else (folder / member.name).read_bytes(),
         )
         for member in members
     ]
@@ -257,12 +257,13 @@ def released(frame: pd.DataFrame) -> pd.DataFrame:
     frame = frame.copy()
     for axis in ("index", "columns"):
         labels = getattr(frame, axis)
+        names = [marked(name) for name in labels.names]
         if isinstance(labels, pd.MultiIndex):
             tuples = [tuple(marked(str(part)) for part in label) for label in labels]
-            setattr(frame, axis, pd.MultiIndex.from_tuples(tuples, names=labels.names))
+            setattr(frame, axis, pd.MultiIndex.from_tuples(tuples, names=names))
         else:
             plain = [marked(label) for label in labels]
-            setattr(frame, axis, pd.Index(plain, name=labels.name, dtype=object))
+            setattr(frame, axis, pd.Index(plain, name=names[0], dtype=object))
     columns = [_written(frame.iloc[:, at]) for at in range(frame.shape[1])]
     written = pd.concat(columns, axis=1) if columns else frame
     written.columns = frame.columns
@@ -283,7 +284,7 @@ def _written(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _results(
-    outputs: Mapping[str, Output], members: Mapping[str, list[Member]]
+    outputs: Mapping[str, Output], members: Mapping[str, list[BundleFile]]
 ) -> dict[str, object]:
     """Return what ACRO writes and the viewer reads."""
     told: dict[str, object] = {}
@@ -308,7 +309,7 @@ def _results(
     return {"version": ACRO_VERSION, "results": told}
 
 
-def _sdc(output: Output, member: Member, number: int) -> dict[str, object]:
+def _sdc(output: Output, member: BundleFile, number: int) -> dict[str, object]:
     """Return how many cells each rule found, and where they stand in the file.
 
     The viewer colours the square in line x + 1 and column y + 2 of the file, without its first
@@ -316,7 +317,8 @@ def _sdc(output: Output, member: Member, number: int) -> dict[str, object]:
     """
     if number or member.frame is None:
         return {"summary": {}, "cells": {}}
-    down, right = member.header[0] - 1, member.header[1] - 1
+    lines = member.frame.iloc[:0].to_csv(lineterminator="\n").count("\n")
+    down, right = max(lines, 1) - 1, member.frame.index.nlevels - 1
     cells = {
         rule: [[int(row) + down, int(column) + right] for row, column in places]
         for rule, places in output.cells.items()
@@ -349,7 +351,7 @@ def _unique(labels: list[str]) -> list[str]:
 
 
 def _checks(
-    outputs: Mapping[str, Output], members: Mapping[str, list[Member]], appetite: Appetite
+    outputs: Mapping[str, Output], members: Mapping[str, list[BundleFile]], appetite: Appetite
 ) -> dict[str, object]:
     """Return everything that was found, without what only the inside may know."""
     from tablecloak import __version__
@@ -378,7 +380,7 @@ def _checks(
 
 
 def _write_workbook(
-    outputs: Mapping[str, Output], members: Mapping[str, list[Member]], path: Path
+    outputs: Mapping[str, Output], members: Mapping[str, list[BundleFile]], path: Path
 ) -> None:
     """Write a sheet that describes all outputs, and one for each with frames."""
     from tablecloak.extras import required

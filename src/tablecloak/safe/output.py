@@ -1,15 +1,120 @@
-"""One output of a project: what was asked, what would leave, and what is said of it."""
+"""One output of a project: its figures, what would leave, and what is said of it and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
-from tablecloak.safe.figures import Figures
-from tablecloak.safe.outcome import Outcome
+from tablecloak.arrays import AnyIntegers, Floats
+
+Status = Literal["pass", "review", "fail"]
+ORDER: tuple[Status, ...] = ("pass", "review", "fail")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an output, or a cell of it, is not simply passed.
+
+    Parameters
+    ----------
+    status : {"review", "fail"}
+        "fail" if something would be disclosed; "review" if a person has to decide.
+    rule : str
+        Short name of what was broken: "threshold", "p-ratio", "nk-rule", "missing", "zeros",
+        "differencing", "degrees of freedom".
+    text : str
+        One sentence for the checker. It names numbers of contributors, never their values.
+    cells : tuple of str, default=()
+        Labels of the cells it concerns; none if it concerns the whole output.
+    """
+
+    status: Status
+    rule: str
+    text: str
+    cells: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on one output.
+
+    Parameters
+    ----------
+    reasons : tuple of Reason
+        Everything that speaks against the output as it would leave.
+    notes : tuple of str, default=()
+        What was done and what was proved: cells hidden, intervals proved, what was not searched.
+    cells : DataFrame, optional
+        Shaped like the output: what was found of each cell before it was protected, "ok" or the
+        rules it broke, joined by "; ".
+    """
+
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    cells: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    @property
+    def status(self) -> Status:
+        """The worst status of all reasons; "pass" if there are none."""
+        return max((reason.status for reason in self.reasons), key=ORDER.index, default="pass")
+
+    @property
+    def summary(self) -> str:
+        """One line: the status and why."""
+        said = [reason.text for reason in self.reasons] or list(self.notes[:1])
+        return "; ".join([self.status, *said])
+
+    def with_text(self, said: Callable[[str], str]) -> Outcome:
+        """Return the outcome with its sentences said anew, as after an output was renamed."""
+        reasons = tuple(replace(reason, text=said(reason.text)) for reason in self.reasons)
+        return Outcome(reasons, tuple(map(said, self.notes)), self.cells)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Published sums of one variable over groups of records.
+
+    A mean is two of these: its sum and its count.
+
+    Parameters
+    ----------
+    records : (n,) array of int
+        Positions of the records in the project (`Project.positions`), each at most once.
+    group : (n,) array of int
+        In which of the g groups each of them is; -1 for none.
+    sums : (f, g) sparse matrix of 0 and 1
+        Which groups each published figure adds up; figures that are hidden have no row.
+    labels : tuple of str
+        What each published figure is called, f of them: "region N, industry C".
+    amounts : (n,) array of float, optional
+        What each record adds; without them figures count records.
+    variable : str, default="records"
+        What is added up, for people. Figures of the same amounts are one variable, whatever
+        they are called.
+    """
+
+    records: AnyIntegers
+    group: AnyIntegers
+    sums: Any
+    labels: tuple[str, ...]
+    amounts: Floats | None = None
+    variable: str = "records"
+
+    def __post_init__(self) -> None:
+        # A project keeps the figures of hundreds of outputs over the same records.
+        width = np.int16 if self.sums.shape[1] < np.iinfo(np.int16).max else np.int32
+        object.__setattr__(self, "records", np.asarray(self.records, dtype=np.int32))
+        object.__setattr__(self, "group", np.asarray(self.group, dtype=width))
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the figures count records."""
+        return self.amounts is None
 
 
 @dataclass(eq=False)

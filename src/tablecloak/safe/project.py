@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.bundle import BundleFormat, write_bundle
-from tablecloak.safe.checking.names import require_file_name
-from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.audit import JointAudit
-from tablecloak.safe.joint.finding import Finding
+from tablecloak.safe.bundle import BundleFormat, require_file_name, write_bundle
 from tablecloak.safe.other.calls import OtherOutputs
-from tablecloak.safe.outcome import Outcome, Reason
 from tablecloak.safe.output import Output
 from tablecloak.safe.tables.calls import TableOutputs
+from tablecloak.safe.tables.publishing import SafeFrame
 
 
 class Project(OtherOutputs, TableOutputs):
@@ -49,117 +41,13 @@ class Project(OtherOutputs, TableOutputs):
         *,
         contributor: pd.Series[Any] | None = None,
     ) -> None:
-        self.appetite = _appetite(appetite)
-        self.outputs: dict[str, Output] = {}
-        self._index = pd.Index([])
-        self._columns: dict[str, pd.Series[Any]] = {}
-        self._contributor = contributor
-        self._joint = JointAudit(self.appetite)
-        self._n_named = 0
-        self._bundles: dict[Path, list[Output]] = {}
+        if appetite is None or isinstance(appetite, dict):
+            appetite = Appetite.of(appetite or {})
+        elif not isinstance(appetite, Appetite):
+            appetite = Appetite.read(appetite)
+        super().__init__(appetite, contributor)
 
-    # -- records ----------------------------------------------------------------------------
-
-    def positions(self, index: pd.Index) -> Integers:
-        """Return where records stand in the project; records seen for the first time are added.
-
-        Raises
-        ------
-        InputError
-            If a label of the index occurs twice.
-        """
-        if not index.is_unique:
-            twice = index[index.duplicated()][0]
-            raise InputError(
-                f"the index has {twice!r} more than once, so that records cannot be told apart: "
-                "call reset_index(drop=True) once on the whole frame, before it is filtered"
-            )
-        found = self._index.get_indexer(index)
-        if (found < 0).any():
-            fresh = index[found < 0]
-            self._index = fresh if self._index.empty else self._index.append(fresh)
-            found = self._index.get_indexer(index)
-        return np.asarray(found, dtype=np.int64)
-
-    def renumbered(self, columns: Sequence[pd.Series[Any]]) -> list[Reason]:
-        """Return reasons for review where a column has other values than before."""
-        reasons = []
-        for column in columns:
-            name = str(column.name)
-            known = self._columns.get(name)
-            if known is None:
-                self._columns[name] = column
-                continue
-            common = column.index.intersection(known.index)
-            now, before = column.reindex(common), known.reindex(common)
-            is_same = (now.astype(object) == before.astype(object)) | (now.isna() & before.isna())
-            if not bool(is_same.all()):
-                reasons.append(
-                    Reason(
-                        "review",
-                        "records",
-                        f"{name} has other values at {int((~is_same).sum())} records than in an "
-                        "earlier output: records were renumbered, or the column was changed under "
-                        "its old name, so that outputs cannot be compared",
-                    )
-                )
-            elif len(column) > len(known):
-                self._columns[name] = column
-        return reasons
-
-    @property
-    def contributors(self) -> Integers | None:
-        """Code of the contributor of each record of the project; None if records contribute."""
-        if self._contributor is None:
-            return None
-        given = self._contributor.reindex(self._index)
-        if given.isna().any():
-            missing = self._index[given.isna()][:3].tolist()
-            raise InputError(f"no contributor is given for the records {listed(missing)}")
-        return pd.factorize(given)[0].astype(np.int64)
-
-    # -- outputs ----------------------------------------------------------------------------
-
-    def findings(self, figures: Sequence[Figures]) -> tuple[list[Finding], list[str]]:
-        """Return what figures disclose together with all outputs so far, and what is undecided."""
-        own = list(self.outputs.values())
-        # What a checker was given may leave, even if it was taken back since.
-        given = [each for some in self._bundles.values() for each in some if each not in own]
-        earlier = {f"{each.name} (handed over)": each.figures for each in given if each.figures}
-        earlier |= {name: each.figures for name, each in self.outputs.items() if each.figures}
-        return self._joint.findings(
-            figures, earlier, n_records=len(self._index), contributors=self.contributors
-        )
-
-    def record(
-        self,
-        kind: str,
-        command: str,
-        outcome: Outcome,
-        *,
-        frames: Sequence[pd.DataFrame] = (),
-        figures: Sequence[Figures] = (),
-        files: Sequence[Path] = (),
-        properties: dict[str, Any] | None = None,
-        cells: dict[str, list[list[int]]] | None = None,
-    ) -> Output:
-        """Add an output whose outcome is settled, under the next name."""
-        name = f"output_{self._n_named}"
-        self._n_named += 1
-        output = Output(
-            name,
-            kind,
-            command,
-            outcome,
-            tuple(frames),
-            tuple(figures),
-            tuple(files),
-            properties or {},
-            cells or {},
-            timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-        self.outputs[name] = output
-        return output
+    # -- outputs ---------------------------------------------------------------------------
 
     def output(self, name: str) -> Output:
         """Return an output by its name.
@@ -241,11 +129,39 @@ class Project(OtherOutputs, TableOutputs):
         return folder
 
 
-def _appetite(given: Appetite | str | Path | dict[str, Any] | None) -> Appetite:
-    if given is None:
-        return Appetite()
-    if isinstance(given, Appetite):
-        return given
-    if isinstance(given, dict):
-        return Appetite.of(given)
-    return Appetite.read(given)
+_current: list[Project] = []
+
+
+def project() -> Project:
+    """Return the project of this session; it is begun with default limits if there is none."""
+    if not _current:
+        new_project()
+    return _current[0]
+
+
+def new_project(appetite: Any = None, **options: Any) -> Project:
+    """Begin another project for this session; see `Project`."""
+    _current[:] = [Project(appetite, **options)]
+    return _current[0]
+
+
+def crosstab(*arguments: Any, project: Project | None = None, **options: Any) -> SafeFrame:
+    """`Project.crosstab` of a project, by default that of this session."""
+    return (project or _session()).crosstab(*arguments, **options)
+
+
+def pivot_table(*arguments: Any, project: Project | None = None, **options: Any) -> SafeFrame:
+    """`Project.pivot_table` of a project, by default that of this session."""
+    return (project or _session()).pivot_table(*arguments, **options)
+
+
+_session = project
+
+OF_THE_SESSION = frozenset(
+    {
+        "add_comments", "add_exception", "corr", "custom_output", "extremes", "finalise",
+        "histogram", "logit", "logitr", "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
+        "quantile", "regression", "remove_output", "rename_output", "surv_func",
+    }
+)  # fmt: skip
+"""Calls of `Project` that are also calls of the safe room: those of the project of the session."""

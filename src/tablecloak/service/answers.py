@@ -1,17 +1,81 @@
-"""What is found, in types of JSON. The OpenAPI description is made of these types."""
+"""Tables and results in types of JSON. The OpenAPI description is made of these types.
+
+A table is one list of values for each column.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+import numpy as np
+import pandas as pd
 from pydantic import Field
-
-# TypedDict of the standard library tells pydantic too little before Python 3.12.
 from typing_extensions import TypedDict
 
+from tablecloak.errors import InputError
 from tablecloak.protection import Product
-from tablecloak.service.columns import columns_of, finite
 from tablecloak.tables.problem import ProtectionProblem
+
+Value = str | int | float | bool | None
+
+Columns = Annotated[
+    dict[str, list[Value] | Value],
+    Field(
+        description="A table: for each column the list of its values, all of one length; a single "
+        "value stands for a list of one."
+    ),
+]
+
+
+def frame_of(columns: dict[str, Any], place: str) -> pd.DataFrame:
+    """Return the table that columns describe, with each value in the type that was sent.
+
+    Codes such as "01" stay text, and whole numbers stay whole beside missing ones.
+
+    Parameters
+    ----------
+    columns : dict of str to list
+    place : str
+        Where they stand in the request, for messages.
+
+    Raises
+    ------
+    InputError
+        If the columns differ in length, or there is none.
+    """
+    lists = {name: each if isinstance(each, list) else [each] for name, each in columns.items()}
+    lengths = {name: len(each) for name, each in lists.items()}
+    if not lengths:
+        raise InputError(f"{place}: the table has no columns. Send a list of values for each.")
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:5])
+        raise InputError(
+            f"{place}: all columns must have one length. Found {told}. Send a value, or null, for "
+            f"each row."
+        )
+    return pd.DataFrame({name: pd.Series(each, dtype=object) for name, each in lists.items()})
+
+
+def columns_of(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return the columns of a table as lists that JSON can hold; missing values are None."""
+    return {str(name): _values(frame[name]) for name in frame.columns}
+
+
+def _values(column: pd.Series) -> list[Any]:
+    known = column.notna().to_numpy()
+    plain: list[Any] = column.tolist()
+    return [finite(value) if there else None for value, there in zip(plain, known, strict=True)]
+
+
+def finite(value: Any) -> Any:
+    """Return a value in a type of JSON; None for a number that is not finite."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+# TypedDict of the standard library tells pydantic too little before Python 3.12.
+
 
 Table = dict[str, list[Any]]
 
@@ -33,7 +97,7 @@ class Measured(TypedDict):
     notes: list[str]
 
 
-class Found(Measured):
+class AuditedRelease(Measured):
     """A release with its audit."""
 
     is_safe: IsSafe
@@ -51,14 +115,14 @@ class Rounded(Measured):
     release: Annotated[Table | None, Field(description="Null if it is not safe.")]
 
 
-class Protected(TypedDict, total=False):
+class AuditedReleases(TypedDict, total=False):
     """Results of all methods that were asked for; each is there under its name as well."""
 
     is_safe: IsSafe
     failures: Annotated[dict[str, str], Field(description="Methods without a release, and why.")]
 
 
-class Verdict(TypedDict):
+class AuditVerdict(TypedDict):
     """What an audit says."""
 
     is_safe: IsSafe
@@ -79,7 +143,7 @@ def measured(result: Any) -> Measured:
     }
 
 
-def audited(found: Any) -> Verdict:
+def audited(found: Any) -> AuditVerdict:
     """Return the verdict of an audit."""
     return {
         "is_safe": bool(found.is_safe),
@@ -88,7 +152,7 @@ def audited(found: Any) -> Verdict:
     }
 
 
-def of_product(problem: ProtectionProblem, product: Product) -> Found:
+def of_product(problem: ProtectionProblem, product: Product) -> AuditedRelease:
     """Return a release with its audit.
 
     Parameters

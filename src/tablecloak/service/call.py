@@ -26,7 +26,7 @@ SOURCE = (
 
 
 @dataclass(frozen=True)
-class Question:
+class CallQuestion:
     """What a call is asked, besides its parameters.
 
     Parameters
@@ -79,7 +79,7 @@ class Call(ABC):
         return get_type_hints(cls.answer, include_extras=True)["return"]
 
     @abstractmethod
-    def answer(self, question: Question) -> Mapping[str, Any]:
+    def answer(self, question: CallQuestion) -> Mapping[str, Any]:
         """Return the answer, in types of JSON. Its type is described in `/openapi.json`.
 
         Raises

@@ -20,12 +20,11 @@ from pydantic_core import PydanticCustomError
 
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, suggestion
-from tablecloak.jobs.faults import in_words
-from tablecloak.jobs.load import job_of
+from tablecloak.jobs.job_file import in_words, job_of
 from tablecloak.jobs.schema import Job
 from tablecloak.registered import innermost, telling, with_given_kinds
-from tablecloak.service.call import CALLS, Call, Question
-from tablecloak.service.columns import Columns, frame_of
+from tablecloak.service.answers import Columns, frame_of
+from tablecloak.service.call import CALLS, Call, CallQuestion
 from tablecloak.toml_file import MOST_LEVELS, levels_of
 
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
@@ -133,7 +132,7 @@ def keys_of(kind: type[Call]) -> list[str]:
 
 def asked(
     kind: type[Call], body: Mapping[str, Any], folder: Path, progress: Progress | None = None
-) -> tuple[Call, Question]:
+) -> tuple[Call, CallQuestion]:
     """Check a request and return the call with its parameters, and the question.
 
     Parameters
@@ -159,11 +158,11 @@ def asked(
     own = _checked(kind, model, {key: body[key] for key in body if key in names})
     values = {each: getattr(own, each) for each in model.model_fields}
     if not kind.of_job():
-        return kind(**values), Question(folder, None, progress)
+        return kind(**values), CallQuestion(folder, None, progress)
     files = _checked(kind, Files, {key: body[key] for key in ("files",) if key in body})
     write_files(files.files, folder)
     job = _job(kind, body, folder, set(files.files))
-    return kind(**values), Question(folder, job, progress)
+    return kind(**values), CallQuestion(folder, job, progress)
 
 
 def write_files(files: Mapping[str, Any], folder: Path) -> None:

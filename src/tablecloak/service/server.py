@@ -20,9 +20,10 @@ from tablecloak.service.call import CALLS
 from tablecloak.service.faults import Fault, Kind, fault_of
 from tablecloak.service.openapi import description
 from tablecloak.service.request import read_json
-from tablecloak.service.work import BusyError, UnknownJobError, Work, hearing_warnings
+from tablecloak.service.work import Work
 from tablecloak.web.guard import LOOPBACK, guard, is_secret
 from tablecloak.web.listening import listen, run
+from tablecloak.web.tasks import BusyError, UnknownJobError, hearing_warnings
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -83,7 +84,7 @@ def serve(
         try:
             run(server)
         finally:
-            work.close()
+            work.queue.close()
 
 
 def listening(app: Flask, host: str, port: int, most_bytes: int) -> Any:
@@ -232,19 +233,19 @@ def _add_addresses(app: Flask, work: Work) -> None:
 
     @app.post("/v1/jobs/<job>/stop")
     def stop(job: str) -> Any:
-        work.stop(job)
+        work.queue[job].stop()
         return told(job)
 
     @app.delete("/v1/jobs/<job>")
     def forget(job: str) -> Any:
-        work.forget(job)
+        work.queue.forget(job)
         return _answer({"id": job, "deleted": True})
 
 
 def _told(work: Work, job: str, wait: float) -> Any:
-    told = work.told(job, wait)
-    is_open = told.state in ("waiting", "running")
-    answer = _answer(told.model_dump(exclude_none=True), 202 if is_open else 200)
+    state = work.state(job, wait)
+    is_open = state.state in ("waiting", "running")
+    answer = _answer(state.model_dump(exclude_none=True), 202 if is_open else 200)
     answer.headers["Location"] = f"/v1/jobs/{job}"
     return answer
 

@@ -17,8 +17,7 @@ from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.errors import InputError, listed, plain, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
 from tablecloak.tables.contributions import Contributions, implausible
-from tablecloak.tables.dimensions import read_dimensions
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Hierarchy, read_dimensions
 from tablecloak.tables.keys import (
     are_rests,
     cell_of,
@@ -61,7 +60,6 @@ def read_cells(
     _check_filled(frame, list(dimensions))
     codes = {name: frame[name].astype(str) for name in dimensions}
     hierarchies = read_dimensions(dimensions, codes)
-    _check_known_codes(codes, hierarchies)
     if empty_cells:
         frame = with_empty_rows(frame.assign(**codes), hierarchies, needed[len(codes) :])
         codes = {name: frame[name] for name in codes}
@@ -103,18 +101,6 @@ def _numbers(frame: pd.DataFrame, column: str) -> Floats:
             f"{frame[column].iloc[odd[0]]!r}."
         )
     return found.to_numpy(dtype=np.float64)
-
-
-def _check_known_codes(codes: Mapping[str, pd.Series], trees: Mapping[str, Hierarchy]) -> None:
-    for name, column in codes.items():
-        unknown = ~column.isin(trees[name].codes)
-        if unknown.any():
-            row = int(np.flatnonzero(unknown.to_numpy())[0])
-            raise InputError(
-                f"Row {row + 1}: code {column.iloc[row]!r} of dimension {name!r} is not in its "
-                f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
-                f"to the hierarchy or correct the data."
-            )
 
 
 def _distinct_cells(

@@ -8,7 +8,7 @@ import pytest
 import tablecloak as tc
 from instances import Instances
 from rtauargus import FOUR, ask
-from tablecloak.service.columns import columns_of
+from tablecloak.service.answers import columns_of
 
 # fmt: off
 METADATA = pd.DataFrame(

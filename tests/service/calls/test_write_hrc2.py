@@ -6,7 +6,7 @@ import pytest
 
 import tablecloak as tc
 from rtauargus import TREES, ask, correspondence, hierarchies
-from tablecloak.service.columns import columns_of
+from tablecloak.service.answers import columns_of
 
 ASTRAL = {
     "type": ["planet", "planet", "star", "star", "star", "other", "other"],

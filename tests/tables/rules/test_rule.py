@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from margins import with_margins
-from tablecloak.app.options import options_of
+from tablecloak.app.fields import options_of
 from tablecloak.protection import PROTECTIONS
 from tablecloak.tables.rules.rule import RULES, default_bounds, not_zero
 

@@ -17,7 +17,8 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.comparison.figures import notes
-from tablecloak.comparison.inferred import are_wide
+from tablecloak.comparison.intervals import are_wide
 from tablecloak.comparison.side_by_side import compare
 from tablecloak.cta.risk.risk import Guesses
 from tablecloak.errors import suggestion

@@ -15,13 +15,11 @@ import numpy as np
 from tablecloak.arrays import Flags, Integers
 from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.finding import Finding
-from tablecloak.safe.joint.question import Question
-from tablecloak.safe.joint.small_groups import Classes, small_groups, small_groups_of_two
+from tablecloak.safe.joint.disclosure import Disclosure, disclosure_of, estimates_of
+from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
+from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.joint.system import Overlap
-from tablecloak.safe.joint.telling import estimated, told
-from tablecloak.safe.joint.variables import Variable, Variables
+from tablecloak.safe.output import Figures
 
 NEAR = 1e-6
 """Move of the sum of two small classes, in records, up to which it counts as none."""
@@ -33,7 +31,7 @@ MOST_EXPLAINED = 8
 """Findings of one question whose sum of figures is worked out; the smallest groups come first."""
 
 
-def single_classes(question: Question) -> Iterable[Flags]:
+def single_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return small classes whose figure follows from all outputs together."""
     is_small = question.counted < question.appetite.safe_threshold
     for number in np.flatnonzero(question.still & is_small):
@@ -42,7 +40,7 @@ def single_classes(question: Question) -> Iterable[Flags]:
             yield group
 
 
-def pairs_of_classes(question: Question) -> Iterable[Flags]:
+def pairs_of_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return pairs of small classes whose sum follows from all outputs together."""
     is_small = question.counted < question.appetite.safe_threshold
     small = np.flatnonzero(~question.still & is_small)
@@ -62,63 +60,53 @@ def pairs_of_classes(question: Question) -> Iterable[Flags]:
                 yield group
 
 
-def groups_of_all(question: Question) -> tuple[list[Flags], bool]:
+def groups_of_all(question: VariableQuestion) -> tuple[list[Flags], bool]:
     """Return small groups of any number of classes that follow from all outputs together."""
     system = question.after
     kinds = np.arange(system.n_classes)
-    classes = Classes(question.counted, question.members(kinds, system.n_classes))
+    members = question.members(kinds, system.n_classes)
     return _flagged(
         question,
         lambda: kinds,
-        lambda is_known: small_groups(
-            system.figures,
-            classes,
-            question.appetite.safe_threshold,
-            is_known,
-            Budget.begun(SECONDS),
-        ),
+        (question.counted, members),
+        lambda search: search.of_all(system.figures),
     )
 
 
-def groups_of_one(question: Question, one: int) -> tuple[list[Flags], bool]:
+def groups_of_one(question: VariableQuestion, one: int) -> tuple[list[Flags], bool]:
     """Return small groups that follow from a new part alone."""
     group = question.after.groups[one]
     size = np.bincount(group + 1, question.after.size)
     rows = np.flatnonzero(size) - 1
     nowhere = np.full(len(rows), -1)
-    return groups_of_two(
-        question, one, None, Overlap(rows, nowhere, size[rows + 1].astype(np.int64))
-    )
+    overlap = Overlap(rows, nowhere, size[rows + 1].astype(np.int64))
+    return groups_of_two(question, one, None, overlap)
 
 
 def groups_of_two(
-    question: Question, one: int, other: int | None, overlap: Overlap
+    question: VariableQuestion, one: int, other: int | None, overlap: Overlap
 ) -> tuple[list[Flags], bool]:
     """Return small groups that follow from a new part and another one."""
     # Worked out where something is found, or where contributors have to be counted.
     kinds = cache(partial(_kinds, question, one, other, overlap))
-    classes = Classes(overlap.records)
+    contributors: tuple[Integers, tuple[Integers, ...] | None] = (overlap.records, None)
     if question.contributors is not None:
         n = len(overlap.records)
-        classes = Classes(question.counted_by(kinds(), n), question.members(kinds(), n))
-    untold = [question.after.parts[one].never_told, np.empty((0, 0))]
-    if other is not None:
-        untold[1] = question.after.parts[other].never_told
+        contributors = question.counted_by(kinds(), n), question.members(kinds(), n)
+    parts = question.after.parts
+    untold = (
+        parts[one].never_told,
+        np.empty((0, 0)) if other is None else parts[other].never_told,
+    )
     return _flagged(
         question,
         kinds,
-        lambda is_known: small_groups_of_two(
-            (overlap.rows, overlap.columns),
-            (untold[0], untold[1]),
-            classes,
-            question.appetite.safe_threshold,
-            is_known,
-            Budget.begun(SECONDS),
-        ),
+        contributors,
+        lambda search: search.of_two((overlap.rows, overlap.columns), untold),
     )
 
 
-def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) -> Integers:
+def _kinds(question: VariableQuestion, one: int, other: int | None, overlap: Overlap) -> Integers:
     """Return in which entry of an overlap each class is."""
     width = int(overlap.columns.max(initial=-1)) + 2
     column = question.after.groups[other] if other is not None else np.int32(-1)
@@ -127,20 +115,27 @@ def _kinds(question: Question, one: int, other: int | None, overlap: Overlap) ->
 
 
 def _flagged(
-    question: Question,
+    question: VariableQuestion,
     kinds: Callable[[], Integers],
-    searched: Callable[[Callable[[Integers], bool]], tuple[list[Integers], bool]],
+    contributors: tuple[Integers, tuple[Integers, ...] | None],
+    searched: Callable[[SmallGroups], tuple[list[Integers], bool]],
 ) -> tuple[list[Flags], bool]:
     """Search among kinds of classes, and return groups of classes."""
     if question.budget.is_over:
         return [], False
-    found, is_complete = searched(lambda some: question.is_known(np.isin(kinds(), some)))
-    groups = [np.isin(kinds(), some) for some in found]
+    search = SmallGroups(
+        *contributors,
+        question.appetite.safe_threshold,
+        lambda some: question.is_known(np.isin(kinds(), some)),
+        Budget.begun(SECONDS),
+    )
+    numbers, is_complete = searched(search)
+    groups = [np.isin(kinds(), some) for some in numbers]
     # What a solver says to follow must leave every move at 0.
     return [group for group in groups if question.follows(group)], is_complete
 
 
-def dominated_classes(question: Question) -> Iterable[Flags]:
+def dominated_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return classes with enough contributors that follow, and break a rule on amounts."""
     if (question.amounts == 1).all():
         return
@@ -161,22 +156,22 @@ class JointAudit:
     """
 
     appetite: Appetite
-    _variables: Variables = field(default_factory=lambda: Variables(0))
+    _variables: SummedVariables = field(default_factory=lambda: SummedVariables(0))
 
     def findings(
         self,
-        asked: Sequence[Figures],
+        new: Sequence[Figures],
         earlier: Mapping[str, Sequence[Figures]],
         *,
         n_records: int,
         contributors: Integers | None = None,
-    ) -> tuple[list[Finding], list[str]]:
+    ) -> tuple[list[Disclosure], list[str]]:
         """Return what figures disclose together with earlier ones, and what was not searched.
 
         Parameters
         ----------
-        asked : sequence of Figures
-            Those of a new output.
+        new : sequence of Figures
+            Those of the output that is asked about.
         earlier : mapping of str to sequence of Figures
             Those of all outputs so far, by the names of these.
         n_records : int
@@ -197,41 +192,41 @@ class JointAudit:
         self._bring_up_to(flat, n_records)
         names = {
             id(figures): (name, which)
-            for name, some in [*earlier.items(), ("", asked)]
+            for name, some in [*earlier.items(), ("", new)]
             for which, figures in enumerate(some)
         }
         self._variables.forget()
-        after = self._with(asked)
-        findings: list[Finding] = []
+        findings: list[Disclosure] = []
         undecided: list[str] = []
-        for variable, some in after:
-            question = Question(self.appetite, self._variables, variable, some, contributors, names)
+        for variable, some in self._by_variable(new):
+            question = VariableQuestion(
+                self.appetite, self._variables, variable, some, contributors, names
+            )
             findings += _findings(question)
             undecided += question.undecided
         return findings, list(dict.fromkeys(undecided))
 
     def _bring_up_to(self, flat: list[Figures], n_records: int) -> None:
-        done = self._variables.done
-        is_ahead = len(done) <= len(flat) and all(map(operator.is_, done, flat))
+        taken_in = self._variables.figures
+        is_ahead = len(taken_in) <= len(flat) and all(map(operator.is_, taken_in, flat))
         if not is_ahead or n_records < self._variables.n_records:
-            self._variables = Variables(n_records)
+            self._variables = SummedVariables(n_records)
         self._variables.grow(n_records)
-        for figures in flat[len(self._variables.done) :]:
+        for figures in flat[len(self._variables.figures) :]:
             self._variables.add(figures)
 
-    def _with(self, asked: Sequence[Figures]) -> list[tuple[Variable, list[Figures]]]:
-        found: list[tuple[Variable, list[Figures]]] = []
-        for figures in asked:
-            for variable, some in found:
-                if variable.has(figures):
-                    some.append(figures)
-                    break
+    def _by_variable(self, new: Sequence[Figures]) -> list[tuple[SummedVariable, list[Figures]]]:
+        pairs: list[tuple[SummedVariable, list[Figures]]] = []
+        for figures in new:
+            same = next((some for variable, some in pairs if variable.has(figures)), None)
+            if same is None:
+                pairs.append((self._variables.of(figures), [figures]))
             else:
-                found.append((self._variables.of(figures), [figures]))
-        return found
+                same.append(figures)
+        return pairs
 
 
-def _findings(question: Question) -> list[Finding]:
+def _findings(question: VariableQuestion) -> list[Disclosure]:
     """Return all findings; none whose records contain those of another."""
     groups: list[tuple[Flags, tuple[int, ...]]] = [
         *((group, ()) for group in single_classes(question)),
@@ -242,7 +237,7 @@ def _findings(question: Question) -> list[Finding]:
         groups += [(group, ()) for group in found]
     else:
         is_complete = True
-        for one, overlaps in zip(question.asked, question.overlaps, strict=True):
+        for one, overlaps in zip(question.new_parts, question.overlaps, strict=True):
             found, is_done = groups_of_one(question, one)
             groups += [(group, (one,)) for group in found]
             is_complete &= is_done
@@ -261,10 +256,10 @@ def _findings(question: Question) -> list[Finding]:
     groups += [(group, ()) for group in dominated_classes(question)]
     kept = _smallest(groups, question.after.size)
     findings = [
-        told(question, group, likely, is_explained=number < MOST_EXPLAINED)
+        disclosure_of(question, group, likely, is_explained=number < MOST_EXPLAINED)
         for number, (group, likely) in enumerate(kept)
     ]
-    return [*findings, *estimated(question, findings)]
+    return [*findings, *estimates_of(question, findings)]
 
 
 def _smallest(

@@ -1,8 +1,12 @@
-"""What is asked of one variable: its figures before and after, and groups of its classes."""
+"""The variables of a project, and what is asked of one: its figures before and after a new output.
+
+Figures that add up the same amounts are of one variable, whatever they are called.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -11,9 +15,122 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.system import Overlap
-from tablecloak.safe.joint.variables import Variable, Variables
+from tablecloak.safe.joint.system import FigureSystem, Overlap
+from tablecloak.safe.output import Figures
+
+SAME = 1e-9
+"""Relative difference up to which amounts are the same: they may come in another unit."""
+
+
+@dataclass(eq=False)
+class SummedVariable:
+    """Amounts of records, and all figures that add them up.
+
+    Parameters
+    ----------
+    name : str
+    amounts : (n,) array of float
+        By position of the record; nan where no figure has told it so far.
+    system : FigureSystem
+    """
+
+    name: str
+    amounts: Floats
+    system: FigureSystem
+
+    def grow(self, n_records: int, *, is_count: bool) -> None:
+        """Make room for records that were seen for the first time."""
+        fresh = n_records - len(self.amounts)
+        fill = 1.0 if is_count else np.nan
+        self.amounts = np.append(self.amounts, np.full(fresh, fill))
+        self.system = self.system.grown(n_records)
+
+    def has(self, figures: Figures) -> bool:
+        """Whether figures add up the same amounts, perhaps in another unit."""
+        given = figures.amounts
+        if given is None:
+            given = np.ones(len(figures.records))
+        known = self.amounts[figures.records]
+        both = ~np.isnan(known)
+        if not both.any():
+            return figures.variable == self.name
+        known, given = known[both], given[both]
+        largest = int(np.argmax(np.abs(known)))
+        if known[largest] == 0 or given[largest] == 0:
+            return not known.any() and not given.any()
+        scale = given[largest] / known[largest]
+        limit = SAME * abs(given[largest])
+        return bool(np.abs(given - scale * known).max() <= limit)
+
+    def learned(self, amounts: Floats, figures: Figures) -> Floats:
+        """Return amounts with those that figures add, in the unit of the variable."""
+        if figures.amounts is None:
+            return amounts
+        known = amounts[figures.records]
+        both = np.flatnonzero(~np.isnan(known) & (known != 0) & (figures.amounts != 0))
+        scale = known[both[0]] / figures.amounts[both[0]] if both.size else 1.0
+        found = amounts.copy()
+        found[figures.records] = np.where(np.isnan(known), scale * figures.amounts, known)
+        return found
+
+
+@dataclass(eq=False)
+class SummedVariables:
+    """All variables of a project; the first one counts records.
+
+    Parameters
+    ----------
+    n_records : int
+    """
+
+    n_records: int
+    variables: list[SummedVariable] = field(default_factory=list)
+    figures: list[Figures] = field(default_factory=list)
+    systems: dict[tuple[int, int], tuple[FigureSystem, Figures, FigureSystem]] = field(
+        default_factory=dict
+    )
+
+    def __post_init__(self) -> None:
+        n = self.n_records
+        self.variables = [SummedVariable("records", np.ones(n), FigureSystem.empty(n))]
+
+    def grow(self, n_records: int) -> None:
+        """Make room for records that were seen for the first time."""
+        for number, variable in enumerate(self.variables):
+            variable.grow(n_records, is_count=number == 0)
+        self.n_records = n_records
+
+    def of(self, figures: Figures) -> SummedVariable:
+        """Return the variable of figures; a new one if they are the first of theirs."""
+        if figures.is_count:
+            return self.variables[0]
+        for variable in self.variables:
+            if variable.has(figures):
+                return variable
+        amounts = np.full(self.n_records, np.nan)
+        amounts[figures.records] = figures.amounts
+        return SummedVariable(figures.variable, amounts, FigureSystem.empty(self.n_records))
+
+    def add(self, figures: Figures) -> None:
+        """Take in figures of an output that was recorded."""
+        variable = self.of(figures)
+        if variable not in self.variables:
+            self.variables.append(variable)
+        variable.amounts = variable.learned(variable.amounts, figures)
+        variable.system = self.extended(variable.system, figures)
+        self.figures.append(figures)
+
+    def forget(self) -> None:
+        """Let go of what was asked before, once it was recorded or not."""
+        self.systems = {}
+
+    def extended(self, system: FigureSystem, figures: Figures) -> FigureSystem:
+        """Return a system with further figures; what was asked is not computed a second time."""
+        key = (id(system), id(figures))
+        if key not in self.systems:
+            self.systems[key] = (system, figures, system.extended(figures))
+        return self.systems[key][2]
+
 
 WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
 """Size up to which all outputs are searched at once for small groups of any number of classes.
@@ -27,7 +144,7 @@ SECONDS_OF_ALL = 2.5
 """Limit of all searches for small groups of one variable."""
 
 
-class Question:
+class VariableQuestion:
     """What is asked of one variable.
 
     Parameters
@@ -36,7 +153,7 @@ class Question:
     variables : Variables
     variable : Variable
         One of them, or a new one.
-    asked : sequence of Figures
+    new : sequence of Figures
         Figures of the variable in the new output.
     contributors : array of int, optional
         Code of the contributor of each record.
@@ -47,9 +164,9 @@ class Question:
     def __init__(
         self,
         appetite: Appetite,
-        variables: Variables,
-        variable: Variable,
-        asked: Sequence[Figures],
+        variables: SummedVariables,
+        variable: SummedVariable,
+        new: Sequence[Figures],
         contributors: Integers | None,
         names: Mapping[int, tuple[str, int]],
     ) -> None:
@@ -61,14 +178,14 @@ class Question:
         self.amounts = variable.amounts
         self.parent = np.arange(self.before.n_classes)
         self.overlaps: list[tuple[Overlap, ...]] = []
-        for figures in asked:
+        for figures in new:
             self.after = variables.extended(self.after, figures)
             self.amounts = variable.learned(self.amounts, figures)
             assert self.after.parent is not None
             self.parent = self.parent[self.after.parent]
             self.overlaps.append(self.after.overlaps)
         n = len(self.before.parts)
-        self.asked = range(n, n + len(asked))
+        self.new_parts = range(n, n + len(new))
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
         self.undecided: list[str] = []

@@ -49,8 +49,11 @@ REACH = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
-    """Who stands behind classes of records.
+class SmallGroups:
+    """A search for groups of classes of records with few contributors whose figure follows.
+
+    Both searches return numbers of classes, the groups with the fewest contributors first, none
+    contained in another; and whether all of them were found.
 
     Parameters
     ----------
@@ -58,171 +61,177 @@ class Classes:
         Number of contributors of each class.
     members : tuple of array of int, optional
         Codes of the contributors of each class, where one may be in several classes.
-    """
-
-    contributors: Integers
-    members: tuple[Integers, ...] | None = None
-
-
-def small_groups(
-    figures: csr_array,
-    classes: Classes,
-    threshold: int,
-    is_known: Callable[[Integers], bool],
-    budget: Budget,
-) -> tuple[list[Integers], bool]:
-    """Return groups of classes with fewer contributors than the threshold that follow.
-
-    Parameters
-    ----------
-    figures : csr_array, shape (c, f)
-        1 where a class stands in a figure.
-    classes : Classes
     threshold : int
+        Number of contributors that is enough.
     is_known : callable
         Whether a group (numbers of classes) follows without what is asked about.
     budget : Budget
-
-    Returns
-    -------
-    groups : list of array of int
-        Numbers of classes, the groups with the fewest contributors first; none is contained in
-        another.
-    is_complete : bool
-        Whether all of them were found.
     """
-    is_small = classes.contributors < threshold
-    small = np.flatnonzero(is_small)
-    if not small.size:
-        return [], True
-    large = figures[np.flatnonzero(~is_small)]
-    moved = figures[small] @ null_space((large.T @ large).toarray())
-    touched = np.abs(moved).max(axis=1, initial=0) > EXACT
-    small, moved = small[touched], moved[touched]
-    if not small.size:
-        return [], True
-    # An orthonormal basis keeps multipliers as small as the group is.
-    left, sizes, _ = np.linalg.svd(moved, full_matrices=False)
-    given = csr_array(left[:, sizes > EXACT * sizes.max()])
-    none = csr_array((0, given.shape[1]))
-    reach = len(small) ** 0.5
-    return search(classes, small, given, none, reach, threshold, is_known, budget)
 
+    contributors: Integers
+    members: tuple[Integers, ...] | None
+    threshold: int
+    is_known: Callable[[Integers], bool]
+    budget: Budget
 
-def search(
-    classes: Classes,
-    small: Integers,
-    given: csr_array,
-    none: csr_array,
-    reach: float,
-    threshold: int,
-    is_known: Callable[[Integers], bool],
-    budget: Budget,
-) -> tuple[list[Integers], bool]:
-    """Find the groups that some multipliers give, the smallest first.
+    def of_all(self, figures: csr_array) -> tuple[list[Integers], bool]:
+        """Search groups that follow from all figures.
 
-    Parameters
-    ----------
-    classes : Classes
-    small : (n,) array of int
-        Classes that may be in a group.
-    given : csr_array, shape (n, d)
-        What multipliers give each of these classes: 1 if it is in the group, 0 if not.
-    none : csr_array, shape (k, d)
-        What multipliers must make 0.
-    reach : float
-        Largest multiplier.
-    threshold, is_known, budget
-        As in `small_groups`.
+        Parameters
+        ----------
+        figures : csr_array, shape (c, f)
+            1 where a class stands in a figure.
+        """
+        is_small = self.contributors < self.threshold
+        small = np.flatnonzero(is_small)
+        if not small.size:
+            return [], True
+        large = figures[np.flatnonzero(~is_small)]
+        moved = figures[small] @ null_space((large.T @ large).toarray())
+        touched = np.abs(moved).max(axis=1, initial=0) > EXACT
+        small, moved = small[touched], moved[touched]
+        if not small.size:
+            return [], True
+        # An orthonormal basis keeps multipliers as small as the group is.
+        left, sizes, _ = np.linalg.svd(moved, full_matrices=False)
+        given = csr_array(left[:, sizes > EXACT * sizes.max()])
+        none = csr_array((0, given.shape[1]))
+        return self._of_multipliers(small, given, none, len(small) ** 0.5)
 
-    Returns
-    -------
-    groups : list of array of int
-    is_complete : bool
-    """
-    if len(small) > MOST_CLASSES:
-        return [], False
-    n, d = given.shape
-    members, n_members = _members(classes, small)
-    # Variables: z of classes, y of multipliers, u of contributors that stand in several classes.
-    counted = np.zeros(n) if n_members else classes.contributors[small].astype(float)
-    cost = np.concatenate([counted, np.zeros(d), np.ones(n_members)])
-    width = len(cost)
-    rows = [
-        hstack([-eye_array(n), given, csr_array((n, n_members))]),
-        hstack([csr_array((none.shape[0], n)), none, csr_array((none.shape[0], n_members))]),
-        csr_array(cost[None, :]),
-        csr_array(np.concatenate([np.ones(n), np.zeros(width - n)])[None, :]),
-    ]
-    zeros = np.zeros(n + none.shape[0])
-    lower = [zeros, np.zeros(1), np.ones(1)]
-    upper = [zeros, np.array([threshold - 1.0]), np.array([float(n)])]
-    if n_members:
-        number = np.repeat(np.arange(n), [len(codes) for codes in members])
-        entry = np.arange(len(number))
-        in_class = csr_array((-np.ones(len(number)), (entry, number)), shape=(len(entry), n + d))
-        counts = csr_array(
-            (np.ones(len(number)), (entry, np.concatenate(members))),
-            shape=(len(entry), n_members),
+    def of_two(
+        self, groups: tuple[Integers, Integers], never_told: tuple[Floats, Floats]
+    ) -> tuple[list[Integers], bool]:
+        """Search groups that follow from two sets of figures.
+
+        Parameters
+        ----------
+        groups : two (c,) arrays of int
+            Group of each class in either output; -1 for none. For a single output, -1 throughout
+            in the second.
+        never_told : two arrays
+            `FigurePart.never_told` of either.
+        """
+        n_rows, n_columns = len(never_told[0]), len(never_told[1])
+        # Node 0 is all that is outside of an output: nobody knows a figure of it.
+        one = np.where(groups[0] < 0, 0, groups[0] + 1)
+        other = np.where(groups[1] < 0, 0, groups[1] + 1 + n_rows)
+        n = 1 + n_rows + n_columns
+        may_add = self.members is None
+        component = tied(one, other, self.contributors, n, self.threshold, may_add=may_add)
+        crosses = component[one] != component[other]
+        small = np.flatnonzero(crosses & (self.contributors < self.threshold))
+        if not small.size:
+            return [], True
+        # One potential for each component, 0 for that of node 0; together they must be told.
+        shape = (n, component.max() + 1)
+        potential = csr_array((np.ones(n), (np.arange(n), component)), shape=shape)
+        inside = np.delete(np.arange(potential.shape[1]), component[0])
+        potential = csr_array(potential[:, inside])
+        rows = slice(1, 1 + n_rows), slice(1 + n_rows, n)
+        untold = vstack([csr_array(never_told[k].T) @ potential[rows[k]] for k in (0, 1)])
+        given = csr_array(potential[one[small]] - potential[other[small]])
+        return self._of_multipliers(small, given, csr_array(untold), REACH)
+
+    def _of_multipliers(
+        self, small: Integers, given: csr_array, none: csr_array, reach: float
+    ) -> tuple[list[Integers], bool]:
+        """Find the groups that some multipliers give, the smallest first.
+
+        Parameters
+        ----------
+        small : (n,) array of int
+            Classes that may be in a group.
+        given : csr_array, shape (n, d)
+            What multipliers give each of these classes: 1 if it is in the group, 0 if not.
+        none : csr_array, shape (k, d)
+            What multipliers must make 0.
+        reach : float
+            Largest multiplier.
+        """
+        if len(small) > MOST_CLASSES:
+            return [], False
+        n, d = given.shape
+        members, n_members = self._members(small)
+        # Variables: z of classes, y of multipliers, u of contributors of several classes.
+        counted = np.zeros(n) if n_members else self.contributors[small].astype(float)
+        cost = np.concatenate([counted, np.zeros(d), np.ones(n_members)])
+        width = len(cost)
+        rows = [
+            hstack([-eye_array(n), given, csr_array((n, n_members))]),
+            hstack([csr_array((none.shape[0], n)), none, csr_array((none.shape[0], n_members))]),
+            csr_array(cost[None, :]),
+            csr_array(np.concatenate([np.ones(n), np.zeros(width - n)])[None, :]),
+        ]
+        zeros = np.zeros(n + none.shape[0])
+        lower = [zeros, np.zeros(1), np.ones(1)]
+        upper = [zeros, np.array([self.threshold - 1.0]), np.array([float(n)])]
+        if n_members:
+            number = np.repeat(np.arange(n), [len(codes) for codes in members])
+            entry = np.arange(len(number))
+            in_class = csr_array(
+                (-np.ones(len(number)), (entry, number)), shape=(len(entry), n + d)
+            )
+            counts = csr_array(
+                (np.ones(len(number)), (entry, np.concatenate(members))),
+                shape=(len(entry), n_members),
+            )
+            rows.append(hstack([in_class, counts]))
+            lower.append(np.zeros(len(entry)))
+            upper.append(np.full(len(entry), np.inf))
+        is_whole = np.concatenate([np.ones(n), np.zeros(d), np.ones(n_members)]) > 0
+        least = np.concatenate([np.zeros(n), np.full(d, -reach), np.zeros(n_members)])
+        most = np.concatenate([np.ones(n), np.full(d, reach), np.ones(n_members)])
+        groups: list[Integers] = []
+        n_passed = 0
+        while len(groups) < MOST_GROUPS and n_passed < MOST_KNOWN:
+            if self.budget.is_over:
+                return groups, False
+            program = Program(
+                cost,
+                csr_array(vstack(rows, format="csr")),
+                np.concatenate(lower),
+                np.concatenate(upper),
+                least,
+                most,
+                is_whole,
+            )
+            try:
+                answer = solve(program, time_limit=self.budget.left)
+            except SolverError:
+                return groups, False
+            if not len(answer.x):
+                # Infeasible: there are no more. Anything else is a search that broke off.
+                return groups, answer.status is SolveStatus.INFEASIBLE
+            point = answer.x[:n] > 0.5
+            chosen = np.flatnonzero(point)
+            multipliers = answer.x[n : n + d]
+            off = max(
+                np.abs(given @ multipliers - point).max(initial=0),
+                np.abs(none @ multipliers).max(initial=0),
+            )
+            cut = np.zeros((1, width))
+            cut[0, chosen] = 1
+            if off > EXACT:
+                # The solver's tolerance let it through: only this very point is cut off.
+                cut[0, :n] -= ~point
+                n_passed += 1
+            elif self.is_known(small[chosen]):
+                n_passed += 1
+            else:
+                groups.append(small[chosen])
+            rows.append(csr_array(cut))
+            lower.append(np.full(1, -np.inf))
+            upper.append(np.array([len(chosen) - 1.0]))
+        return groups, False
+
+    def _members(self, small: Integers) -> tuple[list[Integers], int]:
+        if self.members is None:
+            return [], 0
+        lengths = [len(self.members[number]) for number in small]
+        codes, code = np.unique(
+            np.concatenate([self.members[number] for number in small]), return_inverse=True
         )
-        rows.append(hstack([in_class, counts]))
-        lower.append(np.zeros(len(entry)))
-        upper.append(np.full(len(entry), np.inf))
-    is_whole = np.concatenate([np.ones(n), np.zeros(d), np.ones(n_members)]) > 0
-    least = np.concatenate([np.zeros(n), np.full(d, -reach), np.zeros(n_members)])
-    most = np.concatenate([np.ones(n), np.full(d, reach), np.ones(n_members)])
-    groups: list[Integers] = []
-    n_passed = 0
-    while len(groups) < MOST_GROUPS and n_passed < MOST_KNOWN:
-        if budget.is_over:
-            return groups, False
-        program = Program(
-            cost,
-            csr_array(vstack(rows, format="csr")),
-            np.concatenate(lower),
-            np.concatenate(upper),
-            least,
-            most,
-            is_whole,
-        )
-        try:
-            answer = solve(program, time_limit=budget.left)
-        except SolverError:
-            return groups, False
-        if not len(answer.x):
-            # Infeasible: there are no more. Anything else is a search that broke off.
-            return groups, answer.status is SolveStatus.INFEASIBLE
-        point = answer.x[:n] > 0.5
-        chosen = np.flatnonzero(point)
-        multipliers = answer.x[n : n + d]
-        off = max(
-            np.abs(given @ multipliers - point).max(initial=0),
-            np.abs(none @ multipliers).max(initial=0),
-        )
-        cut = np.zeros((1, width))
-        cut[0, chosen] = 1
-        if off > EXACT:
-            # The solver's tolerance let it through: only this very point is cut off.
-            cut[0, :n] -= ~point
-            n_passed += 1
-        elif is_known(small[chosen]):
-            n_passed += 1
-        else:
-            groups.append(small[chosen])
-        rows.append(csr_array(cut))
-        lower.append(np.full(1, -np.inf))
-        upper.append(np.array([len(chosen) - 1.0]))
-    return groups, False
-
-
-def _members(classes: Classes, small: Integers) -> tuple[list[Integers], int]:
-    if classes.members is None:
-        return [], 0
-    lengths = [len(classes.members[number]) for number in small]
-    codes, code = np.unique(
-        np.concatenate([classes.members[number] for number in small]), return_inverse=True
-    )
-    return np.split(code, np.cumsum(lengths)[:-1]), len(codes)
+        return np.split(code, np.cumsum(lengths)[:-1]), len(codes)
 
 
 def tied(
@@ -291,45 +300,3 @@ def _joined_by_forests(low: Integers, high: Integers, weight: Integers, least: i
     joins = np.zeros(len(weight), dtype=bool)
     joins[chosen] = left > 0
     return joins
-
-
-def small_groups_of_two(
-    groups: tuple[Integers, Integers],
-    never_told: tuple[Floats, Floats],
-    classes: Classes,
-    threshold: int,
-    is_known: Callable[[Integers], bool],
-    budget: Budget,
-) -> tuple[list[Integers], bool]:
-    """Return groups of classes with too few contributors that follow from two sets of figures.
-
-    Parameters
-    ----------
-    groups : two (c,) arrays of int
-        Group of each class in either output; -1 for none. For a single output, -1 throughout in
-        the second.
-    never_told : two arrays
-        `Part.never_told` of either.
-    classes : Classes
-    threshold, is_known, budget
-        As in `small_groups.small_groups`, which has the same answer.
-    """
-    n_rows, n_columns = len(never_told[0]), len(never_told[1])
-    # Node 0 is all that is outside of an output: nobody knows a figure of it.
-    one = np.where(groups[0] < 0, 0, groups[0] + 1)
-    other = np.where(groups[1] < 0, 0, groups[1] + 1 + n_rows)
-    n = 1 + n_rows + n_columns
-    may_add = classes.members is None
-    component = tied(one, other, classes.contributors, n, threshold, may_add=may_add)
-    crosses = component[one] != component[other]
-    small = np.flatnonzero(crosses & (classes.contributors < threshold))
-    if not small.size:
-        return [], True
-    # One potential for each component, 0 for that of node 0; together they must be told.
-    potential = csr_array((np.ones(n), (np.arange(n), component)), shape=(n, component.max() + 1))
-    inside = np.delete(np.arange(potential.shape[1]), component[0])
-    potential = csr_array(potential[:, inside])
-    rows = slice(1, 1 + n_rows), slice(1 + n_rows, n)
-    untold = vstack([csr_array(never_told[k].T) @ potential[rows[k]] for k in (0, 1)])
-    given = csr_array(potential[one[small]] - potential[other[small]])
-    return search(classes, small, given, csr_array(untold), REACH, threshold, is_known, budget)

@@ -1,8 +1,9 @@
-"""Calls of a project for outputs other than tables."""
+"""Calls of a project for outputs other than tables: checked alone, then with all others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +14,91 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.safe.bundle import blocked
-from tablecloak.safe.other.asking import Room, ask, record
-from tablecloak.safe.other.correlation import Correlation
+from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
+from tablecloak.safe.ledger import Ledger
+from tablecloak.safe.other.correlation import CorrelationOutput
 from tablecloak.safe.other.histogram import Histogram, Pie
-from tablecloak.safe.other.kind import Asked, Kind
+from tablecloak.safe.other.kind import Checked, Kind, OutputRecords
 from tablecloak.safe.other.quantiles import Extremes, Quantiles
-from tablecloak.safe.other.regression import Fit, Regression
+from tablecloak.safe.other.regression import Fit, RegressionOutput
 from tablecloak.safe.other.survival import Survival
-from tablecloak.safe.outcome import Outcome, Reason
+from tablecloak.safe.output import Outcome, Output, Reason
 from tablecloak.storage import existing_file, require_writable
 
 if TYPE_CHECKING:
     from tablecloak.safe.output import Output
 
+Place = tuple[int, int]
 
-class OtherOutputs:
+
+def ask(ledger: Ledger, kind: Kind, frame: pd.DataFrame, command: str) -> Output:
+    """Check an output, alone and with all earlier ones, and record it.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    kind : Kind
+    frame : DataFrame
+        A row for each record, with the index that records have in the project.
+    command : str
+        The call as the researcher would write it.
+    """
+    positions = ledger.positions(frame.index)
+    reasons = ledger.renumbered([frame.iloc[:, at] for at in range(frame.shape[1])])
+    codes = ledger.contributors
+    contributor = positions if codes is None else codes[positions]
+    checked = kind.check(OutputRecords(frame, positions, contributor, ledger.appetite))
+    checked = jointly(ledger, replace(checked, reasons=(*reasons, *checked.reasons)))
+    return record(ledger, kind, command, checked)
+
+
+def record(ledger: Ledger, kind: Kind, command: str, checked: Checked) -> Output:
+    """Add what was checked to a project."""
+    return ledger.record(
+        kind.label,
+        command,
+        checked.outcome,
+        frames=checked.frames,
+        figures=[counts.shown(checked.hidden)[0] for counts in checked.counts],
+        properties=checked.properties,
+        cells={rule: [list(at) for at in places] for rule, places in checked.broken.items()},
+    )
+
+
+def jointly(ledger: Ledger, checked: Checked) -> Checked:
+    """Hide figures until nothing follows from them and earlier outputs together.
+
+    A computation that leads to a small group is broken by hiding one of its figures, the smallest;
+    what cannot be hidden makes the output fail.
+    """
+    if not checked.counts:
+        return checked
+    while True:
+        shown = [counts.shown(checked.hidden) for counts in checked.counts]
+        findings, undecided = ledger.findings([figures for figures, _ in shown])
+        chosen: dict[Place, Disclosure] = {}
+        stuck: list[str] = []
+        for finding in findings:
+            places = [shown[which][1][figure] for which, figure in finding.new_terms]
+            can = [place for place in places if place is not None]
+            if not can:
+                stuck.append(finding.text)
+            elif not set(can) & chosen.keys():
+                sizes = checked.frames[0].to_numpy(dtype=np.float64)
+                smallest = min(can, key=lambda at: (float(sizes[at]), at))
+                chosen[smallest] = finding
+        for place, finding in chosen.items():
+            checked = checked.hiding([place], "differencing", why_hidden([finding]))
+        if chosen:
+            continue
+        return replace(
+            checked,
+            reasons=(*checked.reasons, *failures(stuck)),
+            notes=(*checked.notes, *undecided),
+        )
+
+
+class OtherOutputs(Ledger):
     """Outputs other than tables; `Project` has these calls.
 
     Each call records an output, and returns what may leave of it: hidden figures are missing
@@ -35,7 +106,7 @@ class OtherOutputs:
     """
 
     def quantile(
-        self: Room, values: pd.Series[Any], q: float | Sequence[float] = 0.5, *, base: float = 0
+        self, values: pd.Series[Any], q: float | Sequence[float] = 0.5, *, base: float = 0
     ) -> pd.DataFrame:
         """Return quantiles; see `safe.other.quantiles.Quantiles`.
 
@@ -48,26 +119,24 @@ class OtherOutputs:
         """
         shares = tuple(np.atleast_1d(np.asarray(q, dtype=np.float64)).tolist())
         rounding = f", base={base:g}" if base else ""
-        kind = Quantiles(shares, base)
-        return ask(self, kind, _frame(values), f"quantile({_name(values)}, {q}{rounding})").frames[
-            0
-        ]
+        kind, frame = Quantiles(shares, base), _frame(values)
+        return ask(self, kind, frame, f"quantile({_name(values)}, {q}{rounding})").frames[0]
 
     def extremes(
-        self: Room, values: pd.Series[Any], which: Sequence[str] = ("min", "max")
+        self, values: pd.Series[Any], which: Sequence[str] = ("min", "max")
     ) -> pd.DataFrame:
-        """Return minimum and maximum; see `safe.other.extremes.Extremes`."""
+        """Return minimum and maximum; see `safe.other.quantiles.Extremes`."""
         kind = Extremes(tuple(which))  # type: ignore[arg-type]
         return ask(self, kind, _frame(values), f"extremes({_name(values)})").frames[0]
 
-    def corr(self: Room, data: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
+    def corr(self, data: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
         """Return correlations of the columns of a frame, as ``DataFrame.corr`` does."""
-        kind = Correlation(method)  # type: ignore[arg-type]
+        kind = CorrelationOutput(method)  # type: ignore[arg-type]
         names = ", ".join(map(str, data.columns))
         return ask(self, kind, data, f"corr([{names}], {method!r})").frames[0]
 
     def histogram(
-        self: Room,
+        self: Ledger,
         data: pd.Series[Any] | pd.DataFrame,
         column: str = "",
         bins: int | Sequence[float] = 10,
@@ -93,17 +162,20 @@ class OtherOutputs:
         )
 
     def pie(
-        self: Room,
+        self: Ledger,
         data: pd.Series[Any] | pd.DataFrame,
         column: str = "",
         *,
         filename: str | Path = "",
     ) -> pd.DataFrame:
-        """Return the counts of categories; see `safe.other.pie.Pie`. Arguments as `histogram`."""
+        """Return the counts of categories; see `safe.other.histogram.Pie`.
+
+        Arguments are those of `histogram`.
+        """
         values = _column(data, column)
         return _drawn(self, Pie(), values, f"pie({_name(values)})", filename)
 
-    def surv_func(self: Room, time: pd.Series[Any], status: pd.Series[Any]) -> pd.DataFrame:
+    def surv_func(self, time: pd.Series[Any], status: pd.Series[Any]) -> pd.DataFrame:
         """Return the survival table of Kaplan and Meier; see `safe.other.survival.Survival`.
 
         Parameters
@@ -120,7 +192,7 @@ class OtherOutputs:
             raise InputError(f"time and status have the same name {_name(time)!r}")
         return ask(self, Survival(), frame, f"surv_func({_name(time)}, {_name(status)})").frames[0]
 
-    def custom_output(self: Room, path: str | Path, comment: str = "") -> Output:
+    def custom_output(self, path: str | Path, comment: str = "") -> Output:
         """Ask for a file that was made elsewhere. No rule looks into it: a person has to.
 
         Raises
@@ -144,7 +216,7 @@ class OtherOutputs:
 
     # -- regressions ------------------------------------------------------------------------
 
-    def regression(self: Room, result: Any, command: str = "") -> Output:
+    def regression(self, result: Any, command: str = "") -> Output:
         """Ask for a fitted model: what ``fit()`` of statsmodels returns, or alike.
 
         Parameters
@@ -158,65 +230,58 @@ class OtherOutputs:
         Returns
         -------
         Output
-            Coefficients, and figures of the fit; see `safe.other.regression.Regression`.
+            Coefficients, and figures of the fit; see `safe.other.regression.RegressionOutput`.
         """
         fit = Fit.of(result)
-        kind = Regression(fit)
+        kind = RegressionOutput(fit)
         text = command or f"regression({fit.method}: {', '.join(fit.names)})"
         if fit.index is not None:
             values = pd.DataFrame(index=fit.index)
             return ask(self, kind, values, text)
         # Records that the model does not know are nobody's in the project.
         rows = np.arange(len(fit.endog), dtype=np.int64)
-        checked = kind.check(Asked(pd.DataFrame(index=rows), rows, rows, self.appetite))
+        checked = kind.check(OutputRecords(pd.DataFrame(index=rows), rows, rows, self.appetite))
         return record(self, kind, text, checked)
 
-    def ols(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
+    def ols(self, endog: Any, exog: Any, **options: Any) -> Any:
         """Fit by least squares with statsmodels, ask for the result, and return it."""
         return _fitted(self, "OLS", endog, exog, options)
 
-    def olsr(self: Room, formula: str, data: pd.DataFrame, **options: Any) -> Any:
+    def olsr(self, formula: str, data: pd.DataFrame, **options: Any) -> Any:
         """Fit by least squares from a formula with statsmodels, ask for it, and return it."""
-        return _fitted_formula(self, "ols", formula, data, options)
+        return _fitted(self, "ols", formula, data, options)
 
-    def logitr(self: Room, formula: str, data: pd.DataFrame, **options: Any) -> Any:
+    def logitr(self, formula: str, data: pd.DataFrame, **options: Any) -> Any:
         """Fit a logit from a formula with statsmodels, ask for it, and return it."""
-        return _fitted_formula(self, "logit", formula, data, options)
+        return _fitted(self, "logit", formula, data, options)
 
-    def probitr(self: Room, formula: str, data: pd.DataFrame, **options: Any) -> Any:
+    def probitr(self, formula: str, data: pd.DataFrame, **options: Any) -> Any:
         """Fit a probit from a formula with statsmodels, ask for it, and return it."""
-        return _fitted_formula(self, "probit", formula, data, options)
+        return _fitted(self, "probit", formula, data, options)
 
-    def logit(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
+    def logit(self, endog: Any, exog: Any, **options: Any) -> Any:
         """Fit a logit with statsmodels, ask for the result, and return it."""
         return _fitted(self, "Logit", endog, exog, options)
 
-    def probit(self: Room, endog: Any, exog: Any, **options: Any) -> Any:
+    def probit(self, endog: Any, exog: Any, **options: Any) -> Any:
         """Fit a probit with statsmodels, ask for the result, and return it."""
         return _fitted(self, "Probit", endog, exog, options)
 
 
-def _fitted(room: Any, name: str, endog: Any, exog: Any, options: dict[str, Any]) -> Any:
+def _fitted(ledger: Any, name: str, what: Any, data: Any, options: dict[str, Any]) -> Any:
+    """Fit a model, of two columns or of a formula, ask for the result, and return it."""
     required("statsmodels", "Regressions")
-    library = import_module("statsmodels.api")
-    model = getattr(library, name)(endog, exog, **options)
-    columns = ", ".join(map(str, model.exog_names))
-    return _asked_for(room, model, f"{name.lower()}({model.endog_names} ~ {columns})")
-
-
-def _fitted_formula(
-    room: Any, name: str, formula: str, data: pd.DataFrame, options: dict[str, Any]
-) -> Any:
-    required("statsmodels", "Regressions")
-    library = import_module("statsmodels.formula.api")
-    model = getattr(library, name)(formula, data, **options)
-    return _asked_for(room, model, f"{name}r({formula!r})")
-
-
-def _asked_for(room: Any, model: Any, command: str) -> Any:
-    """Fit a model without its chatter, ask for the result, and return it."""
+    is_formula = name.islower()
+    library = import_module(f"statsmodels{'.formula' * is_formula}.api")
+    model = getattr(library, name)(what, data, **options)
+    if is_formula:
+        command = f"{name}r({what!r})"
+    else:
+        columns = ", ".join(map(str, model.exog_names))
+        command = f"{name.lower()}({model.endog_names} ~ {columns})"
+    # All but least squares print how the search went unless they are told not to.
     result = model.fit() if type(model).__name__ == "OLS" else model.fit(disp=0)
-    room.regression(result, command)
+    ledger.regression(result, command)
     return result
 
 
@@ -242,15 +307,15 @@ def _column(data: pd.Series[Any] | pd.DataFrame, column: str) -> pd.Series[Any]:
 
 
 def _drawn(
-    room: Room, kind: Kind, values: pd.Series[Any], command: str, filename: str | Path
+    ledger: Ledger, kind: Kind, values: pd.Series[Any], command: str, filename: str | Path
 ) -> pd.DataFrame:
     """Ask for counts, and draw a picture of what is left of them."""
     if filename:
         require_writable(filename)
-        if blocked(Path(filename), room.appetite):
+        if blocked(Path(filename), ledger.appetite):
             raise InputError(f"{filename}: files in {Path(filename).suffix} may not leave")
         required("matplotlib", "Pictures")
-    output = ask(room, kind, _frame(values), command)
+    output = ask(ledger, kind, _frame(values), command)
     if filename:
         _draw(output.frames[0], kind.name, Path(filename))
         output.files = (Path(filename),)

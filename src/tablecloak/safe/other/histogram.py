@@ -13,8 +13,8 @@ from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
-from tablecloak.safe.outcome import Reason
+from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
+from tablecloak.safe.output import Reason
 
 TOTAL = "all"
 """Label of the line with the number of all records: papers state it, so it counts as published."""
@@ -26,7 +26,9 @@ STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 """Widths of bins, times a power of ten."""
 
 
-def counted(asked: Asked, group: Integers, labels: Sequence[str], name: str, what: str) -> Checked:
+def counted(
+    records: OutputRecords, group: Integers, labels: Sequence[str], name: str, what: str
+) -> Checked:
     """Return the counts of groups of records, those of too few contributors hidden.
 
     What is hidden follows as one sum from the total. Where fewer contributors than the threshold
@@ -44,49 +46,46 @@ def counted(asked: Asked, group: Integers, labels: Sequence[str], name: str, wha
         What one group is called, such as "bin".
     """
     n = len(labels)
-    threshold = asked.appetite.safe_threshold
+    threshold = records.appetite.safe_threshold
     counts = np.bincount(group, minlength=n)
-    behind = asked.n_by_group(group, n)
-    too_few = (behind < threshold) & ((behind > 0) | asked.appetite.zeros_are_disclosive)
-    also = _further(asked, group, behind, too_few)
+    behind = records.n_by_group(group, n)
+    too_few = (behind < threshold) & ((behind > 0) | records.appetite.zeros_are_disclosive)
+    also = _further(records, group, behind, too_few)
     index = pd.Index([*labels, TOTAL], name=name)
     frame = pd.DataFrame({"count": [*counts.tolist(), len(group)]}, index=index)
-    records = Counts(
-        asked.positions,
+    sums = Counts(
+        records.positions,
         group,
         np.vstack([np.eye(n, dtype=np.int64), np.ones((1, n), dtype=np.int64)]),
         (*labels, TOTAL),
         (*((row, 0) for row in range(n)), (n, 0)),
     )
-    checked = Checked((frame,), counts=(records,))
-    if too_few.any():
-        checked = checked.hiding(
-            [(int(row), 0) for row in np.flatnonzero(too_few)],
-            "threshold",
-            f"{int(too_few.sum())} of {n} {what}s have fewer than {threshold} contributors and "
-            "are hidden",
-        )
-    if also.any():
-        checked = checked.hiding(
-            [(int(row), 0) for row in np.flatnonzero(also)],
-            "secondary",
-            f"{int(also.sum())} more {what}s are hidden, since the others would follow from the "
-            "total",
-        )
-    if len(np.unique(asked.contributor)) < threshold:
+    checked = Checked((frame,), counts=(sums,))
+    checked = checked.hiding(
+        [(int(row), 0) for row in np.flatnonzero(too_few)],
+        "threshold",
+        f"{int(too_few.sum())} of {n} {what}s have fewer than {threshold} contributors and "
+        "are hidden",
+    )
+    checked = checked.hiding(
+        [(int(row), 0) for row in np.flatnonzero(also)],
+        "secondary",
+        f"{int(also.sum())} more {what}s are hidden, since the others would follow from the total",
+    )
+    if len(np.unique(records.contributor)) < threshold:
         checked = checked.hiding(
             [(n, 0)], "threshold", f"fewer than {threshold} contributors stand behind all records"
         )
     return checked
 
 
-def _further(asked: Asked, group: Integers, behind: Integers, hidden: Flags) -> Flags:
+def _further(records: OutputRecords, group: Integers, behind: Integers, hidden: Flags) -> Flags:
     """Return which groups are hidden so that the sum of hidden ones has enough contributors."""
     also = np.zeros(len(hidden), dtype=np.bool_)
     order = np.flatnonzero(~hidden)[np.argsort(behind[~hidden], kind="stable")]
     for candidate in order:
         gone = hidden | also
-        enough = asked.n_contributors(gone[group]) >= asked.appetite.safe_threshold
+        enough = records.n_contributors(gone[group]) >= records.appetite.safe_threshold
         if enough or not gone.any():
             break
         also[candidate] = True
@@ -101,11 +100,10 @@ class Pie(Kind):
     name: ClassVar[str] = "pie"
     label: ClassVar[str] = "pie chart"
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Count the records of each category."""
-        asked, left_out = asked.known()
-        reasons, notes = asked.missing(left_out)
-        column = asked.frame.iloc[:, 0]
+        records, reasons, notes = records.complete()
+        column = records.frame.iloc[:, 0]
         group, categories = pd.factorize(column, sort=True)
         if not len(group) or len(categories) > MOST_CATEGORIES:
             raise InputError(
@@ -113,7 +111,7 @@ class Pie(Kind):
                 f"{len(categories)}"
             )
         checked = counted(
-            asked, group.astype(np.int64), [*map(str, categories)], str(column.name), "slice"
+            records, group.astype(np.int64), [*map(str, categories)], str(column.name), "slice"
         )
         return replace(
             checked,
@@ -138,25 +136,22 @@ class Histogram(Kind):
         int | tuple[float, ...], Field(description="About how many bins, or the edges of all.")
     ] = 10
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Count the records of each bin."""
-        asked, left_out = asked.known()
-        values = asked.frame.iloc[:, 0].to_numpy(dtype=np.float64)
-        if not len(values) or not np.isfinite(values).all():
-            raise InputError(f"{asked.frame.columns[0]}: a histogram needs finite numbers")
-        reasons, notes = asked.missing(left_out)
+        records, reasons, notes = records.complete()
+        name, values = records.numbers("a histogram needs")
         edges = self._edges(values)
         if isinstance(self.bins, int):
-            edges = _with_open_ends(asked, values, edges)
-        if not isinstance(self.bins, int):
-            reasons += _extreme_edges(asked, values, edges)
+            edges = _with_open_ends(records, values, edges)
+        else:
+            reasons += _extreme_edges(records, values, edges)
         inside = (values >= edges[0]) & (values <= edges[-1])
         if not inside.all():
             notes.append(f"{int((~inside).sum())} records lie outside of the edges")
-            asked, values = asked.part(inside), values[inside]
+            records, values = records.part(inside), values[inside]
         group = np.minimum(np.searchsorted(edges, values, side="right") - 1, len(edges) - 2)
         labels = [_label(low, high) for low, high in pairwise(edges.tolist())]
-        checked = counted(asked, group.astype(np.int64), labels, str(asked.frame.columns[0]), "bin")
+        checked = counted(records, group.astype(np.int64), labels, name, "bin")
         return replace(
             checked,
             reasons=(*checked.reasons, *reasons),
@@ -180,13 +175,13 @@ class Histogram(Kind):
         return np.asarray(np.arange(first, last + 0.5) * step, dtype=np.float64)
 
 
-def _with_open_ends(asked: Asked, values: Floats, edges: Floats) -> Floats:
+def _with_open_ends(records: OutputRecords, values: Floats, edges: Floats) -> Floats:
     """Return edges whose first and last bin are open, and have enough contributors if possible."""
-    threshold = asked.appetite.safe_threshold
+    threshold = records.appetite.safe_threshold
     inner = edges[1:-1]
-    while len(inner) and asked.n_contributors(values < inner[0]) < threshold:
+    while len(inner) and records.n_contributors(values < inner[0]) < threshold:
         inner = inner[1:]
-    while len(inner) and asked.n_contributors(values >= inner[-1]) < threshold:
+    while len(inner) and records.n_contributors(values >= inner[-1]) < threshold:
         inner = inner[:-1]
     return np.concatenate([[-np.inf], inner, [np.inf]])
 
@@ -200,15 +195,15 @@ def _label(low: float, high: float) -> str:
     return f"{low:g} and over" if np.isinf(high) else f"{low:g} to {high:g}"
 
 
-def _extreme_edges(asked: Asked, values: Floats, edges: Floats) -> list[Reason]:
+def _extreme_edges(records: OutputRecords, values: Floats, edges: Floats) -> list[Reason]:
     """Return reasons where an outermost edge is the smallest or largest value of a few."""
     reasons = []
     for edge, value, which in (
         (edges[0], values.min(), "first"),
         (edges[-1], values.max(), "last"),
     ):
-        behind = asked.n_contributors(values == value)
-        if edge == value and behind < asked.appetite.safe_threshold:
+        behind = records.n_contributors(values == value)
+        if edge == value and behind < records.appetite.safe_threshold:
             reasons.append(
                 Reason(
                     "fail",

@@ -15,14 +15,13 @@ from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.figures import Figures
-from tablecloak.safe.outcome import Outcome, Reason
+from tablecloak.safe.output import Figures, Outcome, Reason
 
 Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Asked:
+class OutputRecords:
     """The records of an output.
 
     Parameters
@@ -41,16 +40,23 @@ class Asked:
     contributor: Integers
     appetite: Appetite
 
-    def part(self, chosen: Flags) -> Asked:
+    def part(self, chosen: Flags) -> OutputRecords:
         """Return some of the records."""
-        return Asked(
+        return OutputRecords(
             self.frame[chosen], self.positions[chosen], self.contributor[chosen], self.appetite
         )
 
-    def known(self) -> tuple[Asked, int]:
-        """Return the records without missing values, and how many were left out."""
+    def complete(self) -> tuple[OutputRecords, list[Reason], list[str]]:
+        """Return the records without missing values, and what is said of the others."""
         missing = np.asarray(self.frame.isna().any(axis=1), dtype=np.bool_)
-        return self.part(~missing), int(missing.sum())
+        return self.part(~missing), *self.missing(int(missing.sum()))
+
+    def numbers(self, user: str) -> tuple[str, Floats]:
+        """Return name and values of the only column, which `user` needs to be finite numbers."""
+        name, values = str(self.frame.columns[0]), self.frame.iloc[:, 0].to_numpy(dtype=np.float64)
+        if not len(values) or not np.isfinite(values).all():
+            raise InputError(f"{name}: {user} finite numbers")
+        return name, values
 
     def n_contributors(self, chosen: Flags | None = None) -> int:
         """Return how many contributors stand behind some records; behind all without a choice."""
@@ -149,7 +155,9 @@ class Checked:
     has_whole_rows: bool = False
 
     def hiding(self, places: list[Place], rule: str, *notes: str) -> Checked:
-        """Return the answer with some figures of the first frame hidden."""
+        """Return the answer with some figures of the first frame hidden, and notes if there are."""
+        if not places:
+            return self
         first = self.frames[0].copy()
         if self.has_whole_rows:
             rows = sorted({row for row, _ in places})
@@ -212,7 +220,7 @@ class Kind:
                 )
             object.__setattr__(self, parameter.name, parameter.accepted(given))
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Return what may leave, and what is said of it."""
         raise NotImplementedError
 

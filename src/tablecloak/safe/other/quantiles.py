@@ -10,9 +10,8 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.errors import InputError
-from tablecloak.safe.other.kind import KINDS, Asked, Checked, Kind
-from tablecloak.safe.outcome import Reason
+from tablecloak.safe.other.kind import KINDS, Checked, Kind, OutputRecords
+from tablecloak.safe.output import Reason
 
 
 @KINDS.register
@@ -26,25 +25,19 @@ class Extremes(Kind):
         tuple[Literal["min", "max"], ...], Field(min_length=1, description="'min', 'max' or both.")
     ] = ("min", "max")
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Find both, and hide what belongs to a few."""
-        asked, left_out = asked.known()
-        values = asked.frame.iloc[:, 0].to_numpy(dtype=np.float64)
-        name = str(asked.frame.columns[0])
-        if not len(values) or not np.isfinite(values).all():
-            raise InputError(f"{name}: minima and maxima need finite numbers")
+        records, reasons, notes = records.complete()
+        name, values = records.numbers("minima and maxima need")
         found = [values.min() if each == "min" else values.max() for each in self.which]
         frame = pd.DataFrame({name: found}, index=pd.Index(self.which, name="extreme"))
-        threshold = asked.appetite.safe_threshold
+        threshold = records.appetite.safe_threshold
         few = [
             (row, 0)
             for row, value in enumerate(found)
-            if asked.n_contributors(values == value) < threshold
+            if records.n_contributors(values == value) < threshold
         ]
-        reasons, notes = asked.missing(left_out)
         checked = Checked((frame,), tuple(reasons), tuple(notes), properties={"method": "extremes"})
-        if not few:
-            return checked
         return checked.hiding(
             few,
             "threshold",
@@ -75,24 +68,22 @@ class Quantiles(Kind):
         float, Field(ge=0, description="Quantiles are multiples of it; 0 for no rounding.")
     ] = 0.0
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Compute quantiles, hide those with too few contributors beyond or between."""
-        asked, left_out = asked.known()
-        values = asked.frame.iloc[:, 0].to_numpy(dtype=np.float64)
-        name = str(asked.frame.columns[0])
-        if not len(values) or not np.isfinite(values).all():
-            raise InputError(f"{name}: quantiles need finite numbers")
-        threshold = asked.appetite.safe_threshold
+        records, reasons, notes = records.complete()
+        name, values = records.numbers("quantiles need")
+        threshold = records.appetite.safe_threshold
         shares = np.unique(np.array(self.q, dtype=np.float64))
         exact = np.quantile(values, shares)
-        kept = _kept(asked, values, exact, threshold)
-        told = np.rint(exact / self.base) * self.base if self.base else exact
+        kept = _kept(records, values, exact, threshold)
+        told, published = (
+            np.rint(each / self.base) * self.base if self.base else each for each in (exact, values)
+        )
         few = [
             row
             for row in np.flatnonzero(kept).tolist()
-            if self._n_alike(asked, values, exact[row], told[row]) < threshold
+            if records.n_contributors(published == told[row]) < threshold
         ]
-        reasons, notes = asked.missing(left_out)
         index = pd.Index(shares, name="share")
         if few:
             reasons.append(
@@ -110,8 +101,6 @@ class Quantiles(Kind):
         checked = Checked(
             (frame,), tuple(reasons), tuple(notes), broken, properties={"method": "quantile"}
         )
-        if kept.all():
-            return checked
         return checked.hiding(
             [(int(row), 0) for row in np.flatnonzero(~kept)],
             "threshold",
@@ -119,20 +108,14 @@ class Quantiles(Kind):
             "contributors below, above, or between them and the one before, and are hidden",
         )
 
-    def _n_alike(self, asked: Asked, values: Floats, exact: float, told: float) -> int:
-        """Return how many contributors have a value that is published as this one."""
-        if self.base:
-            return asked.n_contributors(np.rint(values / self.base) * self.base == told)
-        return asked.n_contributors(values == exact)
 
-
-def _kept(asked: Asked, values: Floats, exact: Floats, threshold: int) -> Flags:
+def _kept(records: OutputRecords, values: Floats, exact: Floats, threshold: int) -> Flags:
     """Return which quantiles may stay: from the lowest on, each as soon as there are enough."""
     kept = np.zeros(len(exact), dtype=np.bool_)
     last = -np.inf
     for row, quantile in enumerate(exact):
-        below = asked.n_contributors((values >= last) & (values <= quantile))
-        above = asked.n_contributors(values >= quantile)
+        below = records.n_contributors((values >= last) & (values <= quantile))
+        above = records.n_contributors(values >= quantile)
         if below >= threshold and above >= threshold:
             kept[row] = True
             last = quantile

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, repeat
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -18,8 +19,8 @@ from scipy.linalg import qr
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
-from tablecloak.safe.outcome import Reason
+from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
+from tablecloak.safe.output import Reason
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
@@ -68,7 +69,7 @@ NUMBERS = (
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignMatrix:
     """The matrix of a regression, and who stands behind its rows.
 
     Parameters
@@ -148,18 +149,19 @@ class Design:
 
     def small_groups(self, threshold: int) -> list[tuple[str, int]]:
         """Return groups of too few contributors that are singled out: what they are, how many."""
-        found: dict[bytes, tuple[str, int]] = {}
-        for label, group in self._candidates(threshold):
+        # Those with a name of their own first: one group is told once.
+        named = self._candidates(threshold)
+        others = zip(
+            repeat("a combination of the columns of 0 and 1"), self._combinations(threshold)
+        )
+        groups: dict[bytes, tuple[str, int]] = {}
+        for label, group in chain(named, others):
             n_behind = self._n_behind(group)
-            key = np.packbits(group).tobytes() if n_behind < threshold else b""
-            if 0 < n_behind < threshold and key not in found and self.singled_out(group):
-                found[key] = (label, n_behind)
-        for group in self._combinations(threshold):
-            n_behind = self._n_behind(group)
-            key = np.packbits(group).tobytes()
-            if n_behind < threshold and key not in found and self.singled_out(group):
-                found[key] = ("a combination of the columns of 0 and 1", n_behind)
-        return list(found.values())
+            if 0 < n_behind < threshold:
+                key = np.packbits(group).tobytes()
+                if key not in groups and self.singled_out(group):
+                    groups[key] = (label, n_behind)
+        return list(groups.values())
 
     @property
     def is_searched(self) -> bool:
@@ -352,7 +354,7 @@ class Fit:
 
 @KINDS.register
 @dataclass(frozen=True)
-class Regression(Kind):
+class RegressionOutput(Kind):
     """Regression: degrees of freedom, and groups of few records that its columns single out.
 
     Source: F. Ritchie, *Disclosure control for regression outputs* (2019), for degrees of freedom
@@ -365,20 +367,23 @@ class Regression(Kind):
 
     fit: Annotated[Any, Field(description="Fitted model, a `Fit`.")]
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Check the columns of the regression, and its fit."""
         fit: Fit = self.fit
-        design = Design(fit.exog, fit.names, asked.contributor)
-        limits = asked.appetite
+        design = DesignMatrix(fit.exog, fit.names, records.contributor)
+        limits = records.appetite
         free = design.n_contributors - design.rank
         given = getattr(fit.result, "df_resid", None)
         if given is not None and np.isfinite(given):
             free = min(free, int(given))
-        reasons = [
-            *_freedom(free, limits.safe_dof_threshold),
-            *_singled_out(design, limits.safe_threshold),
-            *_perfect(fit),
-        ]
+        reasons = _singled_out(design, limits.safe_threshold)
+        least = limits.safe_dof_threshold
+        if free < least:
+            text = f"{free} residual degrees of freedom; at least {least} are needed"
+            reasons.insert(0, Reason("fail", "degrees of freedom", text))
+        if fit.left_over <= PERFECT:
+            text = "the fit is perfect: every value of y follows from the coefficients (R2 is 1)"
+            reasons.append(Reason("fail", "perfect fit", text))
         notes = [
             f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}",
             "single records and all combinations of the columns of 0 and 1 were searched"
@@ -394,23 +399,20 @@ class Regression(Kind):
                 "fit it on columns of pandas"
             )
         else:
-            whole = np.zeros(len(asked.positions), dtype=np.int64)
+            whole = np.zeros(len(records.positions), dtype=np.int64)
             one = np.ones((1, 1), dtype=np.int64)
-            counts = (Counts(asked.positions, whole, one, ("observations",), (None,)),)
-            if design.is_binary and _is_amount(fit.endog):
-                counts = (*counts, _sums(asked, design, fit))
+            counts = (Counts(records.positions, whole, one, ("observations",), (None,)),)
+            # Only amounts have sums of few that can be dominated; 0 and 1 are none.
+            is_amount = (fit.endog >= 0).all() and len(np.unique(fit.endog)) > 2
+            if design.is_binary and is_amount:
+                counts = (*counts, _sums(records, design, fit))
         return Checked(
             _frames(fit), tuple(reasons), tuple(notes), counts=counts,
             properties={"method": fit.method, "dof": free},
         )  # fmt: skip
 
 
-def _is_amount(values: Floats) -> bool:
-    """Whether values are amounts, of which sums of few can be dominated; 0 and 1 are none."""
-    return bool((values >= 0).all() and len(np.unique(values)) > 2)
-
-
-def _sums(asked: Asked, design: Design, fit: Fit) -> Counts:
+def _sums(records: OutputRecords, design: DesignMatrix, fit: Fit) -> Counts:
     """Return the sums of y that the coefficients of columns of 0 and 1 tell.
 
     X'y = X' fitted, and whoever knows how many records there are of each kind knows the right side.
@@ -421,7 +423,7 @@ def _sums(asked: Asked, design: Design, fit: Fit) -> Counts:
     name = str(getattr(fit.result.model, "endog_names", None) or "y")
     labels = tuple(f"sum of {name} where {fit.names[column]} = 1" for column in used)
     return Counts(
-        asked.positions,
+        records.positions,
         group.ravel().astype(np.int64),
         patterns[:, used].T.astype(np.int64),
         labels,
@@ -431,14 +433,7 @@ def _sums(asked: Asked, design: Design, fit: Fit) -> Counts:
     )
 
 
-def _freedom(free: int, least: int) -> list[Reason]:
-    if free >= least:
-        return []
-    text = f"{free} residual degrees of freedom; at least {least} are needed"
-    return [Reason("fail", "degrees of freedom", text)]
-
-
-def _singled_out(design: Design, threshold: int) -> list[Reason]:
+def _singled_out(design: DesignMatrix, threshold: int) -> list[Reason]:
     """Return reasons for records and groups whose sum of y follows from the coefficients."""
     reasons = []
     alone = int((design.leverage > 1 - LEVERAGE).sum())
@@ -466,13 +461,6 @@ def _singled_out(design: Design, threshold: int) -> list[Reason]:
             )
         )
     return reasons
-
-
-def _perfect(fit: Fit) -> list[Reason]:
-    if not fit.left_over <= PERFECT:
-        return []
-    text = "the fit is perfect: every value of y follows from the coefficients (R2 is 1)"
-    return [Reason("fail", "perfect fit", text)]
 
 
 def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:

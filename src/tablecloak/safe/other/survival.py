@@ -10,7 +10,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.safe.other.kind import KINDS, Asked, Checked, Counts, Kind
+from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 
 
 @KINDS.register
@@ -28,20 +28,19 @@ class Survival(Kind):
     name: ClassVar[str] = "survival"
     label: ClassVar[str] = "table"
 
-    def check(self, asked: Asked) -> Checked:
+    def check(self, records: OutputRecords) -> Checked:
         """Join steps, and count events and losses of each interval."""
-        asked, left_out = asked.known()
-        reasons, notes = asked.missing(left_out)
-        time = asked.frame.iloc[:, 0].to_numpy(dtype=np.float64)
-        event = asked.frame.iloc[:, 1].to_numpy(dtype=np.float64)
+        records, reasons, notes = records.complete()
+        time = records.frame.iloc[:, 0].to_numpy(dtype=np.float64)
+        event = records.frame.iloc[:, 1].to_numpy(dtype=np.float64)
         if not len(time) or not np.isin(event, (0.0, 1.0)).all() or not np.isfinite(time).all():
             raise InputError("a survival table needs finite times, and events that are 1 or 0")
         times, at = np.unique(time, return_inverse=True)
         events = np.bincount(at, weights=event, minlength=len(times)).astype(np.int64)
         lost = np.bincount(at, minlength=len(times)) - events
         survives = _kaplan_meier(events, lost)
-        threshold = asked.appetite.survival_safe_threshold
-        ends = _ends(asked, at, event, len(times), threshold)
+        threshold = records.appetite.survival_safe_threshold
+        ends = _ends(records, at, event, len(times), threshold)
         properties = {"method": "surv_func"}
         if not len(ends):
             notes.append(f"no step has {threshold} contributors or more: nothing is left to show")
@@ -68,7 +67,7 @@ class Survival(Kind):
             )
         return Checked(
             (frame,), tuple(reasons), tuple(notes),
-            counts=(_counts(asked, group, frame),), properties=properties,
+            counts=(_counts(records, group, frame),), properties=properties,
             has_whole_rows=True,
         )  # fmt: skip
 
@@ -79,11 +78,13 @@ def _kaplan_meier(events: Integers, lost: Integers) -> Floats:
     return np.asarray(np.cumprod(1 - events / at_risk), dtype=np.float64)
 
 
-def _ends(asked: Asked, at: Integers, event: Floats, n_times: int, threshold: int) -> Integers:
+def _ends(
+    records: OutputRecords, at: Integers, event: Floats, n_times: int, threshold: int
+) -> Integers:
     """Return the times at which intervals end: as many as possible, from the first on."""
     order = np.argsort(at, kind="stable")
     starts = np.searchsorted(at[order], np.arange(n_times + 1))
-    contributor, had_event = asked.contributor[order], event[order] == 1
+    contributor, had_event = records.contributor[order], event[order] == 1
 
     def enough(first: int, last: int) -> bool:
         inside = slice(starts[first], starts[last + 1])
@@ -108,7 +109,7 @@ def _ends(asked: Asked, at: Integers, event: Floats, n_times: int, threshold: in
     return np.array(ends, dtype=np.int64)
 
 
-def _counts(asked: Asked, group: Integers, frame: pd.DataFrame) -> Counts:
+def _counts(records: OutputRecords, group: Integers, frame: pd.DataFrame) -> Counts:
     """Return events, losses and persons at risk as counts for the joint audit."""
     n = len(frame)
     own = np.eye(2 * n, dtype=np.int64)
@@ -118,4 +119,4 @@ def _counts(asked: Asked, group: Integers, frame: pd.DataFrame) -> Counts:
     labels += [f"at risk before {time}" for time in until]
     places: list[tuple[int, int] | None] = [(row, col) for row in range(n) for col in (1, 2)]
     places += [(row, 0) for row in range(n)]
-    return Counts(asked.positions, group, np.vstack([own, later]), tuple(labels), tuple(places))
+    return Counts(records.positions, group, np.vstack([own, later]), tuple(labels), tuple(places))

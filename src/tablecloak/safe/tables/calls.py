@@ -16,10 +16,9 @@ import pandas as pd
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
-from tablecloak.safe.other.asking import Room
-from tablecloak.safe.tables.asked import Asked, Protect, statistic_of
-from tablecloak.safe.tables.frame import SafeFrame
-from tablecloak.safe.tables.publishing import publish
+from tablecloak.safe.ledger import Ledger
+from tablecloak.safe.tables.publishing import SafeFrame, publish
+from tablecloak.safe.tables.request import Protect, TableRequest, statistic_of
 
 WEIGHTED = ("count", "size", "sum", "mean")
 
@@ -43,11 +42,11 @@ def callers_text(default: str) -> str:
     return " ".join(line for line in lines if line) or default
 
 
-class TableOutputs:
+class TableOutputs(Ledger):
     """Tables of a project, as pandas makes them; `Project` has these calls."""
 
     def crosstab(
-        self: Room,
+        self,
         index: Any,
         columns: Any,
         values: Any = None,
@@ -114,16 +113,16 @@ class TableOutputs:
             name = statistic_of(prefix[0]) if several else statistic[0]
             return name, None if values is None else variable
 
-        asked = Asked(
+        request = TableRequest(
             "crosstab", frame, records, names[0], names[1],
             {} if values is None else {variable: column}, piece,
             margins_name if margins else None, dropna, _shares(normalize),
             _weights(records, statistic, weights),
         )  # fmt: skip
-        return publish(self, asked, protect, callers_text("crosstab()"))
+        return publish(self, request, protect, callers_text("crosstab()"))
 
     def pivot_table(
-        self: Room,
+        self,
         data: pd.DataFrame,
         values: Any = None,
         index: Any = None,
@@ -188,11 +187,11 @@ class TableOutputs:
             name = statistic_of(left.pop(0)) if isinstance(aggfunc, list) else statistic[0]
             return name, left[0] if left else chosen[0]
 
-        asked = Asked(
+        request = TableRequest(
             "pivot_table", frame, records, rows, across, {name: name for name in chosen}, piece,
             margins_name if margins else None, dropna, "", _weights(records, statistic, weights),
         )  # fmt: skip
-        return publish(self, asked, protect, callers_text("pivot_table()"))
+        return publish(self, request, protect, callers_text("pivot_table()"))
 
 
 def _records(

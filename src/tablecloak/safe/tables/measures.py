@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.tables.grid import Grid
-
-Adds = Literal["count", "sum", "square"]
+from tablecloak.safe.tables.request import Adds, TableGrid
 
 SHARE = 0.1
 """Protection level of a sum with few contributors, as a share of its size: what p% asks of a cell
@@ -21,7 +18,7 @@ whose largest contributor holds all of it."""
 
 
 @dataclass(frozen=True)
-class Measure:
+class CellMeasure:
     """One thing that a table adds up.
 
     Parameters
@@ -43,7 +40,7 @@ class Measure:
 
     adds: Adds
     variable: Hashable
-    grid: Grid
+    grid: TableGrid
     group: Integers
     amounts: Floats
     contributor: Integers
@@ -58,10 +55,7 @@ class Measure:
     @cached_property
     def values(self) -> Floats:
         """Value of each cell."""
-        there = self.group >= 0
-        size = self.grid.members.shape[1]
-        inner = np.bincount(self.group[there], self.amounts[there], minlength=size)
-        return np.asarray(self.grid.members @ inner, dtype=np.float64)
+        return self._by_cell(self.amounts)
 
     @property
     def n(self) -> Integers:
@@ -74,22 +68,20 @@ class Measure:
         return self._behind[1]
 
     @cached_property
-    def n_negative(self) -> Floats:
-        """Records of each cell with a negative amount."""
-        return self._records(self.amounts < 0)
+    def is_signed(self) -> bool:
+        """Whether a record adds a negative amount."""
+        return bool(np.any(self.amounts[self.group >= 0] < 0))
 
     @cached_property
     def absolute(self) -> Floats:
         """Sum of absolute amounts of each cell."""
+        return self._by_cell(np.abs(self.amounts))
+
+    def _by_cell(self, amounts: Floats) -> Floats:
         there = self.group >= 0
         size = self.grid.members.shape[1]
-        inner = np.bincount(self.group[there], np.abs(self.amounts[there]), minlength=size)
+        inner = np.bincount(self.group[there], amounts[there], minlength=size)
         return np.asarray(self.grid.members @ inner, dtype=np.float64)
-
-    def _records(self, chosen: Flags) -> Floats:
-        there = (self.group >= 0) & chosen
-        inner = np.bincount(self.group[there], minlength=self.grid.members.shape[1])
-        return np.asarray(self.grid.members @ inner.astype(np.float64), dtype=np.float64)
 
     @cached_property
     def _behind(self) -> tuple[Integers, tuple[Floats, Floats, Floats]]:
@@ -124,7 +116,7 @@ class Measure:
         return n, (sums[0], sums[1], sums[2])
 
 
-def broken_rules(measure: Measure, appetite: Appetite) -> dict[str, Flags]:
+def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
     """Return the cells that break each rule.
 
     Notes
@@ -146,7 +138,7 @@ def broken_rules(measure: Measure, appetite: Appetite) -> dict[str, Flags]:
     return rules
 
 
-def levels(measure: Measure, primary: Flags, appetite: Appetite) -> tuple[Floats, Floats]:
+def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Floats, Floats]:
     """Return how far below and above its value each primary cell must be able to lie.
 
     A count below the threshold must be able to reach it, so that nobody knows that it is below;
@@ -166,6 +158,5 @@ def levels(measure: Measure, primary: Flags, appetite: Appetite) -> tuple[Floats
     there = measure.absolute[measure.absolute > 0]
     least = SHARE * float(there.min()) if len(there) else 1.0
     up = np.maximum.reduce([short, SHARE * measure.absolute, np.full_like(short, least)])
-    signed = bool(np.any(measure.n_negative > 0))
-    down = up if signed else np.minimum(up, values)
+    down = up if measure.is_signed else np.minimum(up, values)
     return np.where(primary, down, 0.0), np.where(primary, up, 0.0)

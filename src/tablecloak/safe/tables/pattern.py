@@ -11,8 +11,8 @@ import pandas as pd
 from tablecloak.arrays import Flags
 from tablecloak.errors import ModelError, SolverError
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.tables.grid import Grid
-from tablecloak.safe.tables.measures import Measure, levels
+from tablecloak.safe.tables.measures import CellMeasure, levels
+from tablecloak.safe.tables.request import TableGrid
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
@@ -41,8 +41,8 @@ class Gaps:
 
 
 def find_gaps(
-    grid: Grid,
-    measures: Sequence[Measure],
+    grid: TableGrid,
+    measures: Sequence[CellMeasure],
     appetite: Appetite,
     *,
     primary: Flags,
@@ -88,7 +88,7 @@ def find_gaps(
     return Gaps(hidden, True, tuple(notes))
 
 
-def table_of(measure: Measure) -> Table:
+def table_of(measure: CellMeasure) -> Table:
     """Return all cells of a measure with its margins as a table."""
     rows, columns = measure.grid.shape
     row, column = (part.ravel() for part in np.indices((rows, columns)))
@@ -113,7 +113,7 @@ def table_of(measure: Measure) -> Table:
 
 def _problem(
     table: Table,
-    measure: Measure,
+    measure: CellMeasure,
     appetite: Appetite,
     primary: Flags,
     hidden: Flags,
@@ -127,8 +127,7 @@ def _problem(
     status[primary] = CellStatus.SENSITIVE.value
     status[known & ~primary] = CellStatus.FROZEN.value
     low, high = levels(measure, primary, appetite)
-    signed = bool(np.any(measure.n_negative > 0))
-    lower = np.full(table.n_cells, -np.inf if signed else 0.0)
+    lower = np.full(table.n_cells, -np.inf if measure.is_signed else 0.0)
     if measure.is_whole and not appetite.zeros_are_disclosive:
         # Where empty cells are shown, a gap is known to hold somebody.
         lower = np.where(empty, 0.0, 1.0)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from html import escape
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,16 +19,71 @@ from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.figures import Figures
-from tablecloak.safe.joint.finding import Finding, why_hidden
-from tablecloak.safe.other.asking import Room
-from tablecloak.safe.outcome import Outcome, Reason
-from tablecloak.safe.tables.asked import STATISTICS, Asked, Piece, Protect
-from tablecloak.safe.tables.frame import SafeFrame
-from tablecloak.safe.tables.grid import Grid
-from tablecloak.safe.tables.measures import Measure, broken_rules
+from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
+from tablecloak.safe.ledger import Ledger
+from tablecloak.safe.output import Figures, Outcome, Reason
+from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
+from tablecloak.safe.tables.request import STATISTICS, Piece, Protect, TableGrid, TableRequest
 from tablecloak.tables.problem import ProtectionProblem
+
+COLOURS = {"primary": "#f4b6b0", "secondary": "#fbe3a6", "rounded": "#cfe3f5"}
+
+
+class SafeFrame(pd.DataFrame):
+    """A table as pandas makes it, with missing values where cells are hidden.
+
+    What is computed from it is a plain DataFrame.
+
+    Attributes
+    ----------
+    outcome : Outcome
+    output : str
+        Name of the output in its project.
+    marks : DataFrame of str
+        "primary", "secondary", "rounded" or "" for each cell.
+    """
+
+    _metadata: ClassVar[list[str]] = ["outcome", "output", "marks"]
+    outcome: Outcome
+    output: str
+    marks: pd.DataFrame
+
+    @property
+    def _constructor(self) -> Any:
+        return pd.DataFrame
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, outcome: Outcome, output: str, marks: pd.DataFrame
+    ) -> SafeFrame:
+        """Return a frame with what is said of it."""
+        made = cls(frame)
+        for name, value in (("outcome", outcome), ("output", output), ("marks", marks)):
+            object.__setattr__(made, name, value)
+        return made
+
+    def __repr__(self) -> str:
+        text = pd.DataFrame(self).__repr__()
+        outcome = getattr(self, "outcome", None)
+        return text if outcome is None else f"{text}\n{self.output}: {outcome.summary}"
+
+    def _repr_html_(self) -> str:
+        outcome = getattr(self, "outcome", None)
+        plain = pd.DataFrame(self)
+        if outcome is None:
+            return str(plain._repr_html_())  # type: ignore[operator]
+        # pandas' own colouring needs a package for templates, so colours are put into its plain
+        # table, whose cells come row by row.
+        start, *cells = plain.to_html(na_rep="").split("<td>")
+        marks = self.marks.to_numpy().ravel().tolist()
+        coloured = [
+            f'<td style="background-color: {COLOURS[mark]}">{cell}' if mark else f"<td>{cell}"
+            for mark, cell in zip(marks, cells, strict=True)
+        ]
+        html = start + "".join(coloured)
+        return f"{html}\n<p>{escape(self.output)}: {escape(outcome.summary)}</p>"
+
 
 ROUNDS = 8
 """Times that cells are hidden because of other outputs before the output is refused."""
@@ -41,23 +97,23 @@ def said_name(name: str) -> str:
 
 
 @dataclass
-class Judged:
+class TableCheck:
     """A table whose cells have been judged one by one."""
 
-    asked: Asked
-    grid: Grid
+    request: TableRequest
+    grid: TableGrid
     pieces: list[Piece]
-    measures: list[Measure]
+    measures: list[CellMeasure]
     appetite: Appetite
     broken: dict[str, Flags]
     frame: pd.DataFrame
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, asked: Asked, who: Integers, appetite: Appetite) -> Judged:
+    def of(cls, request: TableRequest, who: Integers, appetite: Appetite) -> TableCheck:
         """Judge all cells that the frame shows."""
-        grid, pieces = asked.grid()
-        measures = _measures(asked, grid, pieces, who, appetite)
+        grid, pieces = request.grid()
+        measures = _measures(request, grid, pieces, who, appetite)
         broken: dict[str, Flags] = {}
         for measure in measures:
             if measure.adds == "square":
@@ -65,34 +121,32 @@ class Judged:
             for rule, cells in broken_rules(measure, appetite).items():
                 broken[rule] = broken.get(rule, np.zeros(grid.n_cells, dtype=bool)) | cells
         shown = np.zeros(grid.n_cells, dtype=bool)
-        shown[grid.shown().ravel()] = True
-        if asked.normalize:
-            _judge_shares(asked, grid, measures[0], broken, appetite)
+        shown[grid.places.ravel()] = True
+        if request.normalize:
+            _judge_shares(request, grid, measures[0], broken, appetite)
         broken = {rule: cells & shown for rule, cells in broken.items()}
-        frame, notes = _true_figures(asked, grid, pieces, measures)
-        return cls(asked, grid, pieces, measures, appetite, broken, frame, notes)
+        frame, notes = _true_figures(request, grid, pieces, measures)
+        return cls(request, grid, pieces, measures, appetite, broken, frame, notes)
 
     # -- what is said -----------------------------------------------------------------------
 
     @property
     def primary(self) -> Flags:
         """Cells that may not be published."""
-        found: Flags = np.logical_or.reduce(
-            [*self.broken.values(), np.zeros(self.grid.n_cells, bool)]
-        )
-        return found
+        nothing = np.zeros(self.grid.n_cells, bool)
+        return np.asarray(np.logical_or.reduce([*self.broken.values(), nothing]))
 
     def reviews(self) -> list[Reason]:
         """Return what a person has to decide."""
         reasons = []
         sums = [measure for measure in self.measures if measure.adds == "sum"]
-        if any(np.any(measure.n_negative > 0) for measure in sums):
+        if any(measure.is_signed for measure in sums):
             text = "values below zero: dominance was judged by absolute values"
             reasons.append(Reason("review", "negative", text))
         missing = [
             str(name)
-            for name, column in self.asked.values.items()
-            if self.asked.records[column].isna().any()
+            for name, column in self.request.values.items()
+            if self.request.records[column].isna().any()
         ]
         if self.appetite.check_missing_values and missing:
             text = f"records with missing values of {', '.join(missing)} were left out"
@@ -103,58 +157,51 @@ class Judged:
             reasons.append(Reason("review", "extremes", text))
         return reasons
 
-    def places(self) -> Integers:
-        """Cell of the grid at each place of the frame."""
-        columns = np.array([piece.column for piece in self.pieces], dtype=np.int64)
-        return self.grid.rows.labelled[:, None] * self.grid.shape[1] + columns[None, :]
-
     def said_of_cells(self) -> pd.DataFrame:
         """Return the rules that each cell broke, shaped like the frame."""
-        places = self.places()
+        places = self.grid.places
         said = np.full(places.shape, "", dtype=object)
         for rule, cells in self.broken.items():
-            at = cells[places]
-            said[at] = np.where(said[at] == "", rule, said[at] + "; " + rule)
+            is_broken = cells[places]
+            earlier = said[is_broken]
+            said[is_broken] = np.where(earlier == "", rule, earlier + "; " + rule)
         said[said == ""] = "ok"
         return pd.DataFrame(said, index=self.frame.index, columns=self.frame.columns)
 
     def broken_places(self) -> dict[str, list[list[int]]]:
         """Return the places of the frame that broke each rule."""
-        places = self.places()
-        found = {rule: np.argwhere(cells[places]).tolist() for rule, cells in self.broken.items()}
-        return {rule: some for rule, some in found.items() if some}
+        broken = ((rule, cells[self.grid.places]) for rule, cells in self.broken.items())
+        return {rule: np.argwhere(cells).tolist() for rule, cells in broken if cells.any()}
 
     def label(self, cell: int) -> str:
         """Name a cell by its keys."""
-        row, column = divmod(cell, self.grid.shape[1])
-        at_row = int(np.flatnonzero(self.grid.rows.labelled == row)[0])
-        at_column = next(at for at, piece in enumerate(self.pieces) if piece.column == column)
-        n_keys = len(self.asked.columns)
-        row_label: Any = self.frame.index[at_row]
-        text = f"{self._axis(self.frame.index.names, self.asked.rows)} {_text(row_label)}"
+        row, column = np.argwhere(self.grid.places == cell)[0].tolist()
+        n_keys = len(self.request.columns)
+        row_label: Any = self.frame.index[row]
+        text = f"{self._axis(self.frame.index.names, self.request.rows)} {_text(row_label)}"
         if n_keys:
-            label: Any = self.frame.columns[at_column]
+            label: Any = self.frame.columns[column]
             parts = (label if isinstance(label, tuple) else (label,))[-n_keys:]
             names = list(self.frame.columns.names)[-n_keys:]
-            text += f", {self._axis(names, self.asked.columns)} {_text(parts)}"
+            text += f", {self._axis(names, self.request.columns)} {_text(parts)}"
         return text
 
     @staticmethod
     def _axis(names: Sequence[Any], keys: Sequence[str]) -> str:
-        found = [str(name) for name in names if name is not None]
-        return " and ".join(found) or " and ".join(filter(None, map(said_name, keys))) or "cell"
+        named = [str(name) for name in names if name is not None]
+        return " and ".join(named) or " and ".join(filter(None, map(said_name, keys))) or "cell"
 
     def is_related(self) -> bool:
         """Whether some cells add up to others that are shown, or known."""
-        return self.asked.margin is not None or bool(self.asked.normalize)
+        return self.request.margin is not None or bool(self.request.normalize)
 
     def gaps(self) -> Gaps:
         """Hide cells until the table alone is safe."""
         if not self.is_related():
             return Gaps(self.primary, True)
         absent = np.ones(self.grid.n_cells, dtype=bool)
-        absent[self.places().ravel()] = False
-        known = _known_totals(self.asked.normalize, self.grid) & ~self.primary
+        absent[self.grid.places.ravel()] = False
+        known = _known_totals(self.request.normalize, self.grid) & ~self.primary
         return find_gaps(
             self.grid, self.measures, self.appetite,
             primary=self.primary, absent=absent & ~known, known=known,
@@ -164,15 +211,13 @@ class Judged:
         """Return what is published as sums over records, and the cell of each figure."""
         figures, cells = [], []
         for measure in self.measures:
-            columns = [
-                piece.column
-                for piece in self.pieces
-                if piece.variable == measure.variable
+            shows = [
+                piece.variable == measure.variable
                 and measure.adds in STATISTICS[piece.statistic]
                 and piece.statistic not in ("median", "min", "max")
+                for piece in self.pieces
             ]
-            at = self.grid.rows.labelled[:, None] * self.grid.shape[1] + np.array(columns, np.int64)
-            shown = np.unique(at.ravel())
+            shown = np.unique(self.grid.places[:, shows])
             shown = shown[~hidden[shown] & (measure.n[shown] > 0)]
             if not len(shown):
                 continue
@@ -198,7 +243,7 @@ def _text(label: Any) -> str:
     return " ".join(str(part) for part in parts if part != "")
 
 
-def _known_totals(normalize: str, grid: Grid) -> Flags:
+def _known_totals(normalize: str, grid: TableGrid) -> Flags:
     """Return the totals that shares give away: those add up to one."""
     rows, columns = grid.shape
     known = np.zeros((rows, columns), dtype=bool)
@@ -212,14 +257,18 @@ def _known_totals(normalize: str, grid: Grid) -> Flags:
 
 
 def _judge_shares(
-    asked: Asked, grid: Grid, count: Measure, broken: dict[str, Flags], appetite: Appetite
+    request: TableRequest,
+    grid: TableGrid,
+    count: CellMeasure,
+    broken: dict[str, Flags],
+    appetite: Appetite,
 ) -> None:
     """Shares of a total of few contributors are unsafe, each of them."""
     few = (count.n < appetite.safe_threshold).reshape(grid.shape)
     lines = np.zeros(grid.shape, dtype=bool)
-    if asked.normalize == "index":
+    if request.normalize == "index":
         lines |= few[:, [-1]]
-    elif asked.normalize == "columns":
+    elif request.normalize == "columns":
         lines |= few[[-1], :]
     else:
         lines |= few[-1, -1]
@@ -227,29 +276,33 @@ def _judge_shares(
 
 
 def _measures(
-    asked: Asked, grid: Grid, pieces: Sequence[Piece], who: Integers, appetite: Appetite
-) -> list[Measure]:
+    request: TableRequest,
+    grid: TableGrid,
+    pieces: Sequence[Piece],
+    who: Integers,
+    appetite: Appetite,
+) -> list[CellMeasure]:
     wanted = dict.fromkeys(
         (adds, piece.variable) for piece in pieces for adds in STATISTICS[piece.statistic]
     )
     found = []
     for adds, variable in wanted:
-        n = len(asked.records)
+        n = len(request.records)
         group, amounts = grid.group, np.ones(n)
         if variable is not None:
-            column = asked.records[asked.values[variable]]
+            column = request.records[request.values[variable]]
             there = column.notna().to_numpy()
             group = np.where(there, group, -1)
             if adds != "count":
                 numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
                 amounts = np.where(there, numbers, 0.0) ** (2 if adds == "square" else 1)
-        if asked.weights is not None:
-            amounts = amounts * asked.weights
+        if request.weights is not None:
+            amounts = amounts * request.weights
         name = "records" if variable is None else str(variable)
         found.append(
-            Measure(
+            CellMeasure(
                 adds, variable, grid, group, amounts, who,
-                asked.weights is not None, appetite.safe_nk_n,
+                request.weights is not None, appetite.safe_nk_n,
             )
         )  # fmt: skip
         if not np.all(np.isfinite(amounts)):
@@ -257,27 +310,27 @@ def _measures(
     return found
 
 
-def measure_of(measures: Sequence[Measure], adds: str, variable: Any) -> Measure:
+def measure_of(measures: Sequence[CellMeasure], adds: str, variable: Any) -> CellMeasure:
     """Return the measure that adds this up of a variable."""
     return next(each for each in measures if each.adds == adds and each.variable == variable)
 
 
 def _true_figures(
-    asked: Asked, grid: Grid, pieces: Sequence[Piece], measures: Sequence[Measure]
+    request: TableRequest, grid: TableGrid, pieces: Sequence[Piece], measures: Sequence[CellMeasure]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return pandas' frame, with weights applied, and with margins of all records.
 
     With several columns of values pandas leaves a record out of all margins if one of its values
     is missing, so that margins are not the sums of their cells.
     """
-    frame = asked.frame
-    if asked.normalize:
+    frame = request.frame
+    if request.normalize:
         return frame, []
     n_off = 0
     for at, piece in enumerate(pieces):
         if piece.statistic not in ("count", "size", "sum", "mean"):
             continue
-        cells = grid.rows.labelled * grid.shape[1] + piece.column
+        cells = grid.places[:, at]
         of = {adds: measure_of(measures, adds, piece.variable).values[cells]
               for adds in STATISTICS[piece.statistic]}  # fmt: skip
         if piece.statistic == "mean":
@@ -289,66 +342,63 @@ def _true_figures(
         off = ~np.isnan(given) & ~np.isclose(given, true, rtol=1e-9, atol=1e-9)
         if off.any():
             n_off += int(off.sum())
-            frame = frame.copy() if frame is asked.frame else frame
+            frame = frame.copy() if frame is request.frame else frame
             column = np.where(off, true, given)
-            is_whole = asked.weights is None and piece.statistic in ("count", "size")
+            is_whole = request.weights is None and piece.statistic in ("count", "size")
             there = not np.isnan(column).any()
             frame.isetitem(at, column.astype(np.int64) if is_whole and there else column)
     note = f"{n_off} margins add up all records, where pandas leaves some out"
-    return frame, [note] if n_off and asked.weights is None else []
+    return frame, [note] if n_off and request.weights is None else []
 
 
-def publish(room: Room, asked: Asked, protect: Protect, command: str) -> SafeFrame:
+def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: str) -> SafeFrame:
     """Judge, protect, compare with all other outputs, and record."""
-    records = asked.records
+    records = request.records
     if protect not in ("suppression", "rounding", None):
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
-    positions = room.positions(records.index)
-    named = [*asked.rows, *asked.columns, *asked.values.values()]
+    positions = ledger.positions(records.index)
+    named = [*request.rows, *request.columns, *request.values.values()]
     plain = [records[name].rename(said_name(name)) for name in dict.fromkeys(named)]
     # Cut variables keep the name of what was cut, and may be cut otherwise the next time.
-    reasons = room.renumbered([column for column in plain if column.name and not _is_cut(column)])
-    codes = room.contributors
+    is_cut = [isinstance(column.dtype, pd.CategoricalDtype) for column in plain]
+    columns = [column for column, cut in zip(plain, is_cut, strict=True) if column.name and not cut]
+    reasons = ledger.renumbered(columns)
+    codes = ledger.contributors
     who = positions if codes is None else codes[positions]
-    table = Judged.of(asked, who, room.appetite)
+    table = TableCheck.of(request, who, ledger.appetite)
     reasons += table.reviews()
     if protect == "rounding":
-        return _rounded(table, room, reasons, command)
+        return _rounded(table, ledger, reasons, command)
     if protect is None:
-        return _as_it_is(table, room, positions, reasons, command)
-    return _suppressed(table, room, positions, reasons, command)
-
-
-def _is_cut(column: pd.Series[Any]) -> bool:
-    return isinstance(column.dtype, pd.CategoricalDtype)
+        return _as_it_is(table, ledger, positions, reasons, command)
+    return _suppressed(table, ledger, positions, reasons, command)
 
 
 def _suppressed(
-    table: Judged, room: Room, positions: Integers, reasons: list[Reason], command: str
+    table: TableCheck, ledger: Ledger, positions: Integers, reasons: list[Reason], command: str
 ) -> SafeFrame:
     """Hide cells until the output is safe, alone and with all others."""
     undecided: list[str] = []
-    mended: list[Finding] = []
+    mended: list[Disclosure] = []
     for _ in range(ROUNDS):
         gaps = table.gaps()
         figures, cells = table.figures(positions, gaps.hidden)
-        found, undecided = room.findings(figures)
+        found, undecided = ledger.findings(figures)
         more = np.zeros(table.grid.n_cells, dtype=bool)
         for finding in found:
-            asked = [cells[which][at] for which, at in finding.asked]
+            terms = [cells[which][at] for which, at in finding.new_terms]
             mended.append(finding)
-            if asked and not more[asked].any():
-                more[min(asked, key=lambda cell: (table.measures[0].n[cell], cell))] = True
+            if terms and not more[terms].any():
+                more[min(terms, key=lambda cell: (table.measures[0].n[cell], cell))] = True
         if not more.any():
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    texts = dict.fromkeys(finding.text for finding in found)
-    reasons += [Reason("fail", "differencing", text) for text in texts]
-    hidden = gaps.hidden[table.places()]
+    reasons += failures(finding.text for finding in found)
+    hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
         hidden = _without_margins_of_extremes(table, hidden)
-    primary = table.primary[table.places()]
+    primary = table.primary[table.grid.places]
     marks = np.where(primary, "primary", np.where(hidden, "secondary", ""))
     n_primary, n_hidden = int((hidden & primary).sum()), int(hidden.sum())
     notes = []
@@ -371,33 +421,32 @@ def _suppressed(
     outcome = Outcome(
         tuple(reasons), (*notes, *table.notes, *gaps.notes, *undecided), table.said_of_cells()
     )
-    return _recorded(table, room, frame, outcome, figures, marks, command, "suppression")
+    return _recorded(table, ledger, frame, outcome, figures, marks, command, "suppression")
 
 
 def _as_it_is(
-    table: Judged, room: Room, positions: Integers, reasons: list[Reason], command: str
+    table: TableCheck, ledger: Ledger, positions: Integers, reasons: list[Reason], command: str
 ) -> SafeFrame:
     """Hide nothing, and say what fails."""
     nothing = np.zeros(table.grid.n_cells, dtype=bool)
     figures, _ = table.figures(positions, nothing)
-    found, undecided = room.findings(figures)
+    found, undecided = ledger.findings(figures)
     for rule, cells in table.broken.items():
         chosen = np.flatnonzero(cells)
         if len(chosen):
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    texts = dict.fromkeys(finding.text for finding in found)
-    reasons += [Reason("fail", "differencing", text) for text in texts]
+    reasons += failures(finding.text for finding in found)
     outcome = Outcome(tuple(reasons), (*table.notes, *undecided), table.said_of_cells())
     marks = np.full(table.frame.shape, "")
-    return _recorded(table, room, table.frame, outcome, figures, marks, command, None)
+    return _recorded(table, ledger, table.frame, outcome, figures, marks, command, None)
 
 
-def _rounded(table: Judged, room: Room, reasons: list[Reason], command: str) -> SafeFrame:
+def _rounded(table: TableCheck, ledger: Ledger, reasons: list[Reason], command: str) -> SafeFrame:
     """Round all counts to multiples of the base, so that they still add up."""
     base = table.appetite.safe_round_base
-    if table.asked.normalize or not all(
+    if table.request.normalize or not all(
         STATISTICS[piece.statistic] == ("count",) and piece.statistic in ("count", "size")
         for piece in table.pieces
     ):
@@ -423,30 +472,30 @@ def _rounded(table: Judged, room: Room, reasons: list[Reason], command: str) -> 
             reasons.append(Reason("review", "rounding", text))
         for at, piece in enumerate(table.pieces):
             if measure_of(table.measures, "count", piece.variable) is measure:
-                frame.isetitem(at, values[table.places()[:, at]])
+                frame.isetitem(at, values[table.grid.places[:, at]])
     note = f"all counts rounded to multiples of {base}, so that rows and columns add up"
     later = "rounded counts are not compared with other outputs: no exact figure leaves"
     outcome = Outcome(tuple(reasons), (note, *table.notes, later), table.said_of_cells())
     marks = np.full(frame.shape, "rounded")
-    return _recorded(table, room, frame, outcome, [], marks, command, "rounding")
+    return _recorded(table, ledger, frame, outcome, [], marks, command, "rounding")
 
 
-def _without_margins_of_extremes(table: Judged, hidden: Flags) -> Flags:
+def _without_margins_of_extremes(table: TableCheck, hidden: Flags) -> Flags:
     """Hide margins of extremes beside gaps: they tell the extreme of what is hidden."""
     hidden = hidden.copy()
     is_extreme = np.array([piece.statistic in ("min", "max") for piece in table.pieces])
-    if table.asked.margin is None or not hidden[:, is_extreme].any():
+    if table.request.margin is None or not hidden[:, is_extreme].any():
         return hidden
     total_row = table.grid.rows.labelled == table.grid.rows.size
-    total = np.array([piece.column == table.grid.columns.size for piece in table.pieces])
+    total = table.grid.columns.labelled == table.grid.columns.size
     hidden[:, is_extreme & total] = True
     hidden[np.ix_(total_row, is_extreme)] = True
     return hidden
 
 
 def _recorded(
-    table: Judged,
-    room: Room,
+    table: TableCheck,
+    ledger: Ledger,
     frame: pd.DataFrame,
     outcome: Outcome,
     figures: list[Figures],
@@ -454,13 +503,13 @@ def _recorded(
     command: str,
     protect: Protect,
 ) -> SafeFrame:
-    output = room.record(
+    output = ledger.record(
         "table",
         command,
         outcome,
         frames=[frame],
         figures=figures,
-        properties={"method": table.asked.method, "protect": protect},
+        properties={"method": table.request.method, "protect": protect},
         cells=table.broken_places(),
     )
     marked = pd.DataFrame(marks, index=frame.index, columns=frame.columns)

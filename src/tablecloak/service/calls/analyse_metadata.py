@@ -12,12 +12,11 @@ from typing_extensions import TypedDict
 
 from tablecloak.planning.plan import Cluster, Plan, ProtectedTable
 from tablecloak.planning.planner import plan
-from tablecloak.service.answers import Table
-from tablecloak.service.call import CALLS, Call, Question
-from tablecloak.service.columns import Columns, columns_of, frame_of
+from tablecloak.service.answers import Columns, Table, columns_of, frame_of
+from tablecloak.service.call import CALLS, Call, CallQuestion
 
 
-class Answer(TypedDict):
+class PublicationPlan(TypedDict):
     """The plan: `result` has one row for each table to protect, `published` for each to publish."""
 
     summary: str
@@ -42,14 +41,14 @@ class AnalyseMetadata(Call):
         False
     )
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: CallQuestion) -> PublicationPlan:
         """Return the tables to protect, one row for each, with their cluster."""
         equations = self.df_eq_indicator
         found = plan(
             frame_of(self.df_metadata, "df_metadata"),
             equations=None if equations is None else frame_of(equations, "df_eq_indicator"),
         )
-        answer: Answer = {
+        answer: PublicationPlan = {
             "summary": found.summary(),
             "notes": list(found.notes),
             "result": columns_of(pd.DataFrame(list(_rows(found)))),

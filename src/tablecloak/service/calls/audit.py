@@ -8,22 +8,22 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from tablecloak.jobs.load import load_data
+from tablecloak.protection import usual_way
 from tablecloak.protections.of_table import RequirementName
 from tablecloak.publish.audit import audit
-from tablecloak.service.answers import Verdict, audited
-from tablecloak.service.call import CALLS, SOURCE, Call, Question
-from tablecloak.service.columns import Columns, frame_of
+from tablecloak.service.answers import AuditVerdict, Columns, audited, frame_of
+from tablecloak.service.call import CALLS, SOURCE, Call, CallQuestion
 from tablecloak.solve.solver import using_solver
 
 
 @CALLS.register
 @dataclass(frozen=True, kw_only=True)
-class Audit(Call):
+class AuditCall(Call):
     """Attack a release, whoever made it, and say whether every sensitive cell is protected."""
 
     name: ClassVar[str] = "audit"
     sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "audit")
-    assumed: ClassVar[tuple[str, ...]] = ("suppression",)
+    assumed: ClassVar[tuple[str, ...]] = (usual_way().name,)
 
     release: Annotated[
         Columns,
@@ -40,7 +40,7 @@ class Audit(Call):
         Field(description="Whether to compute the exact interval of each sensitive cell."),
     ] = "verdict"
 
-    def answer(self, question: Question) -> Verdict:
+    def answer(self, question: CallQuestion) -> AuditVerdict:
         """Return the verdict, and all sensitive cells, worst first."""
         job = question.job
         release = frame_of(self.release, "release").convert_dtypes()

@@ -10,12 +10,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from tablecloak.graph import parents_first
-from tablecloak.service.call import CALLS, Call, Question
-from tablecloak.service.columns import Columns, frame_of
+from tablecloak.service.answers import Columns, frame_of
+from tablecloak.service.call import CALLS, Call, CallQuestion
 from tablecloak.service.request import RequestError
 
 
-class Answer(TypedDict):
+class HierarchyLines(TypedDict):
     """Lines of the file."""
 
     lines: list[str]
@@ -41,7 +41,7 @@ class WriteHrc2(Call):
     ] = True
     add_char: Annotated[str, Field(description="Not needed here, as adjust_unique_roots.")] = "ZZZ"
 
-    def answer(self, question: Question) -> Answer:
+    def answer(self, question: CallQuestion) -> HierarchyLines:
         """Return the lines of the file, without the total."""
         frame = frame_of(self.corr_table, "corr_table")
         frame = frame[list(frame.columns)[::-1]] if self.rev else frame

@@ -19,17 +19,9 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.dimensions import as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.records import (
-    Roles,
-    check_records,
-    open_source,
-    resolve,
-    select_records,
-)
+from tablecloak.tables.tabulation.records import ColumnRoles, checked_records
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand, group_rows, positions_of
 
 
@@ -161,37 +153,26 @@ def contributed(
     InputError
         As `tabulate` does.
     """
-    roles = Roles(value, contributor, None, weight, value, None)
-    with engine_errors(data):
-        source, is_quick = open_source(data, specified := as_dimensions(dimensions), roles, engine)
-        hierarchies, codes = resolve(source, specified)
-        records, numbered = select_records(source, specified, roles, is_quick)
-        overview = check_records(records, numbered, roles, hierarchies, codes)
-        axes = [f"d{axis}" for axis in range(len(hierarchies))]
+    roles = ColumnRoles(value, contributor, None, weight, value, None)
+    with checked_records(data, dimensions, roles, engine) as records:
+        table, overview = records.table, records.overview
         who = "contributor" if contributor else "row"
         # A weight stands for others, who get no noise of their own.
-        once = records.value * records.weight.clip(upper=1.0)
+        once = table.value * table.weight.clip(upper=1.0)
         frame = (
-            records.group_by([*axes, who])
+            table.group_by([*records.axes, who])
             .agg(
                 own=overview.exact_sum(once, "value"),
-                total=overview.exact_sum(records.value * records.weight, "value"),
+                total=overview.exact_sum(table.value * table.weight, "value"),
             )
-            .order_by([*axes, who])
+            .order_by([*records.axes, who])
             .to_pandas()
         )
-    return _contributed(frame, dict(zip(axes, hierarchies.values(), strict=True)), hierarchies, who)
-
-
-def _contributed(
-    frame: pd.DataFrame,
-    axes: Mapping[str, Hierarchy],
-    hierarchies: Mapping[str, Hierarchy],
-    who: str,
-) -> Contributed:
-    leaves, leaf = group_rows(positions_of(frame, axes))
+    trees = dict(zip(records.axes, records.hierarchies.values(), strict=True))
+    leaves, leaf = group_rows(positions_of(frame, trees))
     number, names = pd.factorize(frame[who], sort=True)
     own = csr_array((frame["own"].to_numpy(), (leaf, number)), shape=(len(leaves), len(names)))
     totals: Floats = np.zeros(len(leaves))
     np.add.at(totals, leaf, frame["total"].to_numpy(np.float64))
-    return Contributed(dict(hierarchies), leaves, own, totals, np.asarray(names, dtype=object))
+    names = np.asarray(names, dtype=object)
+    return Contributed(records.hierarchies, leaves, own, totals, names)

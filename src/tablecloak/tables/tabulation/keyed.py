@@ -15,16 +15,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.tables.dimensions import Dimension, as_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.records import (
-    Roles,
-    check_records,
-    open_source,
-    resolve,
-    select_records,
-)
+from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, checked_records
 from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
 
 HIGH = 10**8
@@ -93,24 +85,17 @@ def keyed_cells(
     InputError
         As `tabulate` does; also for record keys that are missing or out of range.
     """
-    roles = Roles(
+    roles = ColumnRoles(
         value, None, None, weight, value, None, record_key, has_whole_keys=not has_fractions
     )
-    with engine_errors(data):
-        specified = as_dimensions(dimensions)
-        leaves, hierarchies = _read(data, specified, roles, engine)
-    return _rolled_up(leaves, hierarchies, modulus)
+    with checked_records(data, dimensions, roles, engine) as records:
+        leaves = _leaf_sums(records, roles)
+    return _rolled_up(leaves, records.hierarchies, modulus)
 
 
-def _read(
-    data: Any, dimensions: Mapping[str, Dimension], roles: Roles, engine: str
-) -> tuple[pd.DataFrame, dict[str, Hierarchy]]:
-    """Check the records, and add them up for each leaf."""
-    source, is_quick = open_source(data, dimensions, roles, engine)
-    hierarchies, codes = resolve(source, dimensions)
-    records, numbered = select_records(source, dimensions, roles, is_quick)
-    overview = check_records(records, numbered, roles, hierarchies, codes)
-    axes = [f"d{axis}" for axis in range(len(hierarchies))]
+def _leaf_sums(checked: CheckedRecords, roles: ColumnRoles) -> pd.DataFrame:
+    """Add up the records for each leaf."""
+    records = checked.table
     scaled = records.record_key * float(HIGH if not roles.has_whole_keys else 1)
     parts = {"high": scaled.floor(), "low": ((scaled - scaled.floor()) * float(LOW)).round()}
     sums = {name: part.cast("int64").sum() for name, part in parts.items()}
@@ -119,10 +104,10 @@ def _read(
         for name, part in parts.items():
             sums[f"nonzero_{name}"] = part.cast("int64").sum(where=counts)
         sums |= {"largest": records.value.max(), "smallest": records.value.min()}
-    frame = records.group_by(axes).agg(
-        count=records.count(), weight=overview.exact_sum(records.weight, "weight"), **sums
-    )
-    return frame.order_by(axes).to_pandas(), hierarchies
+    weight = checked.overview.exact_sum(records.weight, "weight")
+    frame = records.group_by(checked.axes).agg(count=records.count(), weight=weight, **sums)
+    leaves: pd.DataFrame = frame.order_by(checked.axes).to_pandas()
+    return leaves
 
 
 def _rolled_up(

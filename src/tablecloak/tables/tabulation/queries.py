@@ -2,12 +2,6 @@
 
 What comes back are leaves, not records: for each leaf its sums, counts and largest contributors,
 and one by one the few contributors that occur in more than one leaf.
-
-They are taken over whole numbers. Each term is split, exactly, into three of them: multiples of
-2^-a, 2^-(a+b) and 2^-(a+2b), with a such that the sum of the first stays below 2^52, exact as a
-double, and b such that the sums of the others stay below 2^62. Every engine does this arithmetic in
-the same way, so that the same data give the same table for any number of threads, and through any
-engine.
 """
 
 from __future__ import annotations
@@ -21,53 +15,23 @@ import pandas as pd
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
-
-EXACT_BITS = 52
-"""Bits of a whole number that is exact as a double."""
-
-WORD_BITS = 62
-"""Bits of a whole number that engines add up without overflow."""
+from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, Overview
 
 
 @dataclass(frozen=True)
-class Overview:
-    """One look at all records: how many there are, and how large their numbers get."""
+class Leaves:
+    """What the engine gave back: sums of each leaf, and contributors by attribute of `Table`."""
 
-    count: int
-    largest: Mapping[str, float]
-    negative: bool
-    is_weighted: bool
+    hierarchies: Mapping[str, Hierarchy]
+    overview: Overview
+    keys: pd.DataFrame
+    values: Floats
+    grouped: Mapping[str, Grouped]
 
-    def exact_sum(self, terms: Any, name: str) -> Any:
-        """Sum of terms that does not depend on their order.
-
-        Parameters
-        ----------
-        terms : ibis column
-            Terms of the kind `name`, over some of the records or over sums of them.
-        name : str
-            Key of `largest`.
-        """
-        count_bits = int(np.ceil(np.log2(self.count + 1)))
-        bits = int(np.frexp(max(self.largest[name], 1.0))[1]) + count_bits
-        first, further = 2.0 ** (EXACT_BITS - bits), 2.0 ** (WORD_BITS - count_bits)
-        scaled = terms * first
-        high = scaled.floor()
-        rest = (scaled - high) * further
-        middle = rest.floor()
-        low = ((rest - middle) * further).floor()
-        sums = [part.cast("int64").sum().cast("float64") for part in (high, middle, low)]
-        return (sums[0] + (sums[1] + sums[2] / further) / further) / first
-
-
-def leaf_sums(
-    records: Any, keys: list[str], overview: Overview, decimals: int | None
-) -> tuple[pd.DataFrame, Floats]:
-    """Weighted sums of the value for each leaf, rounded if asked."""
-    sums = overview.exact_sum(records.value * records.weight, "value")
-    frame = records.group_by(keys).agg(sum=sums).order_by(keys).to_pandas()
-    values = frame["sum"].to_numpy(np.float64)
-    return frame[keys], values if decimals is None else np.round(values, decimals)
+    def column(self, dimension: str) -> str:
+        """Column of `keys` with the codes of a dimension."""
+        return f"d{list(self.hierarchies).index(dimension)}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +49,32 @@ class Grouped:
         return _marks(self.top)
 
 
-def grouped(
+def aggregated(
+    records: CheckedRecords, roles: ColumnRoles, n_largest: int, decimals: int | None
+) -> Leaves:
+    """Aggregate the records."""
+    keys, values = _leaf_sums(records.table, records.axes, records.overview, decimals)
+    levels = {"contributions": "contributor" if roles.contributor else None}
+    if roles.holding:
+        levels["holdings"] = "holding"
+    groups = {
+        attribute: _grouped(records.table, records.axes, level, records.overview, n_largest)
+        for attribute, level in levels.items()
+    }
+    return Leaves(records.hierarchies, records.overview, keys, values, groups)
+
+
+def _leaf_sums(
+    records: Any, keys: list[str], overview: Overview, decimals: int | None
+) -> tuple[pd.DataFrame, Floats]:
+    """Weighted sums of the value for each leaf, rounded if asked."""
+    sums = overview.exact_sum(records.value * records.weight, "value")
+    frame = records.group_by(keys).agg(sum=sums).order_by(keys).to_pandas()
+    values = frame["sum"].to_numpy(np.float64)
+    return frame[keys], values if decimals is None else np.round(values, decimals)
+
+
+def _grouped(
     records: Any, keys: list[str], level: str | None, overview: Overview, n_largest: int
 ) -> Grouped:
     """Group records by contributor within each leaf, and set spanning contributors apart."""

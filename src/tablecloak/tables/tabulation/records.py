@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
+import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError, listed, suggestion
-from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.storage import existing_file
+from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.tabulation.engines import engine_named
-from tablecloak.tables.tabulation.queries import Overview
+from tablecloak.tables.tabulation.engines.engine import explained
 
 YES = ("yes", "y", "true", "t", "1", "1.0")
 """Entries of a column of waivers that say yes, in small letters; numbers as engines write them."""
@@ -23,7 +26,7 @@ NO = ("", "no", "n", "false", "f", "0", "0.0")
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Columns of the data, by their parts; None where there is none."""
 
     value: str | None
@@ -47,8 +50,126 @@ class Roles:
         return [column for column in self.__dict__.values() if isinstance(column, str)]
 
 
-def open_source(
-    data: Any, dimensions: Mapping[str, Dimension], roles: Roles, engine: str
+EXACT_BITS = 52
+"""Bits of a whole number that is exact as a double."""
+
+WORD_BITS = 62
+"""Bits of a whole number that engines add up without overflow."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """One look at all records: how many there are, and how large their numbers get."""
+
+    count: int
+    largest: Mapping[str, float]
+    negative: bool
+    is_weighted: bool
+
+    def exact_sum(self, terms: Any, name: str) -> Any:
+        """Sum of terms that does not depend on their order.
+
+        It is taken over whole numbers. Each term is split, exactly, into three of them: multiples
+        of 2^-a, 2^-(a+b) and 2^-(a+2b), with a such that the sum of the first stays below 2^52,
+        exact as a double, and b such that the sums of the others stay below 2^62. Every engine does
+        this arithmetic in the same way, so that the same data give the same table for any number of
+        threads, and through any engine.
+
+        Parameters
+        ----------
+        terms : ibis column
+            Terms of the kind `name`, over some of the records or over sums of them.
+        name : str
+            Key of `largest`.
+        """
+        count_bits = int(np.ceil(np.log2(self.count + 1)))
+        bits = int(np.frexp(max(self.largest[name], 1.0))[1]) + count_bits
+        first, further = 2.0 ** (EXACT_BITS - bits), 2.0 ** (WORD_BITS - count_bits)
+        scaled = terms * first
+        high = scaled.floor()
+        rest = (scaled - high) * further
+        middle = rest.floor()
+        low = ((rest - middle) * further).floor()
+        sums = [part.cast("int64").sum().cast("float64") for part in (high, middle, low)]
+        return (sums[0] + (sums[1] + sums[2] / further) / further) / first
+
+
+@dataclass(frozen=True)
+class CheckedRecords:
+    """Records of which each entry is in order.
+
+    Parameters
+    ----------
+    table : ibis.Table
+        One row for each record: d0.., value, shadow, weight, ...
+    overview : Overview
+    hierarchies : dict of str to Hierarchy
+        Of each dimension, whose codes are those of d0, d1, ...
+    """
+
+    table: Any
+    overview: Overview
+    hierarchies: dict[str, Hierarchy]
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of codes."""
+        return [f"d{axis}" for axis in range(len(self.hierarchies))]
+
+
+@contextmanager
+def checked_records(
+    data: Any, dimensions: Mapping[str, Any] | Sequence[str], roles: ColumnRoles, engine: str
+) -> Iterator[CheckedRecords]:
+    """Open and check records, and speak for the engine while it aggregates them.
+
+    Parameters
+    ----------
+    data, dimensions, engine
+        See `tabulate`.
+    roles : ColumnRoles
+
+    Raises
+    ------
+    InputError
+        If the data cannot be read; names row, column and code of the first wrong entry.
+    """
+    specified = as_dimensions(dimensions)
+    with engine_errors(data):
+        source, is_quick = _open_source(data, specified, roles, engine)
+        hierarchies, codes = _resolved(source, specified)
+        records, numbered = _select_records(source, specified, roles, is_quick)
+        overview = _check_records(records, numbered, roles, hierarchies, codes)
+        yield CheckedRecords(records, overview, hierarchies)
+
+
+LIBRARIES = ("duckdb", "_duckdb", "ibis", "pyarrow", "pyspark", "py4j", "psycopg", "sqlglot")
+"""Libraries that engines are made of: the packages in which their errors are defined."""
+
+
+@contextmanager
+def engine_errors(data: Any) -> Iterator[None]:
+    """Turn errors of an engine while it works into ones of ours that hold nothing of a record.
+
+    Engines look at the first records only when they open a file; what comes later is found when
+    it is read.
+
+    Raises
+    ------
+    InputError
+        Names line and column where the engine does.
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in LIBRARIES:
+            raise
+        source = data if isinstance(data, str | Path) else "The data"
+        raise InputError(f"{source}: cannot be read as a table. {explained(error)}") from None
+
+
+def _open_source(
+    data: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, engine: str
 ) -> tuple[Any, bool]:
     """Return an Ibis table over the data, and whether reading it again costs little.
 
@@ -104,7 +225,49 @@ def _open_frame(frame: pd.DataFrame) -> Any:
         ) from error
 
 
-def resolve(
+def open_database(address: str, table: str) -> Any:
+    """Open a table of a database as an Ibis table; it is aggregated where it lies.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``postgresql://user@host/database``; a password belongs into the environment
+        (``PGPASSWORD``), not into a file.
+    table : str
+
+    Raises
+    ------
+    InputError
+        If it cannot be opened.
+    """
+    import ibis
+
+    _require_database(address)
+    try:
+        return ibis.connect(address).table(table)
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"{address.split(':', maxsplit=1)[0]} databases need the library {error.name}, which "
+            f'is not installed. For PostgreSQL: pip install "tablecloak[postgres]"; for another '
+            f"database, install ibis-framework with its extra."
+        ) from error
+    except Exception as error:
+        # The address may hold a password.
+        raise InputError(
+            f"Table {table!r} cannot be opened in the database: {type(error).__name__}. Check the "
+            f"connection, the name of the table, and that you may read it."
+        ) from error
+
+
+def _require_database(address: str) -> None:
+    """Refuse the name of a database file that is not there: opening it would create it."""
+    scheme, _, rest = address.partition("://")
+    file = unquote(rest.partition("?")[0])
+    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
+        existing_file(file)
+
+
+def _resolved(
     source: Any, dimensions: Mapping[str, Dimension]
 ) -> tuple[dict[str, Hierarchy], dict[str, list[str]]]:
     """Return the hierarchies, and the codes that occur."""
@@ -118,8 +281,8 @@ def resolve(
     return hierarchies, codes
 
 
-def select_records(
-    source: Any, dimensions: Mapping[str, Dimension], roles: Roles, is_quick: bool
+def _select_records(
+    source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, is_quick: bool
 ) -> tuple[Any, Any]:
     """Select what is needed, under names of our own: d0.., value, shadow, weight, ...
 
@@ -154,7 +317,7 @@ def _numbered(source: Any, given: dict[str, Any]) -> Any:
 
 
 def _given_columns(
-    source: Any, dimensions: Mapping[str, Dimension], roles: Roles
+    source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles
 ) -> dict[str, Any]:
     """Columns of our own that are computed from those of the data."""
     given: dict[str, Any] = {
@@ -181,7 +344,7 @@ def _given_columns(
     return given
 
 
-def _waiver_marks(table: Any, roles: Roles) -> dict[str, Any]:
+def _waiver_marks(table: Any, roles: ColumnRoles) -> dict[str, Any]:
     """Return what each record needs: 1 if the margin of the rule, and the margin that it named."""
     import ibis
 
@@ -203,7 +366,7 @@ def _number(number: float) -> Any:
     return ibis.literal(str(number)).cast("float64")
 
 
-def _constant_columns(roles: Roles) -> dict[str, Any]:
+def _constant_columns(roles: ColumnRoles) -> dict[str, Any]:
     """Columns of our own that are the same everywhere, or the same as another column."""
     import ibis
 
@@ -231,7 +394,7 @@ def _as_float(source: Any, column: str) -> Any:
     return source[column].cast("float64")
 
 
-def _bad(records: Any, roles: Roles) -> dict[str, tuple[Any, str]]:
+def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
     """For each role which records are wrong, and what they must be."""
     conditions = {}
     for role in ("value", "shadow", "weight"):
@@ -263,10 +426,10 @@ def _bad_key(key: Any, is_whole: bool) -> tuple[Any, str]:
     return bad | (key >= 1), "a record key of 0 or more and below 1"
 
 
-def check_records(
+def _check_records(
     records: Any,
     numbered: Any,
-    roles: Roles,
+    roles: ColumnRoles,
     hierarchies: Mapping[str, Hierarchy],
     codes: Mapping[str, Any],
 ) -> Overview:

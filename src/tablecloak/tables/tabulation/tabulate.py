@@ -12,30 +12,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
-from tablecloak.arrays import Floats, Integers
-from tablecloak.errors import InputError, TablecloakWarning, suggestion
-from tablecloak.tables.dimensions import Dimension, as_dimensions
-from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.link import link
-from tablecloak.tables.relations import all_positions, hierarchical_relations
+from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.contributors import contributions_of
-from tablecloak.tables.tabulation.engine_errors import engine_errors
-from tablecloak.tables.tabulation.queries import Grouped, Overview, grouped, leaf_sums
-from tablecloak.tables.tabulation.records import (
-    Roles,
-    check_records,
-    open_source,
-    resolve,
-    select_records,
-)
-from tablecloak.tables.tabulation.roll_up import ancestors_of, locate, positions_of, roll_up
+from tablecloak.tables.tabulation.queries import aggregated
+from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
+from tablecloak.tables.tabulation.roll_up import rolled_up
 
 MOST_LARGEST = 1000
 """Contributors that are kept for each cell at most."""
@@ -145,8 +128,7 @@ def tabulate(
     2      S      11.0
     """
     _check_options(n_largest, decimals)
-    specified = as_dimensions(dimensions)
-    roles = Roles(
+    roles = ColumnRoles(
         value,
         contributor,
         holding,
@@ -156,12 +138,10 @@ def tabulate(
         waiver=waiver,
         waiver_p=waiver_p,
     )
-    with engine_errors(data):
-        leaves = _aggregated(data, specified, roles, engine, n_largest, decimals)
+    with checked_records(data, dimensions, roles, engine) as records:
+        leaves = aggregated(records, roles, n_largest, decimals)
     _warn_negative(leaves.overview)
-    chosen = _checked_tables(tables, leaves.hierarchies)
-    built = [_one_table(leaves, names, roles, unit, decimals, empty_cells) for names in chosen]
-    return built[0] if len(built) == 1 else link(*built)
+    return rolled_up(leaves, tables, roles, unit, decimals, empty_cells)
 
 
 def _check_options(n_largest: int, decimals: int | None) -> None:
@@ -174,64 +154,6 @@ def _check_options(n_largest: int, decimals: int | None) -> None:
         raise InputError(f"`decimals` must lie between 0 and {MOST_DECIMALS}. Got {decimals}.")
 
 
-@dataclass(frozen=True)
-class _Leaves:
-    """What the engine gave back: sums of each leaf, and contributors by attribute of `Table`."""
-
-    hierarchies: Mapping[str, Hierarchy]
-    overview: Overview
-    keys: pd.DataFrame
-    values: Floats
-    grouped: Mapping[str, Grouped]
-
-    def column(self, dimension: str) -> str:
-        """Column of `keys` with the codes of a dimension."""
-        return f"d{list(self.hierarchies).index(dimension)}"
-
-
-def _aggregated(
-    data: Any,
-    dimensions: Mapping[str, Dimension],
-    roles: Roles,
-    engine: str,
-    n_largest: int,
-    decimals: int | None,
-) -> _Leaves:
-    """Read, check and aggregate the records."""
-    source, is_quick = open_source(data, dimensions, roles, engine)
-    hierarchies, codes = resolve(source, dimensions)
-    records, numbered = select_records(source, dimensions, roles, is_quick)
-    overview = check_records(records, numbered, roles, hierarchies, codes)
-    columns = [f"d{axis}" for axis in range(len(hierarchies))]
-    keys, values = leaf_sums(records, columns, overview, decimals)
-    levels = {"contributions": "contributor" if roles.contributor else None}
-    if roles.holding:
-        levels["holdings"] = "holding"
-    groups = {
-        attribute: grouped(records, columns, level, overview, n_largest)
-        for attribute, level in levels.items()
-    }
-    return _Leaves(hierarchies, overview, keys, values, groups)
-
-
-def _checked_tables(
-    tables: Sequence[Sequence[str]] | None, hierarchies: Mapping[str, Hierarchy]
-) -> list[list[str]]:
-    chosen = [list(names) for names in tables] if tables else [list(hierarchies)]
-    for names in chosen:
-        if not names or len(set(names)) < len(names):
-            raise InputError(
-                f"`tables` has an entry with the dimensions {names}. Each needs one or more, and "
-                f"none of them twice."
-            )
-        for name in names:
-            if name not in hierarchies:
-                raise InputError(
-                    f"`tables` names the dimension {name!r}.{suggestion(name, hierarchies)}"
-                )
-    return chosen
-
-
 def _warn_negative(overview: Overview) -> None:
     if overview.negative:
         warnings.warn(
@@ -242,66 +164,3 @@ def _warn_negative(overview: Overview) -> None:
             TablecloakWarning,
             stacklevel=3,
         )
-
-
-def _one_table(
-    leaves: _Leaves,
-    names: Sequence[str],
-    roles: Roles,
-    unit: str,
-    decimals: int | None,
-    empty_cells: bool = False,
-) -> Table:
-    """Roll the leaves up to all cells of one table."""
-    trees = {name: leaves.hierarchies[name] for name in names}
-    columns = {leaves.column(name): tree for name, tree in trees.items()}
-    rounding = np.full(len(leaves.values), _rounding(leaves.overview, roles, decimals))
-    none = np.zeros((len(leaves.values), 0))
-    ancestors = [ancestors_of(tree) for tree in trees.values()]
-    each = np.column_stack([leaves.values, rounding])
-    positions = positions_of(leaves.keys, columns)
-    keys, sums, _ = roll_up(positions, each, none, ancestors)
-    if empty_cells:
-        keys, sums = _with_empty_cells(keys, sums, trees)
-    contributors = {
-        attribute: contributions_of(groups, columns, keys, ancestors, shortfall=sums[:, 1])
-        for attribute, groups in leaves.grouped.items()
-    }
-    codes = {
-        name: np.array(tree.codes, dtype=object)[keys[:, axis]]
-        for axis, (name, tree) in enumerate(trees.items())
-    }
-    frame = pd.DataFrame(codes)
-    relations = hierarchical_relations(frame, trees)
-    return Table(
-        keys=frame,
-        values=sums[:, 0],
-        relations=relations,
-        right_hand_side=np.zeros(relations.shape[0]),
-        hierarchies=trees,
-        name=roles.value or "count",
-        unit=unit,
-        contributions=contributors["contributions"],
-        holdings=contributors.get("holdings"),
-        decimals=decimals,
-    )
-
-
-def _with_empty_cells(
-    keys: Integers, sums: Floats, trees: Mapping[str, Hierarchy]
-) -> tuple[Integers, Floats]:
-    """Return every combination of codes, and the sums of each, 0 where no record falls into it."""
-    every = all_positions(trees)
-    filled = np.zeros((len(every), sums.shape[1]))
-    filled[locate(keys, every)] = sums
-    return every, filled
-
-
-def _rounding(overview: Overview, roles: Roles, decimals: int | None) -> float:
-    """By how much a leaf may be less than what its contributors add up to.
-
-    What one contributor adds no other takes away, but rounding may.
-    """
-    if roles.shadow != roles.value or overview.negative:
-        return np.inf
-    return 0.0 if decimals is None else 0.5 * 10.0**-decimals

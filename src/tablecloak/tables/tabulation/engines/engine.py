@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +13,6 @@ from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import FrameFormat, format_of
 from tablecloak.tables.formats.format import require_few_columns
-from tablecloak.tables.tabulation.engine_errors import explained
 
 
 class Engine(ABC):
@@ -94,3 +94,26 @@ def engine_named(name: str) -> Engine:
             return each(name)
     known = [word for each in ENGINES for word in (each.name, *each.schemes)]
     raise InputError(f"There is no engine {name!r}.{suggestion(name, known)}")
+
+
+def explained(error: Exception) -> str:
+    """Say what an engine found, without the record that its message quotes."""
+    text = str(error)
+    line = re.search(r"on Line: (\d+)", text)
+    column = re.search(r'converting column "([^"]*)"', text)
+    places = [f"line {line.group(1)}"] if line else []
+    places += [f"column {column.group(1)!r}"] if column else []
+    width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if width:
+        what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
+    elif "Maximum line size" in text:
+        what = "too long; look for a quote that is not closed, or an entry that is no code"
+    elif column:
+        what = "an entry is no number, or not of the kind of those before it; look for text such as"
+        what += " '-' or 'x'"
+    else:
+        what = (
+            f"the engine reports {type(error).__name__}; check that the file is what its name says"
+        )
+    where = ", ".join(places)
+    return f"{where[:1].upper()}{where[1:]}: {what}." if places else f"{what[0].upper()}{what[1:]}."

@@ -1,0 +1,589 @@
+"""The commands of a batch: one class each, found by the name in the file."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tablecloak import __version__
+from tablecloak.argus.apriori import apply_apriori
+from tablecloak.argus.gate import check, check_together
+from tablecloak.argus.lines import (
+    Arguments,
+    Command,
+    SuppressionLine,
+    Writing,
+    read_rules,
+    read_specification,
+    read_writing,
+)
+from tablecloak.argus.linked import linked, positions
+from tablecloak.argus.metadata import read_cells, read_metadata, read_microdata
+from tablecloak.argus.methods import METHODS, Task, read_suppression
+from tablecloak.argus.outputs import OPTIONS_OF, BatchOutput, BatchTable, OutputLayout, made_of
+from tablecloak.argus.preparation import tabulate_records, take_cells
+from tablecloak.argus.rules import check_rules, describe, n_largest, numbers_of
+from tablecloak.argus.state import BatchState, TableJob
+from tablecloak.errors import InputError, VerificationError
+from tablecloak.registry import Registry
+from tablecloak.tables.problem import ProtectionProblem
+
+
+class BatchCommand(ABC):
+    """What one command does."""
+
+    name: ClassVar[str]
+    """As it stands in brackets, in capitals."""
+
+    @abstractmethod
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply a line.
+
+        Parameters
+        ----------
+        batch : BatchState
+        command : Command
+            The line.
+        arguments : Arguments
+            What follows the command. Whatever is not taken is an error.
+        """
+
+
+COMMANDS: Registry[BatchCommand] = Registry("command")
+"""All commands by name."""
+
+
+@COMMANDS.register
+class SpecifyTable(BatchCommand):
+    """Specify a table: its dimensions, its response, its costs."""
+
+    name: ClassVar[str] = "SPECIFYTABLE"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        batch.before_reading()
+        if batch.metadata is None or batch.data is None:
+            raise InputError("Open data and metadata first (OPENMICRODATA, OPENMETADATA).")
+        wanted = read_specification(arguments)
+        number = len(batch.jobs) + 1
+        job = TableJob(number, command, wanted, batch.metadata, batch.data, batch.is_microdata)
+        batch.jobs.append(job)
+        shadow = f", shadow {wanted.shadow}" if wanted.shadow else ""
+        cost = f", costs {wanted.cost or 'the response'} to the power {wanted.power:g}"
+        batch.say(
+            command,
+            f"table {number}: {' x '.join(wanted.dimensions)}, response {wanted.response}"
+            f"{shadow}{cost}",
+        )
+
+
+@COMMANDS.register
+class SafetyRule(BatchCommand):
+    """Give the table specified last its rules."""
+
+    name: ClassVar[str] = "SAFETYRULE"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        rules = read_rules(arguments)
+        batch.before_reading()
+        if not batch.jobs:
+            raise InputError("SAFETYRULE needs a table. Put SPECIFYTABLE before it.")
+        job = batch.jobs[-1]
+        if job.rules is not None:
+            raise InputError(
+                f"Table {job.number} has rules already. Put all of them into one line."
+            )
+        check_rules(rules, job.metadata, job.is_microdata, job.is_count)
+        job.rules, job.rules_command = rules, command
+        batch.say(command, f"table {job.number}, {describe(rules)}")
+
+
+class _OpenData(BatchCommand):
+    """Open a file of data."""
+
+    is_microdata: ClassVar[bool]
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        if batch.data is not None and batch.metadata is None:
+            raise InputError(f"{batch.data.name} was opened already and has no metadata yet.")
+        is_microdata = self.is_microdata
+        if batch.jobs and (is_microdata or batch.is_microdata or batch.is_read):
+            raise InputError("Other data are open already. Put CLEAR before this line.")
+        batch.data = batch.input_path(arguments.word("the name of a file"))
+        batch.is_microdata, batch.metadata = is_microdata, None
+        batch.say(command, batch.data.name)
+
+
+@COMMANDS.register
+class OpenMicrodata(_OpenData):
+    """Open a file of records."""
+
+    name: ClassVar[str] = "OPENMICRODATA"
+    is_microdata: ClassVar[bool] = True
+
+
+@COMMANDS.register
+class OpenTableData(_OpenData):
+    """Open a file of cells."""
+
+    name: ClassVar[str] = "OPENTABLEDATA"
+    is_microdata: ClassVar[bool] = False
+
+
+@COMMANDS.register
+class OpenMetadata(BatchCommand):
+    """Open the description of the data."""
+
+    name: ClassVar[str] = "OPENMETADATA"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        if batch.data is None or batch.metadata is not None:
+            raise InputError("Open data before their metadata, and metadata only once.")
+        path = batch.input_path(arguments.word("the name of a file"))
+        batch.metadata = read_metadata(path)
+        batch.say(command, path.name)
+
+
+@COMMANDS.register
+class Clear(BatchCommand):
+    """Close all tables, data and metadata."""
+
+    name: ClassVar[str] = "CLEAR"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        arguments.end()
+        batch.jobs, batch.recodes = [], {}
+        batch.data = batch.metadata = batch.frame = None
+        batch.say(command, "tables, data and metadata are closed")
+
+
+@COMMANDS.register
+class ReadMicrodata(BatchCommand):
+    """Read the records, and make all tables of them."""
+
+    name: ClassVar[str] = "READMICRODATA"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        arguments.end()
+        batch.before_reading()
+        if not batch.jobs or not batch.is_microdata:
+            raise InputError("Open microdata and specify a table first (OPENMICRODATA).")
+        names: list[str] = []
+        for job in batch.jobs:
+            if job.rules is None:
+                raise InputError(
+                    f"Table {job.number} has no SAFETYRULE: every cell would be safe. Add one."
+                )
+            wanted = job.specification
+            response = "" if job.is_count else wanted.response
+            names += [*wanted.dimensions, response, wanted.shadow, wanted.cost]
+            if any(numbers[0] for numbers in numbers_of(job.rules, "WGT")):
+                names += [variable.name for variable in job.metadata.with_tag("WEIGHT")]
+        metadata, data = batch.jobs[0].metadata, batch.jobs[0].data
+        for tag in ("HOLDING", "REQUEST"):
+            names += [variable.name for variable in metadata.with_tag(tag)]
+        names = [name for name in names if name and not name.startswith(("<", "-"))]
+        known = dict.fromkeys(metadata.variable(name).name for name in names)
+        batch.frame, notes = read_microdata(metadata, data, list(known))
+        batch.say(command, f"{len(batch.frame)} records of {data.name}")
+        for note in notes:
+            batch.say(command, note)
+        for job in batch.jobs:
+            job.trees = {
+                variable.name: metadata.hierarchy(variable, set(batch.frame[variable.name]))
+                for variable in job.variables()
+            }
+            tabulate_records(batch, command, job)
+
+
+@COMMANDS.register
+class ReadTable(BatchCommand):
+    """Read the cells of all tables."""
+
+    name: ClassVar[str] = "READTABLE"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        mode = (arguments.optional() or "0").upper()
+        arguments.end()
+        if mode not in ("0", "1", "1T", "1F", "2"):
+            raise InputError(f"READTABLE takes 0, 1, 1T, 1F or 2, found {mode!r}.")
+        batch.before_reading()
+        if not batch.jobs or batch.is_microdata:
+            raise InputError("Open a table and specify it first (OPENTABLEDATA).")
+        how = {"0": "totals must add up", "2": "totals need not add up"}
+        batch.say(command, f"{mode}: {how.get(mode, 'totals are made of the most detailed cells')}")
+        for job in batch.jobs:
+            cells, notes = read_cells(job.metadata, job.data)
+            for note in notes:
+                batch.say(command, note)
+            take_cells(batch, command, job, cells, mode)
+
+
+@COMMANDS.register
+class Recode(BatchCommand):
+    """Take fewer codes of a dimension."""
+
+    name: ClassVar[str] = "RECODE"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        number = arguments.whole("the number of a table", 0)
+        arguments.take(",")
+        name = arguments.word("a variable")
+        arguments.take(",")
+        how = arguments.word("a file or a level")
+        arguments.end()
+        if not batch.is_microdata:
+            raise InputError(
+                "Only microdata can be recoded, but the batch reads a table. Open microdata "
+                "(OPENMICRODATA), or remove RECODE."
+            )
+        job = batch.job(number)
+        batch.known(job)
+        variable = job.metadata.variable(name)
+        if variable.name not in job.trees:
+            raise InputError(
+                f"Table {job.specification.dimensions} has no dimension {name!r}. Name one of "
+                f"these."
+            )
+        users = [other for other in batch.jobs if variable.name in other.trees]
+        if any(other.protected is not None for other in users):
+            raise InputError("A protected table cannot be recoded. Put RECODE before SUPPRESS.")
+        if any(other.has_apriori for other in users):
+            raise InputError("RECODE would undo what APRIORI changed. Put RECODE before APRIORI.")
+        if variable.name in batch.recodes:
+            earlier = batch.recodes[variable.name][0]
+            batch.skip(
+                command,
+                f"the recoding of {variable.name} in line {earlier.line}: this one takes its "
+                f"place, as in τ-ARGUS",
+            )
+        batch.recodes[variable.name] = (command, how)
+        for other in users:
+            tabulate_records(batch, command, other)
+        found = job.recoded[variable.name]
+        for note in found.notes:
+            batch.skip(command, note)
+        also = [str(other.number) for other in users if other is not job]
+        beside = f", in table {' and '.join(also)} too, as in τ-ARGUS" if also else ""
+        batch.say(
+            command,
+            f"table {number}, {variable.name} by {how}: {len(found.tree.codes)} codes instead of "
+            f"{len(job.trees[variable.name].codes)}{beside}",
+        )
+
+
+@COMMANDS.register
+class AprioriCommand(BatchCommand):
+    """Change statuses, levels and costs by a file."""
+
+    name: ClassVar[str] = "APRIORI"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        name = arguments.word("the name of a file")
+        arguments.take(",")
+        number = arguments.whole("the number of a table", 0)
+        arguments.take(",")
+        separator = arguments.word("a separator in quotation marks")
+        flags = [0, 0]
+        for at, what in enumerate(("the flag for errors", "the flag for trivial levels")):
+            if arguments.maybe(",") and not (arguments.next_is(",") or arguments.is_read):
+                flags[at] = arguments.whole(what, 0, 1)
+        arguments.end()
+        job = batch.job(number)
+        problem = batch.known(job)
+        path = batch.input_path(name)
+        done = apply_apriori(
+            path,
+            problem,
+            [job.metadata.variable(key) for key in problem.table.keys.columns],
+            separator=separator,
+            lenient=flags[0] == 1,
+            expand=flags[1] == 1,
+            margin=job.margin,
+        )
+        for text in done.skipped:
+            batch.skip(command, text)
+        # An earlier pattern may not protect cells that became unsafe.
+        job.problem, job.protected, job.has_apriori = done.problem, None, True
+        job.asked.update(done.asked)
+        chains = ", what cannot be done is named" if flags[0] else ""
+        chains += ", with trivial levels" if flags[1] else ""
+        batch.say(command, f"table {number}: {done.done} lines of {path.name}{chains}")
+
+
+@COMMANDS.register
+class Apriory(AprioriCommand):
+    """Change statuses, levels and costs by a file, as older batches spell it."""
+
+    name: ClassVar[str] = "APRIORY"
+
+
+UNUSED = {
+    "scale": "the largest cost (MSC): costs are not scaled",
+    "lower": "LOWERMARG: the whole table is one problem, no subtable has levels of its own",
+    "upper": "UPPERMARG: the whole table is one problem, no subtable has levels of its own",
+    "size": "the size of the model: there is one for all tables",
+    "partitions": "partitions: the whole table is rounded at once",
+}
+"""Arguments of methods that have no effect here, and why."""
+
+
+@COMMANDS.register
+class Suppress(BatchCommand):
+    """Protect one table, or all as one."""
+
+    name: ClassVar[str] = "SUPPRESS"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        wanted = read_suppression(arguments)
+        jobs = batch.jobs if wanted.table == 0 else [batch.job(wanted.table)]
+        problems = [batch.known(job) for job in jobs]
+        if not problems:
+            raise InputError("Read the data first (READMICRODATA or READTABLE).")
+        problem = problems[0] if len(problems) == 1 else linked(problems)
+        problem = _bounded(batch, command, wanted, problem)
+        _say(batch, command, wanted)
+        method = METHODS[wanted.method]()
+        minutes = wanted.numbers.get("minutes") or method.minutes
+        seconds = batch.time_limit or 60 * minutes
+        done = method.protect(Task(batch, command, wanted, jobs, problem, seconds))
+        for job, own in zip(jobs, problems, strict=True):
+            job.protected = _part(done, problem, job, own)
+
+
+def _part(
+    done: BatchTable, problem: ProtectionProblem, job: TableJob, own: ProtectionProblem
+) -> BatchTable:
+    """Return what was decided on the cells of one table."""
+    at = positions(problem.table, own.table)
+    return replace(
+        done,
+        problem=own,
+        suppressed=done.suppressed[at],
+        values=done.values[at] if done.is_changed else own.table.values,
+        decimals=job.decimals,
+        codes=job.codes(),
+    )
+
+
+def _say(batch: BatchState, command: Command, wanted: SuppressionLine) -> None:
+    given = "".join(f", {name} {number:g}" for name, number in wanted.numbers.items())
+    batch.say(command, f"{wanted.method} of table {wanted.table or 'all'}{given}")
+    if batch.time_limit and "minutes" in wanted.numbers:
+        batch.say(command, f"{batch.time_limit:g} seconds by option instead of the minutes")
+    for name, text in UNUSED.items():
+        if wanted.numbers.get(name):
+            batch.skip(command, text)
+    if wanted.numbers.get("stop") == 1:
+        batch.skip(command, "stop at the first rounding: the best one in time is taken")
+
+
+def _bounded(
+    batch: BatchState, command: Command, wanted: SuppressionLine, problem: ProtectionProblem
+) -> ProtectionProblem:
+    """Apply what an intruder knows beforehand (GH), in per cent of each value."""
+    if "bounds" not in wanted.numbers:
+        return problem
+    room = wanted.numbers["bounds"] / 100 * np.abs(problem.table.values)
+    batch.say(command, f"everybody knows each value up to {wanted.numbers['bounds']:g} %")
+    return problem.with_changes(
+        lower_bound=np.maximum(problem.lower_bound, problem.table.values - room),
+        upper_bound=np.minimum(problem.upper_bound, problem.table.values + room),
+    )
+
+
+@COMMANDS.register
+class WriteTable(BatchCommand):
+    """Write a table in one of the formats of tau-ARGUS."""
+
+    name: ClassVar[str] = "WRITETABLE"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        wanted = read_writing(arguments)
+        job = batch.job(wanted.table)
+        problem = batch.known(job)
+        layout = _layout(job, wanted)
+        protected = _ready(job, problem, wanted, layout)
+        _check(batch, command, job, protected, layout)
+        unused = [name for name in wanted.options if name not in OPTIONS_OF.get(wanted.kind, ())]
+        for name in unused:
+            batch.skip(command, f"the option {name}, which says nothing about type {wanted.kind}")
+        files = made_of(protected, layout, batch.output_path(wanted.file))
+        for output in files:
+            batch.output_path(output.path.name)
+            batch.outputs.append(output)
+        options = "".join(f"{name}{'+' if on else '-'}" for name, on in wanted.options.items())
+        batch.say(
+            command, f"table {job.number}, type {wanted.kind} {options}: {files[0].path.name}"
+        )
+        if not layout.is_public:
+            batch.say(
+                command,
+                f"{files[0].path.name}: tells which cells are sensitive, or their values; it must "
+                f"stay inside",
+            )
+
+
+def _layout(job: TableJob, wanted: Writing) -> OutputLayout:
+    return OutputLayout(
+        wanted.kind,
+        wanted.options,
+        "Freq" if job.is_count else job.metadata.variable(job.specification.response).name,
+        n_largest(job.all_rules),
+        job.is_count,
+    )
+
+
+def _check(
+    batch: BatchState, command: Command, job: TableJob, protected: BatchTable, layout: OutputLayout
+) -> None:
+    """Raise if the file would show what must be protected, alone or beside others."""
+    assert job.evidence is not None
+    published = check(protected, job.evidence, job.all_rules, job.asked, is_public=layout.is_public)
+    if not layout.is_public:
+        return
+    if published:
+        batch.skip(
+            command,
+            f"the rules on {len(published)} cells that APRIORI declares safe: "
+            f"{'; '.join(published)}",
+        )
+    _check_beside_others(batch, job, protected)
+
+
+def _check_beside_others(batch: BatchState, job: TableJob, protected: BatchTable) -> None:
+    """Check a table beside those of the same response that will be published too."""
+    response = job.specification.response.lower()
+    for data, name, other in batch.published:
+        if (data, name) == (job.data, response):
+            check_together(protected, other)
+    batch.published.append((job.data, response, protected))
+
+
+def _ready(
+    job: TableJob, problem: ProtectionProblem, wanted: Writing, layout: OutputLayout
+) -> BatchTable:
+    """Return the protected table; an unprotected one only for internal formats."""
+    inner = wanted.kind in (5, 6)
+    if job.protected is None:
+        if not inner:
+            raise InputError(
+                "The table was not protected (no SUPPRESS): it would be published with its "
+                "sensitive cells."
+            )
+        return BatchTable(
+            problem,
+            np.zeros(problem.table.n_cells, dtype=bool),
+            problem.table.values,
+            job.decimals,
+            job.codes(),
+        )
+    if not inner and not job.says_what:
+        raise InputError(
+            f"Nothing says which cells of table {job.number} are sensitive: there is no rule "
+            f"in force, no <STATUS> and no APRIORI. Give it rules by SAFETYRULE."
+        )
+    if layout.is_public and not job.protected.is_proved:
+        raise VerificationError(
+            f"Nothing was written: table {job.number} is not proved to be safe. Give SUPPRESS "
+            f"more time, or remove cells."
+        )
+    return job.protected
+
+
+@dataclass(frozen=True, eq=False)
+class _Log(BatchOutput):
+    """The log of the batch, written at its end."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def write(self) -> None:
+        """Write it."""
+        BatchOutput(self.path, "".join(f"{line}\n" for line in self.lines), True).write()
+
+
+@COMMANDS.register
+class SolverCommand(BatchCommand):
+    """Name the solver."""
+
+    name: ClassVar[str] = "SOLVER"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        name = arguments.word("the name of a solver").upper()
+        if name not in ("FREE", "CPLEX", "XPRESS"):
+            raise InputError(f"SOLVER takes FREE, CPLEX or XPRESS, found {name!r}.")
+        licence = arguments.word("a licence") if arguments.maybe(",") else ""
+        arguments.end()
+        if name == "FREE":
+            batch.say(command, "FREE: HiGHS; every answer is checked by its certificate")
+        else:
+            batch.skip(command, f"{name}: HiGHS solves; every answer is checked by its certificate")
+        if licence:
+            batch.skip(command, f"the licence {licence!r}: none is needed")
+
+
+@COMMANDS.register
+class Logbook(BatchCommand):
+    """Write the log to a file."""
+
+    name: ClassVar[str] = "LOGBOOK"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        path = batch.output_path(arguments.word("the name of a file"))
+        arguments.end()
+        batch.say(command, f"log in {path.name}")
+        batch.outputs.append(_Log(path, "", True, is_table=False, lines=batch.log))
+
+
+@COMMANDS.register
+class VersionInfo(BatchCommand):
+    """Write the version to a file."""
+
+    name: ClassVar[str] = "VERSIONINFO"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        path = batch.output_path(arguments.word("the name of a file"))
+        arguments.end()
+        batch.say(command, f"version in {path.name}")
+        text = f"tablecloak version: {__version__}\n"
+        batch.outputs.append(BatchOutput(path, text, False, is_table=False))
+
+
+@COMMANDS.register
+class GoInteractive(BatchCommand):
+    """Open a window; not applied, since there is none."""
+
+    name: ClassVar[str] = "GOINTERACTIVE"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        arguments.end()
+        batch.skip(command, "there is no window; see `tablecloak app`")
+
+
+@COMMANDS.register
+class Silent(BatchCommand):
+    """Run without windows, as this program always does."""
+
+    name: ClassVar[str] = "SILENT"
+
+    def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
+        """Apply the line."""
+        arguments.end()
+        batch.say(command, "no window is opened")

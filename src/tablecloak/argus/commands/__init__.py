@@ -1,1 +1,0 @@
-"""The commands of tau-ARGUS, by what they do to a batch."""

@@ -1,1 +1,0 @@
-"""The methods of SUPPRESS, as methods of tablecloak."""

@@ -1,0 +1,167 @@
+"""Files that several commands read and write: true problems, earlier releases, results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tablecloak.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from tablecloak.jobs.schema import Job
+    from tablecloak.tables.changes.earlier_releases import Published
+    from tablecloak.tables.problem import ProtectionProblem
+    from tablecloak.tables.rules.rule import Rule
+
+
+def read_original(
+    path: Path, tolerance: float, *, groups: bool
+) -> tuple[ProtectionProblem, Sequence[Rule]]:
+    """Return the problem of a file; if `groups`, also the rules of the job for sums of cells.
+
+    Raises
+    ------
+    InputError
+        If the rules are asked for, and the file is no job or has none that applies to sums.
+    """
+    problem, job = _read(path, tolerance)
+    rules = job.group_rules if groups and job is not None else ()
+    if groups and not rules:
+        from tablecloak.tables.sums import rules_for_sums
+
+        raise InputError(
+            f"{path}: --groups needs a job (.toml) with a rule that applies to sums of cells: "
+            f"{rules_for_sums()}. Name such a job, or leave --groups out."
+        )
+    return problem, rules
+
+
+def read_original_as_asked(
+    path: Path, tolerance: float
+) -> tuple[ProtectionProblem, list[Rule], list[str]]:
+    """Return the problem of a file; of a job also its rules, and its insiders by name."""
+    problem, job = _read(path, tolerance)
+    if job is None:
+        return problem, [], []
+    from tablecloak.jobs.load import material_of
+
+    material = material_of(job, problem)
+    insiders = [name for way in job.ways.values() for name in way.protects_against(material)]
+    return problem, job.rules, list(dict.fromkeys(insiders))
+
+
+def _read(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job | None]:
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
+    from tablecloak.tables.formats import read_problem
+
+    if path.suffix == ".toml":
+        job = read_job(path)
+        return load_problem(job), job
+    return read_problem(path, tolerance=tolerance), None
+
+
+Earlier = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--published",
+        help="Earlier release that everybody has: its file, or FILE=PROBLEM with the true table of "
+        "that time, if cells or hidden values were others. Repeat for several.",
+    ),
+]
+Between = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--between",
+        help="Equation between releases, such as 'now = q1 + q2', where now is the new one and the "
+        "others have the names of their files. Repeat.",
+    ),
+]
+
+
+def read_earlier(
+    problem: ProtectionProblem, given: Sequence[str] | None, between: Sequence[str] | None
+) -> Published | tuple[()]:
+    """Read the releases of ``--published``, and the equations of ``--between``.
+
+    Raises
+    ------
+    InputError
+        If two files have one name, or a file cannot be read.
+    """
+    from tablecloak.publish.released_cells import read_published
+    from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
+    from tablecloak.tables.formats import read_problem
+
+    if not given:
+        if between:
+            raise InputError("--between needs the releases of --published. Add them.")
+        return ()
+    releases: dict[str, EarlierRelease] = {}
+    for each in given:
+        file, _, truth = each.partition("=")
+        name = Path(file).stem
+        if name in releases:
+            raise InputError(
+                f"--published {each}: there is a release {name!r} already. Rename the file."
+            )
+        if truth:
+            releases[name] = read_published(file, read_problem(truth))
+        else:
+            releases[name] = read_published(file, problem, revised=True)
+    return Published(releases, tuple(between or ()))
+
+
+def require_writable_result(output: Path | None, *others: Path | None) -> None:
+    """Refuse names under which nothing can be written, before work that may take long.
+
+    Parameters
+    ----------
+    output : Path or None
+        Must end like a format of rows and columns.
+    *others : Path or None
+
+    Raises
+    ------
+    InputError
+        Names the file.
+    """
+    from tablecloak.storage import require_writable
+    from tablecloak.tables.formats import FrameFormat, format_of
+
+    require_writable(output, *others)
+    if output is not None:
+        format_of(output, FrameFormat)
+
+
+def write_result(
+    result: Any,
+    frame: pd.DataFrame,
+    output: Path,
+    certificate: Path | None,
+    *,
+    secret: bool = False,
+) -> None:
+    """Write a release, and before it all proofs of it if they are asked for.
+
+    Parameters
+    ----------
+    result : result
+        What `tablecloak.certificates.file.write_certificate` accepts.
+    frame : pandas.DataFrame
+    output : Path
+    certificate : Path or None
+    secret : bool, default=False
+        Whether the release is readable by its owner alone.
+    """
+    from tablecloak.certificates.file import write_certificate
+    from tablecloak.tables.formats import write_frame
+
+    if certificate is not None:
+        write_certificate(result, certificate)
+    write_frame(frame, output, secret=secret)

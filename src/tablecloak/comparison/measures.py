@@ -1,0 +1,166 @@
+"""Measures by which releases are compared: what an intruder gets, and what the analyst gets."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats
+from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.statistics.moments import moments
+from tablecloak.registry import Registry
+
+
+@dataclass(frozen=True, eq=False)
+class AnalystView:
+    """What an analyst has of a table.
+
+    Parameters
+    ----------
+    truth, shown : numpy.ndarray of float, shape (n_cells,)
+        True values, and what the analyst uses: midpoints of suppressed cells.
+    sensitive, exact : numpy.ndarray of bool, shape (n_cells,)
+    lost : numpy.ndarray of float, shape (n_cells,)
+        How much of each value is suppressed, or changed.
+    """
+
+    truth: Floats
+    shown: Floats
+    sensitive: Flags
+    exact: Flags
+    lost: Floats
+
+
+class RiskMeasure(ABC):
+    """What an intruder gets."""
+
+    name: ClassVar[str]
+    note: ClassVar[str]
+    """What the figures mean, for the page."""
+
+    @abstractmethod
+    def figures(self, guesses: Guesses) -> dict[str, float]:
+        """Return the figures by their names."""
+
+
+class UtilityMeasure(ABC):
+    """What the analyst gets."""
+
+    name: ClassVar[str]
+    note: ClassVar[str]
+    """What the figures mean, for the page."""
+
+    @abstractmethod
+    def figures(self, view: AnalystView) -> dict[str, float]:
+        """Return the figures by their names."""
+
+
+RISKS: Registry[RiskMeasure] = Registry("measure of risk")
+"""All measures of risk by name, in the order in which they are shown."""
+
+UTILITIES: Registry[UtilityMeasure] = Registry("measure of utility")
+"""All measures of utility by name, in the order in which they are shown."""
+
+
+@RISKS.register
+class RightGuesses(RiskMeasure):
+    """Share of right guesses."""
+
+    name: ClassVar[str] = "guessed"
+    note: ClassVar[str] = (
+        "guessed: share of the sensitive cells whose value an intruder guesses to within their "
+        "protection level. From a suppressed table the guess is the midpoint of what follows from "
+        "the published cells, from an adjusted one the table found by running the method "
+        "backwards, from a rounded one the rounded value. The intruder does not know which "
+        "guesses are right."
+    )
+
+    def figures(self, guesses: Guesses) -> dict[str, float]:
+        """Return ``guessed``."""
+        return {"guessed": guesses.share_recovered}
+
+
+@RISKS.register
+class GuessErrors(RiskMeasure):
+    """Errors of the guesses as multiples of the level."""
+
+    name: ClassVar[str] = "errors"
+    note: ClassVar[str] = (
+        "worst_error, mean_error: distance of guess and truth, in protection levels."
+    )
+
+    def figures(self, guesses: Guesses) -> dict[str, float]:
+        """Return ``worst_error`` and ``mean_error``, NaN if no cell has a level."""
+        levels = np.where(guesses.levels > 0, guesses.levels, np.nan)
+        relative = np.abs(guesses.errors) / levels
+        finite = relative[np.isfinite(relative)]
+        return {
+            "worst_error": float(finite.min()) if len(finite) else np.nan,
+            "mean_error": float(finite.mean()) if len(finite) else np.nan,
+        }
+
+
+@UTILITIES.register
+class LostValue(UtilityMeasure):
+    """Share of the cells that are exact, and of the total value that is lost."""
+
+    name: ClassVar[str] = "lost"
+    note: ClassVar[str] = (
+        "exact: share of the cells that are published exactly. value_lost: share of the total "
+        "value that is suppressed, or changed."
+    )
+
+    def figures(self, view: AnalystView) -> dict[str, float]:
+        """Return ``exact`` and ``value_lost``."""
+        total = float(np.abs(view.truth).sum())
+        return {
+            "exact": float(np.mean(view.exact)),
+            "value_lost": float(view.lost.sum()) / total if total else 0.0,
+        }
+
+
+@UTILITIES.register
+class RelativeChanges(UtilityMeasure):
+    """Relative changes of the cells that are not 0."""
+
+    name: ClassVar[str] = "changes"
+    note: ClassVar[str] = (
+        "mean_change, median_change: of published against true values, relative to the true ones; "
+        "suppressed ones as the midpoint."
+    )
+
+    def figures(self, view: AnalystView) -> dict[str, float]:
+        """Return ``mean_change`` and ``median_change``."""
+        some = view.truth != 0
+        relative = np.abs(view.shown - view.truth)[some] / np.abs(view.truth[some])
+        return {
+            "mean_change": float(relative.mean()) if len(relative) else 0.0,
+            "median_change": float(np.median(relative)) if len(relative) else 0.0,
+        }
+
+
+@UTILITIES.register
+class MomentsOfValues(UtilityMeasure):
+    """Moments of published and true values, over all and over the sensitive cells."""
+
+    name: ClassVar[str] = "moments"
+    note: ClassVar[str] = (
+        "correlation, slope, variance_ratio, distance (Kolmogorov-Smirnov): published against "
+        "true values over all cells; suppressed ones as the midpoint."
+    )
+
+    def figures(self, view: AnalystView) -> dict[str, float]:
+        """Return the moments by their names."""
+        every = moments(view.truth, view.shown)
+        part = moments(view.truth[view.sensitive], view.shown[view.sensitive])
+        return {
+            "correlation": every.correlation,
+            "slope": every.slope,
+            "variance_ratio": every.variance_ratio,
+            "distance": every.distribution_distance,
+            "sensitive_slope": part.slope,
+            "sensitive_correlation": part.correlation,
+        }

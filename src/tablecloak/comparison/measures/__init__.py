@@ -1,1 +1,0 @@
-"""Measures of risk and utility, by the same definitions for every method."""

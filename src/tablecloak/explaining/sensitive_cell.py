@@ -1,0 +1,214 @@
+"""A sensitive cell of a pattern: its rule, its contributors, its interval, and who attacks best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tablecloak.explaining.explanation import Explanation, shown
+from tablecloak.explaining.pattern_question import (
+    Interval,
+    PatternQuestion,
+)
+from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.table import Table
+
+MOST_INSIDERS = 200
+"""Insiders that are tried for one cell, those first who know most of it. Chosen by trial; not
+measured."""
+
+
+def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ()) -> str:
+    """Return the rule of a sensitive cell in words, with its parameters where they are given.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cell : int
+    rules : sequence of Rule, default=()
+        The rules of the job, which alone know their parameters.
+    """
+    name, table = str(problem.reasons[cell]), problem.table
+    words = _in_words(name, rules)
+    found = table.contributions
+    if found is not None and found.count[cell]:
+        n = int(found.count[cell])
+        words += f"; {n} contributor{'s' * (n != 1)}"
+        largest = found.largest[cell] * found.largest_weight[cell]
+        if largest.size and largest[0] > 0 and found.total[cell] > 0:
+            share = 100 * float(largest[0]) / float(found.total[cell])
+            words += f", the largest with {shown(round(share, 1))} % of the value"
+    return words
+
+
+def _in_words(name: str, rules: Sequence[Rule]) -> str:
+    if not name:
+        return "it was given as sensitive, without the name of a rule"
+    given = [rule for rule in rules if rule.name == name]
+    if given:
+        return f"{RULES.summary(name).removesuffix('.')}, as {given[0]!r}"
+    return RULES.summary(name).removesuffix(".") if name in RULES.names else f"rule {name!r}"
+
+
+def largest_contributors(table: Table, cell: int) -> tuple[dict[str, Any], ...]:
+    """Return the largest contributors of a cell, the largest first; empty if unknown. Secret."""
+    found = table.contributions
+    if found is None:
+        return ()
+    ranges = [k for k in range(found.largest.shape[1]) if found.largest_weight[cell, k] > 0]
+    return tuple(
+        {
+            "name": _name(found, int(found.largest_contributor[cell, k]), k),
+            "contribution": float(found.largest[cell, k]),
+            "weight": float(found.largest_weight[cell, k]),
+        }
+        for k in ranges
+    )
+
+
+def _name(found: Any, number: int, rank: int) -> str:
+    if number < 0 or found.names is None:
+        return f"no. {rank + 1}"
+    return str(found.name_of(number))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SensitiveCell(Explanation):
+    """Why a cell is sensitive, and what intruders can compute of it. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cell : int
+    is_hidden : bool
+    rule : str
+        The rule that made it sensitive, in words.
+    contributors : tuple of dict
+        Its largest contributors, the largest first: who, and the contribution.
+    external : Interval
+        What the external intruder can compute.
+    insider : Interval or None
+        What the insider can compute who comes closer than all others; None if nobody comes closer
+        than the external intruder.
+    insider_name : str
+    tried, left : int
+        Numbers of insiders that were tried, and that were not, for lack of time.
+    """
+
+    problem: ProtectionProblem
+    cell: int
+    is_hidden: bool
+    rule: str
+    contributors: tuple[dict[str, Any], ...]
+    external: Interval
+    insider: Interval | None
+    insider_name: str
+    tried: int
+    left: int
+
+    @property
+    def kind(self) -> str:
+        """Return whether the cell is hidden."""
+        return "sensitive, hidden" if self.is_hidden else "sensitive, but published"
+
+    @property
+    def best(self) -> Interval:
+        """The interval of whoever comes closest."""
+        return self.external if self.insider is None else self.insider
+
+    @property
+    def best_attacker(self) -> str:
+        """Who comes closest."""
+        return "external" if self.insider is None else self.insider_name
+
+    def lines(self) -> list[str]:
+        """Return rule, contributors, interval and best attack."""
+        lines = [f"Why it is sensitive: {self.rule}."]
+        if self.contributors:
+            lines.append(f"Largest contributors: {'; '.join(map(_given, self.contributors))}.")
+        lines += self.external.lines("The external intruder")
+        if self.insider is not None:
+            lines += self.insider.lines(f"Closer comes {self.insider_name}, who")
+        elif self.tried:
+            lines.append(f"None of {self.tried} insiders tried comes closer.")
+        if self.left:
+            lines.append(f"{self.left} insiders were not tried: time or their number ended it.")
+        return lines
+
+    def facts(self) -> dict[str, Any]:
+        """Return the same as plain numbers."""
+        return {
+            "rule": self.rule,
+            "contributors": list(self.contributors),
+            "external": self.external.facts(),
+            "best_attacker": self.best_attacker,
+            "best": self.best.facts(),
+            "insiders_tried": self.tried,
+            "insiders_left": self.left,
+        }
+
+
+def _given(contributor: dict[str, Any]) -> str:
+    """Write a contribution, times its sampling weight if that is not 1."""
+    weight = contributor["weight"]
+    times = f" x {weight:.6g}" if weight != 1 else ""
+    return f"{contributor['name']} {contributor['contribution']:.6g}{times}"
+
+
+def explain_sensitive(question: PatternQuestion, cell: int, rules: Sequence[Rule]) -> SensitiveCell:
+    """Explain a sensitive cell of a pattern."""
+    external = question.interval(cell)
+    name, insider, tried, left = _best_insider(question, cell, external)
+    return SensitiveCell(
+        problem=question.problem,
+        cell=cell,
+        is_hidden=bool(question.hidden[cell]),
+        rule=rule_text(question.problem, cell, rules),
+        contributors=largest_contributors(question.problem.table, cell),
+        external=external,
+        insider=insider,
+        insider_name=name,
+        tried=tried,
+        left=left,
+    )
+
+
+def _best_insider(
+    question: PatternQuestion, cell: int, external: Interval
+) -> tuple[str, Interval | None, int, int]:
+    """Return who comes closer than the external intruder, and the closest interval."""
+    members = _members(question.problem, question, cell)
+    best: tuple[str, Interval | None] = ("", None)
+    least, tried = external.share, 0
+    for name, knowledge in members[:MOST_INSIDERS]:
+        if question.budget.is_over:
+            break
+        tried += 1
+        question.budget.report("explain: insiders tried", tried, np.nan, len(members) - tried)
+        found = question.interval(cell, question.knowing(knowledge))
+        if found.share < least * (1 - 1e-9):
+            best, least = (f"{name}: {knowledge.name}", found), found.share
+    return *best, tried, len(members) - tried
+
+
+def _members(
+    problem: ProtectionProblem, question: PatternQuestion, cell: int
+) -> list[tuple[str, Knowledge]]:
+    """Return the insiders who know cells connected with a cell, those who know it itself first."""
+    inside = np.zeros(problem.table.n_cells, dtype=bool)
+    inside[question.ranges.component(cell)] = True
+    found = [
+        (kind.name_of_kind, knowledge)
+        for kind in question.intruders
+        for knowledge in kind.members(problem, question.hidden)
+        if np.any(inside[knowledge.cells])
+    ]
+    return sorted(
+        found,
+        key=lambda each: (not np.any(each[1].cells == cell), -int(inside[each[1].cells].sum())),
+    )

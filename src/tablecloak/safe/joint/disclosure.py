@@ -1,0 +1,491 @@
+"""What is said of a finding: the sum of figures by which it follows, and who comes how close.
+
+A sum of published figures with few terms is named. Where none gives a contribution, somebody may
+still estimate it from all figures of a variable.
+
+Amounts are not negative, so that published sums bound every class of records from above, though
+none of them may tell it. Who contributed itself knows its own amounts. Source of the rule: p% rule,
+Hundepool and others, Statistical Disclosure Control (2012), section 4.2.2: the upper estimate of a
+contribution must exceed it by p per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, hstack
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
+from tablecloak.errors import listed
+from tablecloak.safe.joint.question import VariableQuestion
+from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
+from tablecloak.safe.output import Reason
+from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve
+from tablecloak.solve.program import Program
+
+
+@dataclass(frozen=True)
+class FigureTerm:
+    """One figure of a computation.
+
+    Parameters
+    ----------
+    output : str
+        Name of the output the figure stands in; "" for the one that is asked about.
+    label : str
+        The figure within it.
+    coefficient : float
+        By what it is multiplied.
+    """
+
+    output: str
+    label: str
+    coefficient: float
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """A group of too few contributors that follows from figures of several outputs.
+
+    Parameters
+    ----------
+    rule : {"threshold", "p-ratio"}
+    n_contributors : int
+        How many contributors stand behind what follows.
+    records : (n,) array of int
+        Positions of their records. For inside use only.
+    terms : tuple of Term
+        The computation, as a sum of published figures.
+    new_terms : tuple of (int, int)
+        Those of its terms that stand in the output asked about: (which of its `Figures`, which
+        figure). Hiding one of them breaks the computation.
+    text : str
+        One sentence for the researcher and the checker: the outputs, and the sum.
+    """
+
+    rule: str
+    n_contributors: int
+    records: Integers
+    terms: tuple[FigureTerm, ...]
+    new_terms: tuple[tuple[int, int], ...]
+    text: str
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the earlier outputs that the computation uses."""
+        return tuple(dict.fromkeys(term.output for term in self.terms if term.output))
+
+
+def why_hidden(findings: Iterable[Disclosure]) -> str:
+    """Return why figures were hidden, by the names of outputs alone.
+
+    How many contributors a finding has is not said: where its figures are hidden, that number is.
+    """
+    names = list(dict.fromkeys(name for finding in findings for name in finding.outputs))
+    others = f"together with {listed(names, limit=20)} " if names else ""
+    return f"hidden by differencing: {others}more would be told of few contributors than may be"
+
+
+def failures(texts: Iterable[str]) -> list[Reason]:
+    """Return why an output fails: what follows although nothing of it can be hidden, each once."""
+    return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
+
+
+EXACT = 1e-6
+"""How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
+
+RANK = 1e-11
+"""Share of the largest singular value up to which figures depend on each other."""
+
+ROWS_PER_FIGURE, SECONDS = 2, 1.0
+"""Size of the first program, and limit for all of them."""
+
+LEAST_SECONDS = 0.1
+"""Limit of a program that begins just before the end."""
+
+MOST_PARTS = 5
+"""Outputs that a computation is built of before it is given up."""
+
+Computation = list[tuple[int, int, float]]
+"""(part, figure, coefficient), for each term."""
+
+MOST_ATTACKERS = 20
+"""Contributors that are tried against each other one, those with the largest amounts."""
+
+CLOSE = 1e-6
+"""Share of an amount by which an estimate may miss the rule."""
+
+MOST_TERMS = 8
+"""Terms of a sum that are written out."""
+
+
+def computation_of(
+    system: FigureSystem, is_in: Flags, new: Sequence[int], likely: Sequence[int] = ()
+) -> Computation | None:
+    """Return a sum of figures that gives a group of classes, with few terms.
+
+    Parameters
+    ----------
+    system : FigureSystem
+    is_in : (c,) array of bool
+        The group.
+    new : sequence of int
+        Parts of the output asked about, which the sum may use in any case.
+    likely : sequence of int, default=()
+        Parts that are enough together with those.
+
+    Notes
+    -----
+    Parts are added one by one, that one first which explains most of what is left of the group;
+    among them, a linear program finds the sum with the least coefficients.
+    """
+    chosen = list(dict.fromkeys([*new, *likely]))
+    if not likely:
+        terms = _least(system, is_in, chosen)
+        while terms is None and len(chosen) < min(len(system.parts), len(new) + MOST_PARTS):
+            chosen.append(_next_part(system, is_in, chosen))
+            terms = _least(system, is_in, chosen)
+        if terms is not None:
+            return terms
+        chosen = list(range(len(system.parts))) if len(system.parts) <= 2 * MOST_PARTS else chosen
+    return _least(system, is_in, chosen)
+
+
+def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computation | None:
+    # One class of each kind that the chosen parts tell apart is enough.
+    kind = np.zeros(system.n_classes, dtype=np.int64)
+    for number in chosen:
+        group = system.groups[number]
+        kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
+    _, first = np.unique(kind, return_index=True)
+    target = is_in[first].astype(float)
+    if not np.array_equal(target[kind] > 0, is_in):
+        return None
+    parts = [system.parts[number] for number in chosen]
+    figures = figures_of_classes(parts, [system.groups[number][first] for number in chosen])
+    shared = (figures.T @ figures).toarray()
+    multipliers = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
+    if np.abs(figures @ multipliers - target).max() > EXACT:
+        return None
+    least = _least_sum(figures, target)
+    # Where the program is too long, any combination is as true as the shortest.
+    multipliers = multipliers if least is None else least
+    lengths = [part.sums.shape[0] for part in parts]
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    terms = []
+    for number, (start, end) in zip(chosen, pairwise(starts.tolist()), strict=True):
+        for figure in np.flatnonzero(np.abs(multipliers[start:end]) > EXACT):
+            terms.append((number, int(figure), float(multipliers[start + figure])))
+    return terms
+
+
+def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
+    """Return the combination with the least coefficients; None if the program is too long.
+
+    A few rows settle the combination; others are added while they are broken.
+    """
+    n = figures.shape[1]
+    generator = np.random.default_rng(1)
+    rows = np.flatnonzero(target)
+    first = generator.permutation(len(target))[: ROWS_PER_FIGURE * n]
+    rows = np.unique(np.concatenate([rows, first]))
+    budget = Budget.begun(SECONDS)
+    while not budget.is_over:
+        some = figures[rows]
+        program = Program(
+            np.ones(2 * n),
+            csr_array(hstack([some, -some])),
+            target[rows],
+            target[rows],
+            np.zeros(2 * n),
+            np.full(2 * n, np.inf),
+        )
+        answer = solve(program, time_limit=max(budget.left, LEAST_SECONDS))
+        if not len(answer.x):
+            return None
+        multipliers = np.asarray(answer.x[:n] - answer.x[n:])
+        broken = np.flatnonzero(np.abs(figures @ multipliers - target) > EXACT)
+        if not broken.size:
+            return multipliers
+        rows = np.unique(np.concatenate([rows, broken[:n]]))
+    return None
+
+
+def _next_part(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> int:
+    """Return the part whose groups explain most of what the chosen ones leave of a group."""
+    left = is_in.astype(float)
+    for number in chosen:
+        left = left - _share(system, left, number)
+    gains = [
+        -np.inf if number in chosen else float(_share(system, left, number) ** 2 @ system.size)
+        for number in range(len(system.parts))
+    ]
+    return int(np.argmax(gains))
+
+
+def _share(system: FigureSystem, amounts: Floats, number: int) -> Floats:
+    """Return the mean of amounts over each group of a part, 0 outside."""
+    group = system.groups[number]
+    inside = group >= 0
+    n_groups = system.parts[number].sums.shape[1]
+    total = np.bincount(group[inside], (amounts * system.size)[inside], minlength=n_groups)
+    size = np.bincount(group[inside], system.size[inside], minlength=n_groups)
+    mean = total / np.maximum(size, 1)
+    return np.where(inside, mean[group], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A contribution that somebody estimates too closely.
+
+    Parameters
+    ----------
+    number : int
+        Class of the contribution.
+    who : int
+        Code of the contributor.
+    attacker : int, optional
+        Code of the contributor who can; None for everybody.
+    multipliers : (f,) array of float
+        The sum of figures that is the estimate, before the attacker's own amounts are taken off.
+    """
+
+    number: int
+    who: int
+    attacker: int | None
+    multipliers: Floats
+
+
+class Estimates:
+    """Upper estimates of the largest contribution to each class.
+
+    Parameters
+    ----------
+    system : FigureSystem
+    who : (n,) array of int
+        Contributor of each record.
+    amounts : (n,) array of float
+        None negative.
+    share : float
+        By what an estimate must exceed a contribution, as a share of it.
+
+    Notes
+    -----
+    Class by class a linear program asks for the largest total that agrees with all figures. A class
+    whose other contributors, without the second largest, have enough between them is safe whatever
+    is published, and is not asked for.
+    """
+
+    def __init__(self, system: FigureSystem, who: Integers, amounts: Floats, share: float) -> None:
+        self.share = share
+        figures, n = system.figures, system.n_classes
+        self.n_figures = figures.shape[1]
+        parts = pd.DataFrame({"number": system.class_of, "who": who, "amount": amounts})
+        self.parts = parts.groupby(["number", "who"], as_index=False).sum()
+        self.total = np.bincount(system.class_of, amounts, minlength=n)
+        self.alone = np.bincount(self.parts["number"], minlength=n) == 1
+        positive = self.total[self.total > 0]
+        # In units of a typical class, so that the solver's tolerances fit.
+        self.unit = float(np.median(positive)) if positive.size else 1.0
+        sums = figures.T @ (self.total / self.unit)
+        most = np.full(n, np.inf)
+        program = Program(np.zeros(n), csr_array(figures.T), sums, sums, np.zeros(n), most)
+        self.solver = LinearSolver(program, primal=True)
+        by_size = self.parts.groupby("who")["amount"].sum().sort_values(ascending=False)
+        self.attackers = by_size.index[:MOST_ATTACKERS].tolist()
+
+    def close(self) -> Iterator[Estimate]:
+        """Yield the contributions that somebody estimates too closely.
+
+        In each class the largest comes first: where nobody comes too close to it, nobody does to
+        the others.
+        """
+        ordered = self.parts.sort_values(["number", "amount"], ascending=[True, False])
+        for _, part in ordered.groupby("number"):
+            amounts = part["amount"].to_numpy()
+            if amounts[0] <= 0 or amounts[2:].sum() >= self.share * amounts[0]:
+                continue
+            for number, who in part[["number", "who"]].to_numpy().tolist():
+                estimate = self.of(number, who)
+                if estimate is None:
+                    break
+                yield estimate
+
+    def of(self, number: int, who: int) -> Estimate | None:
+        """Return how somebody estimates a contribution to a class; None if nobody can."""
+        part = self.parts[self.parts["number"] == number].sort_values("amount", ascending=False)
+        amount = float(part.loc[part["who"] == who, "amount"].iloc[0])
+        others = part.loc[part["who"] != who, "who"].tolist()[:1]
+        attackers = dict.fromkeys([*others, *(one for one in self.attackers if one != who)])
+        for attacker in [None, *attackers]:
+            multipliers = self._by(attacker, number, amount)
+            if multipliers is not None:
+                return Estimate(number, who, attacker, multipliers)
+        return None
+
+    def _by(self, attacker: int | None, number: int, amount: float) -> Floats | None:
+        """Return the sum by which an attacker estimates an amount of a class too closely."""
+        # Codes are not negative: -1, who contributed nothing, stands for everybody.
+        of_attacker = self.parts[self.parts["who"] == (-1 if attacker is None else attacker)]
+        classes = of_attacker["number"].to_numpy()
+        least = of_attacker["amount"].to_numpy() / self.unit
+        within = float(least[classes == number].sum())
+        needed = ((1 + self.share) * amount * (1 - CLOSE)) / self.unit + within
+        column = np.array([number])
+        # More than enough is not asked for: the program then has a finite answer.
+        # Where nobody else is in a class, its total is the attacker's own.
+        self.solver.change_bounds(classes, least, np.where(self.alone[classes], least, np.inf))
+        most = 2 * max(needed, self.total[number] / self.unit) + 1
+        self.solver.change_bounds(column, np.array([within]), np.array([most]))
+        self.solver.change_costs(column, np.array([-1.0]))
+        answer = self.solver.solve()
+        self.solver.change_costs(column, np.zeros(1))
+        self.solver.change_bounds(classes, np.zeros(len(classes)), np.full(len(classes), np.inf))
+        self.solver.change_bounds(column, np.zeros(1), np.full(1, np.inf))
+        # Only a point that was checked against the figures shows that a contribution is safe.
+        largest = -answer.value if len(answer.x) else -np.inf
+        if largest >= needed:
+            return None
+        return -answer.duals if len(answer.duals) else np.zeros(self.n_figures)
+
+
+def disclosure_of(
+    question: VariableQuestion, group: Flags, likely: Sequence[int], *, is_explained: bool
+) -> Disclosure:
+    """Return what is said of a group that follows.
+
+    Parameters
+    ----------
+    question : VariableQuestion
+    group : array of bool
+        Classes of the group.
+    likely : sequence of int
+        Parts that are known to be enough for the sum.
+    is_explained : bool
+        Whether the sum is worked out.
+    """
+    count = question.n_contributors(group)
+    rule = "threshold" if count < question.appetite.safe_threshold else question.broken(group)
+    computation = None
+    if is_explained:
+        computation = computation_of(question.after, group, question.new_parts, likely)
+    terms, new_terms = _named(question, computation or ())
+    if computation is None:
+        # No short computation: every figure of what is asked about may be part of it.
+        touching = [
+            (part, figure, 1.0)
+            for part in question.new_parts
+            for figure in _touching(question, part, group)
+        ]
+        _, new_terms = _named(question, touching)
+    text = _text(question, rule, count, terms)
+    return Disclosure(rule, count, question.records(group), terms, new_terms, text)
+
+
+def _named(
+    question: VariableQuestion, terms: Iterable[tuple[int, int, float]]
+) -> tuple[tuple[FigureTerm, ...], tuple[tuple[int, int], ...]]:
+    """Return terms by the names of outputs, and those of the output asked about."""
+    named, new = [], []
+    for part, figure, coefficient in terms:
+        figures = question.after.parts[part].figures
+        name, which = question.names[id(figures)]
+        named.append(FigureTerm(name, figures.labels[figure], coefficient))
+        if not name:
+            new.append((which, figure))
+    return tuple(named), tuple(new)
+
+
+def _touching(question: VariableQuestion, part: int, group: Flags) -> list[int]:
+    within = question.after.groups[part][group]
+    columns = np.unique(within[within >= 0])
+    sums = question.after.parts[part].sums
+    return np.flatnonzero(np.asarray(sums[:, columns].sum(axis=1)).ravel()).tolist()
+
+
+def _text(question: VariableQuestion, rule: str, count: int, terms: Sequence[FigureTerm]) -> str:
+    who = f"{count} contributor{'s' * (count != 1)}"
+    limits = {
+        "threshold": f"fewer than {question.appetite.safe_threshold}",
+        "p-ratio": f"of which the two largest break the p% rule with "
+        f"{question.appetite.safe_pratio_p:.0%}",
+        "nk-rule": f"of which the {question.appetite.safe_nk_n} largest hold more than "
+        f"{question.appetite.safe_nk_k:.0%}",
+    }
+    what = f"{question.variable.name} of {who}, {limits[rule]}"
+    if not terms:
+        return f"{what}, follow from all outputs together"
+    return f"{_sum(terms)} = {what}"
+
+
+def estimates_of(
+    question: VariableQuestion, disclosures: Sequence[Disclosure]
+) -> Iterable[Disclosure]:
+    """Return contributions that somebody estimates too closely, beyond groups that follow."""
+    amounts, share = question.amounts, question.appetite.safe_pratio_p
+    if not share or (amounts == 1).all():
+        return
+    if not question.is_small:
+        question.undecided.append(
+            f"how closely contributions to {question.variable.name} can be estimated from sums "
+            "that contain them was not searched across outputs"
+        )
+        return
+    if (amounts < 0).any():
+        question.undecided.append(
+            f"{question.variable.name} has negative amounts, so that sums bound no contribution"
+        )
+        return
+    class_of = question.after.class_of
+    n = len(class_of)
+    who = np.arange(n) if question.contributors is None else question.contributors[:n]
+    after, before = (
+        Estimates(system, who, np.nan_to_num(amounts), share)
+        for system in (question.after, question.before)
+    )
+    disclosed = {record for group in disclosures for record in group.records.tolist()}
+    for estimate in after.close():
+        records = np.flatnonzero((class_of == estimate.number) & (who == estimate.who))
+        parent = int(question.parent[estimate.number])
+        if disclosed.isdisjoint(records.tolist()) and before.of(parent, estimate.who) is None:
+            yield _close(question, estimate, records)
+
+
+def _close(question: VariableQuestion, estimate: Estimate, records: Integers) -> Disclosure:
+    """Return what is said of a contribution that somebody estimates too closely."""
+    columns = [
+        (number, figure)
+        for number, part in enumerate(question.after.parts)
+        for figure in range(part.sums.shape[0])
+    ]
+    pairs = zip(columns, estimate.multipliers.tolist(), strict=True)
+    terms, new_terms = _named(question, [(*at, y) for at, y in pairs if abs(y) > EXACT])
+    who = "another contributor" if estimate.attacker is not None else "anybody"
+    text = (
+        f"from {_sum(terms)} {who} estimates the {question.variable.name} of one contributor "
+        f"within {question.appetite.safe_pratio_p:.0%}"
+    )
+    return Disclosure("p-ratio", 1, records, terms, new_terms, text)
+
+
+def _sum(terms: Sequence[FigureTerm]) -> str:
+    text = ""
+    ordered = sorted(terms, key=lambda term: (-term.coefficient, term.output))
+    for term in ordered[:MOST_TERMS]:
+        share = abs(Fraction(term.coefficient).limit_denominator(1000))
+        times = "" if share == 1 else f"{share} x "
+        sign = " - " if term.coefficient < 0 else " + " if text else ""
+        where = term.output or "this output"
+        text += f"{sign}{times}{where} [{term.label}]"
+    rest = ordered[MOST_TERMS:]
+    if rest:
+        names = sorted({term.output or "this output" for term in rest})
+        text += f" and {len(rest)} more figures of {listed(names)}"
+    return text.strip()

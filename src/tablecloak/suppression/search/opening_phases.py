@@ -49,7 +49,9 @@ def open_by_prices(state: SearchState, budget: Budget) -> SearchState:
     opened = _opened(state, program, _bare(state), np.random.default_rng(budget.seed), budget)
     if opened is None or (state.best and opened.loss >= state.best.loss):
         return state
-    return with_first(state, opened, budget) if state.best is None else replace(state, best=opened)
+    if state.best is None:
+        state = with_first(state, opened, budget)
+    return replace(state, best=opened, is_priced=True)
 
 
 def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:

@@ -30,6 +30,7 @@ from tablecloak.suppression.search.exact import (
     search_whole_tree,
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
+from tablecloak.suppression.search.opening_phases import improve_by_openings, open_by_prices
 from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
 from tablecloak.suppression.search.state import SearchState
 
@@ -56,6 +57,18 @@ nothing where rooms bind. docs/decisions, "Null space"."""
 OPENING_SHARE_SMALL = 0.05
 """Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
 method find the best patterns."""
+
+PRICES_SHARE = 0.3
+"""Share of the time for an opening by prices. Where few cells are sensitive it takes a hundredth of
+it. docs/decisions, "Openings by prices"."""
+
+IMPROVED_SHARE = 0.2
+"""Share of the time for searches among the cells of several patterns, where prices did not give the
+best pattern. docs/decisions, "Openings by prices"."""
+
+STRATEGIES_INSIDE = 0.4
+"""Share of the time of a search among the cells of several patterns for the heuristic; the rest is
+for the exact method."""
 
 NULL_SHARE_SMALL = 0.1
 """Share of the time for the search in null spaces, up to `SEARCHED_CELLS`."""
@@ -192,14 +205,32 @@ def is_searched_in_null_space(state: SearchState, budget: Budget) -> bool:
     return is_roomy(state, budget) and len(state.system.needs.cells) > FEW_NEEDS
 
 
+def is_sparse(state: SearchState, budget: Budget) -> bool:
+    """Whether so few cells are sensitive that prices find better patterns, or find them sooner."""
+    del budget
+    return not state.is_dense or state.n_free > PROGRAMS_CELLS
+
+
+def is_not_priced(state: SearchState, budget: Budget) -> bool:
+    """Whether prices did not give the best pattern."""
+    del budget
+    return not state.is_priced
+
+
+def is_priced(state: SearchState, budget: Budget) -> bool:
+    """Whether prices gave the best pattern, which is then improved by further openings."""
+    del budget
+    return state.is_priced
+
+
 def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
     """Whether deletion finds better patterns, and programs do not prove the best one sooner."""
     return state.n_free >= PREPARED_CELLS and is_roomy(state, budget)
 
 
 def is_tight(state: SearchState, budget: Budget) -> bool:
-    """Whether programs find better patterns."""
-    return not is_roomy(state, budget)
+    """Whether programs find better patterns than deletion and prices do."""
+    return not state.is_priced and not is_roomy(state, budget)
 
 
 def is_crossed(state: SearchState, budget: Budget) -> bool:
@@ -234,13 +265,28 @@ def tell_time_left(aim: str, method: str) -> Run[SearchState]:
     return run
 
 
+INSIDE = (
+    Phase(try_strategies, STRATEGIES_INSIDE),
+    Phase(
+        group(
+            Phase(cut_at_root, ROOT_SHARE),
+            Phase(search_every_row, MASTER_SHARE, when=is_open),
+            Phase(search_near_best, when=is_open),
+        ),
+        when=is_open,
+    ),
+)
+"""Phases of a search among the cells of several patterns; its bound says nothing of the table."""
+
 SEQUENTIAL = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
     Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_left_to_programs),
     Phase(exchange_by_programs, 1 - CLEAN_UP_SHARE, when=is_to_be_exchanged),
     Phase(clean_up_in_null_space, when=is_unopened),
-    Phase(search_null_space, when=is_roomy),
+    Phase(search_null_space, 1 - IMPROVED_SHARE, when=is_roomy),
+    Phase(improve_by_openings(INSIDE)),
 )
 
 BOUND_ONLY = group(
@@ -295,6 +341,8 @@ EXACT_SMALL = (
 
 EXACT = (
     Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM),
+    Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
+    Phase(improve_by_openings(INSIDE), FIRST_MOST_SHARE, when=is_priced),
     Phase(
         try_strategies,
         FIRST_SHARE,
@@ -308,13 +356,20 @@ EXACT = (
 
 BOUNDED = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
+    Phase(improve_by_openings(INSIDE), 1 - BOUND_SHARE, when=is_priced),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
     Phase(try_strategies, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_left_to_programs),
     Phase(exchange_by_programs, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_to_be_exchanged),
     Phase(
         clean_up_in_null_space, CLEAN_UP_SHARE / (BOUND_SHARE + CLEAN_UP_SHARE), when=is_unopened
     ),
-    Phase(search_null_space, 1 - BOUND_SHARE, when=is_roomy),
+    Phase(search_null_space, 1 - BOUND_SHARE - IMPROVED_SHARE, when=is_roomy),
+    Phase(
+        improve_by_openings(INSIDE),
+        IMPROVED_SHARE / (BOUND_SHARE + IMPROVED_SHARE),
+        when=is_roomy,
+    ),
     Phase(
         either(
             is_hurried,

@@ -55,6 +55,8 @@ class SearchState:
         The best pattern, extended until it is proved against insiders.
     opening : Opening or None
         The result of deletion that began with every cell hidden.
+    is_priced : bool
+        Whether an opening by prices gave the best pattern.
     notes : tuple of str
     """
 
@@ -72,6 +74,7 @@ class SearchState:
     question: Question | None = None
     held: Held | None = None
     opening: Opening | None = None
+    is_priced: bool = False
     notes: tuple[str, ...] = ()
 
     @classmethod

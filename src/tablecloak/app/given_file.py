@@ -13,9 +13,9 @@ from tablecloak.errors import InputError
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
 from tablecloak.jobs.load import load_problem, read_job
+from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
     ProblemFormat,
-    existing,
     formats_holding,
     read_problem,
     record_endings,
@@ -159,7 +159,7 @@ def _typed_file(typed: str, kind: FileKind) -> Path:
             # Reading a device or a pipe may never end.
             raise InputError(f"{path}: this is no file. Give the path of a CSV or Parquet file.")
         _ending(path.name, kind)
-        return existing(path)
+        return existing_file(path)
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

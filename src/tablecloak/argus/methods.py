@@ -22,7 +22,7 @@ from tablecloak.registry import Registry
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 ANY_NUMBER = {"bounds", "scale", "lower", "upper"}
 """Arguments of methods that need not be whole."""

@@ -127,7 +127,7 @@ def _differing(
 
     from tablecloak.parameters import Parameter
     from tablecloak.registered import NameIn
-    from tablecloak.tables.weights.rule import WEIGHT_RULES
+    from tablecloak.tables.weights import WEIGHT_RULES
 
     text = texts.get(parameter.name, parameter.help)
     text = re.sub(r"`(\w+)`", lambda key: "--" + key[1].replace("_", "-"), text)

@@ -26,7 +26,7 @@ from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.phases import branching_of, prove, tighten
 from tablecloak.cta.search.reserve import Reserve
 from tablecloak.cta.search.state import SearchState
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 
 ENUMERATED = 6
 

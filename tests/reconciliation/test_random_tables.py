@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.optimize import linprog
 
 import tablecloak as tc
-from tablecloak.tables.ready import read_cells
+from tablecloak.tables.table import read_cells
 
 
 def random_table(seed: int) -> tuple[pd.DataFrame, dict[str, Any], int]:

@@ -195,7 +195,18 @@ class CountAttack:
             For each cell the probabilities of the counts in its interval, by Bayes' rule with the
             chances of the perturbation table. Relations enter through the interval only.
         """
-        return self.guesses.posterior(self.lower, self.upper, prior)
+        result = []
+        ends = zip(self.guesses.case, self.lower, self.upper, strict=True)
+        for number, low, high in ends:
+            counts, chances = self.guesses.counts[number], self.guesses.chances[number]
+            inside = (counts >= low) & (counts <= high)
+            weight = chances[inside]
+            if prior is not None:
+                weight = weight * np.array([prior.get(int(n), 0.0) for n in counts[inside]])
+            total = weight.sum()
+            share = weight / total if total > 0 else np.full(len(weight), 1.0 / len(weight))
+            result.append({int(n): float(p) for n, p in zip(counts[inside], share, strict=True)})
+        return result
 
     def most_likely(self, prior: Mapping[int, float] | None = None) -> tuple[Integers, Floats]:
         """Return the most likely true count of each cell, and its probability; see `posterior`."""

@@ -15,6 +15,16 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
+MOST_COUNTS = 100_000
+"""Largest number of whole numbers of one cell that are listed; wider intervals are left as they
+are, since counts that large are not determined by their being whole."""
+
+COUNTED = (
+    "determined, mean_width: of tables of counts, the share of sensitive counts that follow "
+    "exactly, and the mean width of their intervals, for one who knows that true counts are whole "
+    "and add up, and how far a method may change them. An adjustment promises no largest change."
+)
+
 
 def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
     """Return the interval of each cell that follows from what a pattern publishes.
@@ -37,17 +47,6 @@ def hidden_intervals(pattern: SuppressionPattern) -> tuple[Floats, Floats]:
         upper[cell] += attack.extreme(place, 1).limit
         lower[cell] -= attack.extreme(place, -1).limit
     return np.maximum(lower, problem.lower_bound), np.minimum(upper, problem.upper_bound)
-
-
-MOST_COUNTS = 100_000
-"""Largest number of whole numbers of one cell that are listed; wider intervals are left as they
-are, since counts that large are not determined by their being whole."""
-
-COUNTED = (
-    "determined, mean_width: of tables of counts, the share of sensitive counts that follow "
-    "exactly, and the mean width of their intervals, for one who knows that true counts are whole "
-    "and add up, and how far a method may change them. An adjustment promises no largest change."
-)
 
 
 def counts_within(

@@ -7,7 +7,6 @@ whole counts, or marked as an outer bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,16 @@ from tablecloak.errors import InputError
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
+
+NOTHING_FITS = (
+    "No table of whole counts fits the published counts. Give the `deviation` or perturbation "
+    "table that was used, and only tables of the same records."
+)
+"""Message if published counts contradict what is given of their perturbation."""
+
+PROGRAM_SECONDS = 5.0
+"""Time limit in seconds of one integer program. Most take milliseconds; where one is stopped, the
+end of the interval remains an outer bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,33 +92,6 @@ class CountGuesses:
                 if len(own) and own[-1] - own[0] + 1 > len(own):
                     found.append((int(cell), own))
         return found
-
-    def posterior(
-        self, lower: Integers, upper: Integers, prior: Mapping[int, float] | None
-    ) -> list[dict[int, float]]:
-        """Return the probability of each count within an interval, for each cell."""
-        result = []
-        for cell, number in enumerate(self.case):
-            counts, chances = self.counts[number], self.chances[number]
-            inside = (counts >= lower[cell]) & (counts <= upper[cell])
-            weight = chances[inside]
-            if prior is not None:
-                weight = weight * np.array([prior.get(int(n), 0.0) for n in counts[inside]])
-            total = weight.sum()
-            share = weight / total if total > 0 else np.full(len(weight), 1.0 / len(weight))
-            result.append({int(n): float(p) for n, p in zip(counts[inside], share, strict=True)})
-        return result
-
-
-NOTHING_FITS = (
-    "No table of whole counts fits the published counts. Give the `deviation` or perturbation "
-    "table that was used, and only tables of the same records."
-)
-"""Message if published counts contradict what is given of their perturbation."""
-
-PROGRAM_SECONDS = 5.0
-"""Time limit in seconds of one integer program. Most take milliseconds; where one is stopped, the
-end of the interval remains an outer bound."""
 
 
 def possible_counts(

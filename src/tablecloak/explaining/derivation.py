@@ -50,6 +50,24 @@ SPARE = 1e-9
 then read as fractions, which misses nothing."""
 
 
+DENOMINATORS = (12, 1000, 10**6)
+"""Largest denominators of multipliers, tried in this order: relations with coefficients of 1 and
+-1 have vertices with small ones."""
+
+ACCEPTED = 1e-7
+"""Share of the distance that the sum may lose against the program, by rounding multipliers."""
+
+SEEN = Fraction(1, 10**11)
+"""Share of the largest term above which a constant is written out: below, it is the rounding of
+values that are no decimal numbers."""
+
+SHOWN_TERMS = 12
+"""Terms of a sum that are written out; the rest is added up. All are in the JSON."""
+
+SHOWN_RELATIONS = 4
+"""Relations that are written out below a sum."""
+
+
 @dataclass(frozen=True, eq=False)
 class Limit:
     """How far a cell can lie at most, and the multipliers of the relations that prove it.
@@ -216,24 +234,6 @@ class _Extreme:
         if not len(found.x):
             return []
         return [found.x[:n_rows] - found.x[n_rows : 2 * n_rows]]
-
-
-DENOMINATORS = (12, 1000, 10**6)
-"""Largest denominators of multipliers, tried in this order: relations with coefficients of 1 and
--1 have vertices with small ones."""
-
-ACCEPTED = 1e-7
-"""Share of the distance that the sum may lose against the program, by rounding multipliers."""
-
-SEEN = Fraction(1, 10**11)
-"""Share of the largest term above which a constant is written out: below, it is the rounding of
-values that are no decimal numbers."""
-
-SHOWN_TERMS = 12
-"""Terms of a sum that are written out; the rest is added up. All are in the JSON."""
-
-SHOWN_RELATIONS = 4
-"""Relations that are written out below a sum."""
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,13 @@ MOST_NAMED = 5
 """Largest number of cells and relations that an error names."""
 
 
+TRUTHS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+"""Entries of a column that says for each cell whether it is chosen."""
+
+LEAST_SECONDS = 1.0
+"""Time limit in seconds of one program after the time is over: without it there is no answer."""
+
+
 @on_chosen_solver
 def reconcile(
     frame: pd.DataFrame,
@@ -313,10 +320,6 @@ def _chosen(frame: pd.DataFrame, given: Mapping[str, Any] | str | npt.ArrayLike 
     return chosen
 
 
-TRUTHS = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
-"""Entries of a column that says for each cell whether it is chosen."""
-
-
 def _truths_of(column: pd.Series, name: str) -> Flags:
     """Return a column of true and false; a word such as "no" must not count as true."""
     found = column.astype(str).str.strip().str.lower().map(TRUTHS)
@@ -379,10 +382,6 @@ def _require_table(
         f"No additive table meets the {what} (proved): {labels}{more} contradict each other. Free "
         f"some of these cells, or widen their bounds."
     )
-
-
-LEAST_SECONDS = 1.0
-"""Time limit in seconds of one program after the time is over: without it there is no answer."""
 
 
 def whole_table(problem: ReconciliationProblem, real: Floats, budget: Budget) -> Floats:

@@ -42,6 +42,10 @@ OWN_FILES = frozenset({RESULTS, WORKBOOK, CHECKS, CONFIG, PAGE, DECISIONS, CHECK
 _PLAIN = re.compile(r"[\w][\w .()+,-]{0,120}")
 
 
+ACRO_VERSION = "1.0.1"
+"""The release of ACRO whose results.json this is; the viewer refuses what is older than 0.4."""
+
+
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal digits."""
     with path.open("rb") as file:
@@ -65,9 +69,6 @@ def require_file_name(name: str, what: str, remedy: str) -> str:
 
 
 BundleFormat = Literal["json", "xlsx"]
-
-ACRO_VERSION = "1.0.1"
-"""The release of ACRO whose results.json this is; the viewer refuses what is older than 0.4."""
 
 
 def write_bundle(

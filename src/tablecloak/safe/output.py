@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -73,6 +73,25 @@ class Outcome:
         """Return the outcome with its sentences said anew, as after an output was renamed."""
         reasons = tuple(replace(reason, text=said(reason.text)) for reason in self.reasons)
         return Outcome(reasons, tuple(map(said, self.notes)), self.cells)
+
+
+def rules_by_cell(
+    frame: pd.DataFrame, broken: Mapping[str, Iterable[Sequence[int]]]
+) -> pd.DataFrame:
+    """Return which rules each cell of a frame broke, joined by "; ", or "ok".
+
+    Parameters
+    ----------
+    frame : DataFrame
+    broken : mapping of str to places
+        For each rule, rows and columns of the cells that broke it, counted from 0.
+    """
+    rules = np.full(frame.shape, "", dtype=object)
+    for rule, places in broken.items():
+        for row, column in places:
+            rules[row, column] += f"; {rule}" if rules[row, column] else rule
+    rules[rules == ""] = "ok"
+    return pd.DataFrame(rules, index=frame.index, columns=frame.columns)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,15 @@ from tablecloak.safe.output import Output
 from tablecloak.safe.tables.calls import TableOutputs
 from tablecloak.safe.tables.publishing import SafeFrame
 
+OF_THE_SESSION = frozenset(
+    {
+        "add_comments", "add_exception", "corr", "custom_output", "extremes", "finalise",
+        "histogram", "logit", "logitr", "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
+        "quantile", "regression", "remove_output", "rename_output", "surv_func",
+    }
+)  # fmt: skip
+"""Calls of `Project` that are also calls of the safe room: those of the project of the session."""
+
 
 class Project(OtherOutputs, TableOutputs):
     """All outputs that one researcher makes from the same records.
@@ -156,12 +165,3 @@ def pivot_table(*arguments: Any, project: Project | None = None, **options: Any)
 
 
 _session = project
-
-OF_THE_SESSION = frozenset(
-    {
-        "add_comments", "add_exception", "corr", "custom_output", "extremes", "finalise",
-        "histogram", "logit", "logitr", "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
-        "quantile", "regression", "remove_output", "rename_output", "surv_func",
-    }
-)  # fmt: skip
-"""Calls of `Project` that are also calls of the safe room: those of the project of the session."""

@@ -42,6 +42,19 @@ MEANING = (
 )
 
 
+MOST_ATTACKED = 20_000
+"""Largest number of cells of a grid that a job attacks, and for which it waits
+`ATTACK_SECONDS` at most. Larger tables can be attacked by `tablecloak cellkey attack`."""
+
+ATTACK_SECONDS = 60.0
+"""Time limit of the attack if the job sets none for its audit."""
+
+SECTION: TypeAdapter[Perturbation] = TypeAdapter(
+    Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")]
+)
+"""Reads and writes the section: one of the kinds of perturbation."""
+
+
 def _describe_attack(page: Page, attack: CountAttack, cells: pd.DataFrame) -> None:
     """Say how closely true counts follow from the release."""
     page.heading("What an intruder can infer")
@@ -94,14 +107,6 @@ def _intervals(keys: pd.DataFrame, attack: CountAttack | None) -> list[str]:
     return [f"; inferred: {low:g} to {high:g}" for low, high in ends]
 
 
-MOST_ATTACKED = 20_000
-"""Largest number of cells of a grid that a job attacks, and for which it waits
-`ATTACK_SECONDS` at most. Larger tables can be attacked by `tablecloak cellkey attack`."""
-
-ATTACK_SECONDS = 60.0
-"""Time limit of the attack if the job sets none for its audit."""
-
-
 @dataclass(frozen=True, eq=False)
 class PerturbedRelease:
     """Perturbed tables with what readers are told of them.
@@ -151,12 +156,6 @@ class InferredCounts:
         if self.attack is None:
             return self.why_not
         return f"{self.attack.summary()}; mean width {self.attack.mean_width:.3g}"
-
-
-SECTION: TypeAdapter[Perturbation] = TypeAdapter(
-    Annotated[Perturbation, SiblingIn(PERTURBATIONS, "kind")]
-)
-"""Reads and writes the section: one of the kinds of perturbation."""
 
 
 @PROTECTIONS.register

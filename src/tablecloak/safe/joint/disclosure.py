@@ -30,6 +30,30 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
+EXACT = 1e-6
+"""How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
+
+RANK = 1e-11
+"""Share of the largest singular value up to which figures depend on each other."""
+
+ROWS_PER_FIGURE, SECONDS = 2, 1.0
+"""Size of the first program, and limit for all of them."""
+
+LEAST_SECONDS = 0.1
+"""Limit of a program that begins just before the end."""
+
+MOST_PARTS = 5
+"""Outputs that a computation is built of before it is given up."""
+
+MOST_ATTACKERS = 20
+"""Contributors that are tried against each other one, those with the largest amounts."""
+
+CLOSE = 1e-6
+"""Share of an amount by which an estimate may miss the rule."""
+
+MOST_TERMS = 8
+"""Terms of a sum that are written out."""
+
 
 @dataclass(frozen=True)
 class FigureTerm:
@@ -98,32 +122,8 @@ def failures(texts: Iterable[str]) -> list[Reason]:
     return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
 
 
-EXACT = 1e-6
-"""How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
-
-RANK = 1e-11
-"""Share of the largest singular value up to which figures depend on each other."""
-
-ROWS_PER_FIGURE, SECONDS = 2, 1.0
-"""Size of the first program, and limit for all of them."""
-
-LEAST_SECONDS = 0.1
-"""Limit of a program that begins just before the end."""
-
-MOST_PARTS = 5
-"""Outputs that a computation is built of before it is given up."""
-
 Computation = list[tuple[int, int, float]]
 """(part, figure, coefficient), for each term."""
-
-MOST_ATTACKERS = 20
-"""Contributors that are tried against each other one, those with the largest amounts."""
-
-CLOSE = 1e-6
-"""Share of an amount by which an estimate may miss the rule."""
-
-MOST_TERMS = 8
-"""Terms of a sum that are written out."""
 
 
 def computation_of(

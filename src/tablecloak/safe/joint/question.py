@@ -22,6 +22,18 @@ SAME = 1e-9
 """Relative difference up to which amounts are the same: they may come in another unit."""
 
 
+WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
+"""Size up to which all outputs are searched at once for small groups of any number of classes.
+Beyond, single classes and pairs of them are searched in all outputs at once, larger groups in each
+two outputs. Chosen by trial."""
+
+STILL = 1e-6
+"""Move of a class, in standard deviations, up to which it counts as none."""
+
+SECONDS_OF_ALL = 2.5
+"""Limit of all searches for small groups of one variable."""
+
+
 @dataclass(eq=False)
 class SummedVariable:
     """Amounts of records, and all figures that add them up.
@@ -130,18 +142,6 @@ class SummedVariables:
         if key not in self.systems:
             self.systems[key] = (system, figures, system.extended(figures))
         return self.systems[key][2]
-
-
-WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
-"""Size up to which all outputs are searched at once for small groups of any number of classes.
-Beyond, single classes and pairs of them are searched in all outputs at once, larger groups in each
-two outputs. Chosen by trial."""
-
-STILL = 1e-6
-"""Move of a class, in standard deviations, up to which it counts as none."""
-
-SECONDS_OF_ALL = 2.5
-"""Limit of all searches for small groups of one variable."""
 
 
 class VariableQuestion:

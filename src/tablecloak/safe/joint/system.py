@@ -20,6 +20,14 @@ DEPENDENT = 1e-7
 whole records; the rounding errors of 10^4 figures of 10^6 records stay below 1e-8."""
 
 
+DRAWS = 3
+"""Random moves of the records. One would be enough but for accidents; among 10^12 pairs of classes
+three tell sums that are 0 from those that happen to be small."""
+
+SETTLED = 1e-9
+"""Figure of a move, beside the root of its records, up to which it counts as 0."""
+
+
 @dataclass(frozen=True)
 class FactorBlock:
     """Rows of the factor that one output added: left of the diagonal, and on it."""
@@ -111,13 +119,6 @@ class Factor:
 
 
 Groups = npt.NDArray[np.int32]
-
-DRAWS = 3
-"""Random moves of the records. One would be enough but for accidents; among 10^12 pairs of classes
-three tell sums that are 0 from those that happen to be small."""
-
-SETTLED = 1e-9
-"""Figure of a move, beside the root of its records, up to which it counts as 0."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from tablecloak.errors import InputError
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.output import Figures, Outcome, Reason
+from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 
 Place = tuple[int, int]
 
@@ -187,15 +187,7 @@ class Checked:
         """The verdict, with what was found of each figure of the first frame."""
         if not self.frames:
             return Outcome(self.reasons, self.notes)
-        first = self.frames[0]
-        found = np.full(first.shape, "ok", dtype=object)
-        for rule, places in self.broken.items():
-            for place in places:
-                before = found[place]
-                found[place] = rule if before == "ok" else f"{before}; {rule}"
-        return Outcome(
-            self.reasons, self.notes, pd.DataFrame(found, index=first.index, columns=first.columns)
-        )
+        return Outcome(self.reasons, self.notes, rules_by_cell(self.frames[0], self.broken))
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,19 @@ from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
 from tablecloak.safe.ledger import Ledger
-from tablecloak.safe.output import Figures, Outcome, Reason
+from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
 from tablecloak.safe.tables.request import STATISTICS, Piece, Protect, TableGrid, TableRequest
 from tablecloak.tables.problem import ProtectionProblem
 
 COLOURS = {"primary": "#f4b6b0", "secondary": "#fbe3a6", "rounded": "#cfe3f5"}
+
+
+ROUNDS = 8
+"""Times that cells are hidden because of other outputs before the output is refused."""
+
+ROUNDING_SECONDS = 5.0
 
 
 class SafeFrame(pd.DataFrame):
@@ -85,12 +91,6 @@ class SafeFrame(pd.DataFrame):
         return f"{html}\n<p>{escape(self.output)}: {escape(outcome.summary)}</p>"
 
 
-ROUNDS = 8
-"""Times that cells are hidden because of other outputs before the output is refused."""
-
-ROUNDING_SECONDS = 5.0
-
-
 def said_name(name: str) -> str:
     """Name of a key or value for people; columns made by number have none."""
     return "" if name.startswith("__") else name
@@ -123,7 +123,12 @@ class TableCheck:
         shown = np.zeros(grid.n_cells, dtype=bool)
         shown[grid.places.ravel()] = True
         if request.normalize:
-            _judge_shares(request, grid, measures[0], broken, appetite)
+            # Shares of a total of few contributors are unsafe, each of them.
+            few = _known_totals(request.normalize, grid) & (measures[0].n < appetite.safe_threshold)
+            axis = {"index": 1, "columns": 0}.get(request.normalize)
+            lines = few.reshape(grid.shape).any(axis=axis, keepdims=True)
+            unsafe = np.broadcast_to(lines, grid.shape).ravel()
+            broken["threshold"] = broken["threshold"] | unsafe
         broken = {rule: cells & shown for rule, cells in broken.items()}
         frame, notes = _true_figures(request, grid, pieces, measures)
         return cls(request, grid, pieces, measures, appetite, broken, frame, notes)
@@ -156,17 +161,6 @@ class TableCheck:
             text = f"{' and '.join(sorted(extreme))}: each is the value of one contributor"
             reasons.append(Reason("review", "extremes", text))
         return reasons
-
-    def said_of_cells(self) -> pd.DataFrame:
-        """Return the rules that each cell broke, shaped like the frame."""
-        places = self.grid.places
-        said = np.full(places.shape, "", dtype=object)
-        for rule, cells in self.broken.items():
-            is_broken = cells[places]
-            earlier = said[is_broken]
-            said[is_broken] = np.where(earlier == "", rule, earlier + "; " + rule)
-        said[said == ""] = "ok"
-        return pd.DataFrame(said, index=self.frame.index, columns=self.frame.columns)
 
     def broken_places(self) -> dict[str, list[list[int]]]:
         """Return the places of the frame that broke each rule."""
@@ -254,25 +248,6 @@ def _known_totals(normalize: str, grid: TableGrid) -> Flags:
     elif normalize:
         known[-1, -1] = True
     return known.ravel()
-
-
-def _judge_shares(
-    request: TableRequest,
-    grid: TableGrid,
-    count: CellMeasure,
-    broken: dict[str, Flags],
-    appetite: Appetite,
-) -> None:
-    """Shares of a total of few contributors are unsafe, each of them."""
-    few = (count.n < appetite.safe_threshold).reshape(grid.shape)
-    lines = np.zeros(grid.shape, dtype=bool)
-    if request.normalize == "index":
-        lines |= few[:, [-1]]
-    elif request.normalize == "columns":
-        lines |= few[[-1], :]
-    else:
-        lines |= few[-1, -1]
-    broken["threshold"] = broken["threshold"] | lines.ravel()
 
 
 def _measures(
@@ -419,7 +394,9 @@ def _suppressed(
         notes.append(f"cells are {why_hidden(mended)}")
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
-        tuple(reasons), (*notes, *table.notes, *gaps.notes, *undecided), table.said_of_cells()
+        tuple(reasons),
+        (*notes, *table.notes, *gaps.notes, *undecided),
+        rules_by_cell(table.frame, table.broken_places()),
     )
     return _recorded(table, ledger, frame, outcome, figures, marks, command, "suppression")
 
@@ -438,7 +415,11 @@ def _as_it_is(
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
     reasons += failures(finding.text for finding in found)
-    outcome = Outcome(tuple(reasons), (*table.notes, *undecided), table.said_of_cells())
+    outcome = Outcome(
+        tuple(reasons),
+        (*table.notes, *undecided),
+        rules_by_cell(table.frame, table.broken_places()),
+    )
     marks = np.full(table.frame.shape, "")
     return _recorded(table, ledger, table.frame, outcome, figures, marks, command, None)
 
@@ -475,7 +456,11 @@ def _rounded(table: TableCheck, ledger: Ledger, reasons: list[Reason], command: 
                 frame.isetitem(at, values[table.grid.places[:, at]])
     note = f"all counts rounded to multiples of {base}, so that rows and columns add up"
     later = "rounded counts are not compared with other outputs: no exact figure leaves"
-    outcome = Outcome(tuple(reasons), (note, *table.notes, later), table.said_of_cells())
+    outcome = Outcome(
+        tuple(reasons),
+        (note, *table.notes, later),
+        rules_by_cell(table.frame, table.broken_places()),
+    )
     marks = np.full(frame.shape, "rounded")
     return _recorded(table, ledger, frame, outcome, [], marks, command, "rounding")
 

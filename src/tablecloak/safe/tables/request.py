@@ -17,6 +17,20 @@ from tablecloak.errors import InputError, listed, suggestion
 Key = tuple[Hashable, ...]
 
 
+STATISTICS: dict[str, tuple[Adds, ...]] = {
+    "count": ("count",),
+    "size": ("count",),
+    "sum": ("sum",),
+    "mean": ("count", "sum"),
+    "std": ("count", "sum", "square"),
+    "var": ("count", "sum", "square"),
+    "median": ("count",),
+    "min": ("count",),
+    "max": ("count",),
+}
+"""Statistics that are offered, and the sums that each is computed from or judged by."""
+
+
 @dataclass(frozen=True)
 class TableAxis:
     """Rows or columns of a table.
@@ -135,19 +149,6 @@ Adds = Literal["count", "sum", "square"]
 """What a figure adds up: records or their weights, values, or squares of values."""
 
 Protect = Literal["suppression", "rounding"] | None
-
-STATISTICS: dict[str, tuple[Adds, ...]] = {
-    "count": ("count",),
-    "size": ("count",),
-    "sum": ("sum",),
-    "mean": ("count", "sum"),
-    "std": ("count", "sum", "square"),
-    "var": ("count", "sum", "square"),
-    "median": ("count",),
-    "min": ("count",),
-    "max": ("count",),
-}
-"""Statistics that are offered, and the sums that each is computed from or judged by."""
 
 
 def statistic_of(function: Any) -> str:

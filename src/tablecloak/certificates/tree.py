@@ -82,53 +82,47 @@ class Multipliers:
         return cls(kind_, row_, cell_, values[order])
 
 
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Search trees, each of which proves a bound, with the multipliers of their leaves.
+def tree_arrays(trees: Sequence[Tree]) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of search trees, each of which proves a bound.
 
     Parameters
     ----------
-    trees : tuple of Tree
+    trees : sequence of Tree
         Leaves without multipliers prove what the weights alone prove.
     """
-
-    trees: tuple[Tree, ...]
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays of a certificate."""
-        nothing = Multipliers.of([])
-        nodes: list[tuple[int, int, bool, int, int]] = []
-        proofs: list[Multipliers] = []
-        number: dict[int, int] = {}
-        starts = [0]
-        for tree, multipliers in self.trees:
-            inner = {node.parent for node in tree}
-            for at, node in enumerate(tree):
-                proof = -1
-                if at not in inner:
-                    own = multipliers.get(at, nothing)
-                    # Leaves often share the multipliers of an ancestor, which are stored once.
-                    if id(own) not in number:
-                        number[id(own)] = len(proofs)
-                        proofs.append(own)
-                    proof = number[id(own)]
-                parent = node.parent + starts[-1] if node.parent >= 0 else -1
-                nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
-            starts.append(len(nodes))
-        parent_, cell, is_lower, limit, proof_ = zip(*nodes, strict=True)
-        return {
-            "tree_starts": np.array(starts, dtype=np.int64),
-            "node_parent": np.array(parent_, dtype=np.int64),
-            "node_cell": np.array(cell, dtype=np.int64),
-            "node_is_lower": np.array(is_lower, dtype=bool),
-            "node_limit": np.array(limit, dtype=np.int64),
-            "node_proof": np.array(proof_, dtype=np.int64),
-            "proof_starts": starts_of([proof.data for proof in proofs]),
-            "proof_kind": joined([proof.kind for proof in proofs], np.int64),
-            "proof_row": joined([proof.row for proof in proofs], np.int64),
-            "proof_cell": joined([proof.cell for proof in proofs], np.int64),
-            "proof_data": joined([proof.data for proof in proofs], np.float64),
-        }
+    nothing = Multipliers.of([])
+    nodes: list[tuple[int, int, bool, int, int]] = []
+    proofs: list[Multipliers] = []
+    number: dict[int, int] = {}
+    starts = [0]
+    for tree, multipliers in trees:
+        inner = {node.parent for node in tree}
+        for at, node in enumerate(tree):
+            proof = -1
+            if at not in inner:
+                own = multipliers.get(at, nothing)
+                # Leaves often share the multipliers of an ancestor, which are stored once.
+                if id(own) not in number:
+                    number[id(own)] = len(proofs)
+                    proofs.append(own)
+                proof = number[id(own)]
+            parent = node.parent + starts[-1] if node.parent >= 0 else -1
+            nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
+        starts.append(len(nodes))
+    parent_, cell, is_lower, limit, proof_ = zip(*nodes, strict=True)
+    return {
+        "tree_starts": np.array(starts, dtype=np.int64),
+        "node_parent": np.array(parent_, dtype=np.int64),
+        "node_cell": np.array(cell, dtype=np.int64),
+        "node_is_lower": np.array(is_lower, dtype=bool),
+        "node_limit": np.array(limit, dtype=np.int64),
+        "node_proof": np.array(proof_, dtype=np.int64),
+        "proof_starts": starts_of([proof.data for proof in proofs]),
+        "proof_kind": joined([proof.kind for proof in proofs], np.int64),
+        "proof_row": joined([proof.row for proof in proofs], np.int64),
+        "proof_cell": joined([proof.cell for proof in proofs], np.int64),
+        "proof_data": joined([proof.data for proof in proofs], np.float64),
+    }
 
 
 def tree_of(

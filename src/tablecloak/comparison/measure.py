@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.registry import Registry
 
 
@@ -40,7 +40,7 @@ class RiskMeasure(ABC):
     """What the figures mean, for the page."""
 
     @abstractmethod
-    def figures(self, guesses: Guesses) -> dict[str, float]:
+    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
         """Return the figures by their names."""
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.comparison.figures import compared, guesses, risk, utility
 from tablecloak.comparison.inferred import inferred
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.protection import PROTECTIONS, Protection
@@ -206,7 +206,7 @@ def _measured(
         "kind": way.noun,
         "level_factor": factor,
         "safe": way.protects(problem, release, lower[:n], upper[:n]),
-        **risk(Guesses(problem, found)),
+        **risk(TruthGuesses(problem, found)),
         **utility(release, values, n_cells=n),
         **_determined(problem, way, release, (lower, upper), time_limit),
         **way.figures(problem, release),

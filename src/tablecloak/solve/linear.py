@@ -21,7 +21,7 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import (
     Capability,
     Claim,
-    Method,
+    LinearMethod,
     Request,
     Solution,
     Solver,
@@ -119,7 +119,7 @@ class LinearSolver:
         self._once = once
         self._is_checked = checked
         self._interior = interior if self._solver.can(Capability.INTERIOR_POINT) else "never"
-        self._from_scratch = Method.INTERIOR if crossover else Method.CENTRAL
+        self._from_scratch = LinearMethod.INTERIOR if crossover else LinearMethod.CENTRAL
         self._cold = self._interior != "never"
         self._loaded = self._solver.load(self.program, primal=primal)
 
@@ -176,11 +176,11 @@ class LinearSolver:
             UNKNOWN if the solver breaks off with every method.
         """
         watch = Stopwatch()
-        method = Method.WARM
+        method = LinearMethod.WARM
         if self._cold:
             method, self._cold = self._from_scratch, self._interior == "always"
         solution = self._attempt(time_limit, method)
-        if self._once or (self._from_scratch is Method.CENTRAL and len(solution.x)):
+        if self._once or (self._from_scratch is LinearMethod.CENTRAL and len(solution.x)):
             return solution
         if solution.status is SolveStatus.INFEASIBLE and not confirm:
             return solution
@@ -221,7 +221,7 @@ class LinearSolver:
             not confirmed by other algorithms.
         """
         self._loaded.basis = basis
-        solution = self._attempt(time_limit, Method.WARM, cutoff)
+        solution = self._attempt(time_limit, LinearMethod.WARM, cutoff)
         if solution.value >= cutoff and len(solution.x):
             return Solution.without_point(SolveStatus.UNKNOWN)
         return solution
@@ -256,7 +256,7 @@ class LinearSolver:
         self._loaded.basis = basis
         return np.inf if claim.status is SolveStatus.INFEASIBLE else bound
 
-    def _attempt(self, seconds: float, method: Method, cutoff: float = np.inf) -> Solution:
+    def _attempt(self, seconds: float, method: LinearMethod, cutoff: float = np.inf) -> Solution:
         """Run once and check the claim."""
         self.runs += 1
         try:

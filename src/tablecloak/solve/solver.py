@@ -49,7 +49,7 @@ class Capability(Enum):
     INTERIOR_POINT = "use an interior point method"
 
 
-class Method(Enum):
+class LinearMethod(Enum):
     """A way to solve a linear program."""
 
     WARM = "from the last basis"
@@ -143,7 +143,7 @@ class Request:
     ----------
     seconds : float, default=inf
         Time limit.
-    method : Method, default=Method.COLD
+    method : LinearMethod, default=LinearMethod.COLD
         Way to solve a linear program.
     start : numpy.ndarray of float, optional
         A feasible point to start a mixed-integer search from; a solver may ignore it.
@@ -162,7 +162,7 @@ class Request:
     """
 
     seconds: float = np.inf
-    method: Method = Method.COLD
+    method: LinearMethod = LinearMethod.COLD
     start: Floats | None = None
     gap: float = 1e-6
     target: float = -np.inf
@@ -178,7 +178,7 @@ class LoadedProgram(ABC):
     `tablecloak.solve.linear.LinearSolver` keeps the program itself and checks what is claimed.
     """
 
-    fallbacks: ClassVar[tuple[Method, ...]] = ()
+    fallbacks: ClassVar[tuple[LinearMethod, ...]] = ()
     """Methods to try, in this order, if an answer fails its check."""
 
     @abstractmethod
@@ -205,7 +205,7 @@ class LoadedProgram(ABC):
     def run(
         self,
         seconds: float,
-        method: Method = Method.WARM,
+        method: LinearMethod = LinearMethod.WARM,
         *,
         cutoff: float = np.inf,
         iterations: int | None = None,
@@ -217,7 +217,7 @@ class LoadedProgram(ABC):
         ----------
         seconds : float
             Time limit.
-        method : Method
+        method : LinearMethod
         cutoff : float, default=inf
             Objective at which the run may give up.
         iterations : int, optional
@@ -349,7 +349,7 @@ class ColdProgram(LoadedProgram):
     def run(
         self,
         seconds: float,
-        method: Method = Method.WARM,
+        method: LinearMethod = LinearMethod.WARM,
         *,
         cutoff: float = np.inf,
         iterations: int | None = None,
@@ -359,8 +359,8 @@ class ColdProgram(LoadedProgram):
         del cutoff, duals
         if iterations is not None:
             return Claim(SolveStatus.UNKNOWN)
-        if method is Method.WARM:
-            method = Method.COLD
+        if method is LinearMethod.WARM:
+            method = LinearMethod.COLD
         return self._solver.run(self._program, Request(seconds=seconds, method=method))
 
     @property

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.comparison.measure import RISKS, RiskMeasure
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 
 
 @RISKS.register
@@ -24,7 +24,7 @@ class Guessed(RiskMeasure):
         "guesses are right."
     )
 
-    def figures(self, guesses: Guesses) -> dict[str, float]:
+    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
         """Return ``guessed``."""
         return {"guessed": guesses.share_recovered}
 
@@ -39,7 +39,7 @@ class Errors(RiskMeasure):
         "worst_error, mean_error: distance of guess and truth, in protection levels."
     )
 
-    def figures(self, guesses: Guesses) -> dict[str, float]:
+    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
         """Return ``worst_error`` and ``mean_error``, NaN if no cell has a level."""
         levels = np.where(guesses.levels > 0, guesses.levels, np.nan)
         relative = np.abs(guesses.errors) / levels

@@ -13,8 +13,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.model.model import AdjustmentModel
+
+CHARGED_ROUNDS = 200
+"""Rounds in which relations charge less until no cell is charged too much."""
+
+NEARLY = 1 - 1e-7
+"""Share of its charge that each cell can pay at least before all charges are lowered alike."""
 
 SPREAD = 8
 """Rounds in which relations without sensitive cells take the typical change of their neighbours.
@@ -93,6 +99,44 @@ class FirstOrderLayout:
             price=np.concatenate([self.price, _typical_prices(self.model.cost, abs(further))]),
             combined=csr_array(vstack([self.combined, multipliers])),
         )
+
+    def affordable(self, prices: Floats, is_up: Flags) -> Floats:
+        """Return smaller prices, at which moving farther pays for no group.
+
+        For multipliers y of the relations, sum W_i |g_i| >= sum min over the box of
+        (W_i |g_i| - r_i g_i) with r = A' y. A group whose |r_i| exceeds W_i would go to the end of
+        its room, however far that is; so relations lower their multipliers until no group gains
+        more than it costs.
+
+        Parameters
+        ----------
+        prices : numpy.ndarray of float, shape (n_rows,)
+            Multipliers of relations.
+        is_up : numpy.ndarray of bool
+            Direction of each sensitive group.
+        """
+        for _ in range(CHARGED_ROUNDS):
+            share = self._unpaid(prices, is_up)
+            if np.all(share >= NEARLY):
+                break
+            prices = prices * row_least(self.matrix, share[self.matrix.indices])
+        scaled: Floats = prices * np.min(self._unpaid(prices, is_up), initial=1.0)
+        return scaled
+
+    def _unpaid(self, prices: Floats, is_up: Flags) -> Floats:
+        """Return the share of what prices pay for each group at which no farther move pays."""
+        cost, at, paid = self.model.cost, self.model.sensitive, self.transposed @ prices
+        gain = np.abs(paid)
+        gain[at] = np.where(is_up, paid[at], -paid[at])
+        share: Floats = np.where(gain > cost, cost / np.where(gain > 0, gain, 1.0), 1.0)
+        return share
+
+    def bound(self, prices: Floats, is_up: Flags) -> float:
+        """Return the bound that affordable prices prove for given directions."""
+        model, at = self.model, self.model.sensitive
+        paid = (self.transposed @ prices)[at]
+        level = np.where(is_up, model.up_level, model.down_level)
+        return float(np.sum((model.cost[at] - np.where(is_up, paid, -paid)) * level))
 
     @property
     def level(self) -> Floats:

@@ -25,16 +25,28 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.certificates.tree import BALANCE, DISCREPANCY, Multipliers
-from tablecloak.cta.first_order.layout import FirstOrderLayout, column_sums, row_least, row_sums
-from tablecloak.cta.first_order.schedule import (
-    BOUND_GAIN,
-    BOUND_RATIO,
-    BOUND_STEPS,
+from tablecloak.cta.first_order.layout import (
     CHARGED_ROUNDS,
-    MOST_BOUND_STEPS,
     NEARLY,
+    FirstOrderLayout,
+    column_sums,
+    row_least,
+    row_sums,
 )
-from tablecloak.cta.model.tight_rows import discrepancies_of
+from tablecloak.cta.model.tight import discrepancies_of
+
+BOUND_RATIO = 3.0
+"""Ratio of the steps of the packing program."""
+
+BOUND_STEPS = 100
+"""Steps of the packing program between two proofs."""
+
+MOST_BOUND_STEPS = 5000
+"""Most steps of the packing program."""
+
+BOUND_GAIN = 1e-4
+"""Relative gain between two proofs below which the bound counts as found."""
+
 
 SAFE_STEP = 0.98
 """Share of the longest steps for which convergence is proved."""
@@ -97,10 +109,7 @@ class Charges:
 
     def multipliers(self) -> Multipliers:
         """Return the multipliers as a certificate keeps them."""
-        layout, group = self.layout, self.layout.model.coupled.group
-        cells = np.flatnonzero(group >= 0)
-        member = np.zeros(layout.model.n_groups, dtype=np.int64)
-        member[group[cells[::-1]]] = cells[::-1]
+        layout, member = self.layout, self.layout.model.members
         at, used = np.flatnonzero(self.balance > 0), np.flatnonzero(self.discrepancy > 0)
         row = np.repeat(layout.rows, np.diff(layout.size.indptr))
         return Multipliers.of(

@@ -8,23 +8,43 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
+from tablecloak.certificates.tree import RELATION, Multipliers
 from tablecloak.cta.first_order.layout import FirstOrderLayout
-from tablecloak.cta.first_order.prices import affordable_prices, price_bound, price_multipliers
 from tablecloak.cta.first_order.primal_dual import Chooser, PrimalDual
-from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.first_order.schedule import (
-    COOLING,
-    COOLING_STEPS,
-    LOOKS_AFTER_A_SEARCH,
-    MOST_SETTLING_STEPS,
-    NOISE,
-    NOISELESS,
-    SEARCHES,
-    SETTLED,
-    SETTLING_GROWTH,
-    SETTLING_STEPS,
-)
 from tablecloak.cta.first_order.totals import AdditiveGrid
+
+COOLING_STEPS = 300
+"""Steps of the first search of directions; each further one has twice as many as the one before."""
+
+SEARCHES = 3
+"""Searches of directions, each from other random directions."""
+
+COOLING = (1.0, 0.05)
+"""Ratio of the steps at the beginning and at the end of a search: long steps of changes turn many
+directions, short ones keep them."""
+
+NOISE = 0.3
+"""Spread of the noise on the choice of a direction when a search begins, as a share of the cost of
+the level of each cell; it falls to 0."""
+
+NOISELESS = 0.2
+"""Share of the steps at the end of a search that are without noise."""
+
+SETTLING_STEPS = 200
+"""Steps with given directions between two looks at loss and bound, for the first look; each further
+one comes after half as many again."""
+
+SETTLING_GROWTH = 1.5
+"""Growth of the number of steps from look to look."""
+
+MOST_SETTLING_STEPS = 20_000
+"""Most steps with given directions."""
+
+SETTLED = 1e-5
+"""Relative gap at which given directions count as solved."""
+
+LOOKS_AFTER_A_SEARCH = 2
+"""Looks at the loss of directions that a search found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +69,8 @@ class BestTable:
 
 def directed_table(
     grid: AdditiveGrid, fixed: Floats, budget: Budget
-) -> tuple[BestTable, FirstOrderBound] | None:
-    """Return the best table with given directions, with its proof; None if none was found.
+) -> tuple[BestTable, Multipliers] | None:
+    """Return the best table with given directions, and multipliers; None if none was found.
 
     Parameters
     ----------
@@ -63,9 +83,7 @@ def directed_table(
     best = _settled(is_up, grid, budget, MOST_SETTLING_STEPS)
     if best is None:
         return None
-    direction = np.zeros(layout.model.problem.table.n_cells, dtype=np.int64)
-    direction[layout.model.representatives] = np.where(is_up, 1, -1)
-    return best, FirstOrderBound(price_multipliers(layout, best.prices), direction)
+    return best, Multipliers.of([(RELATION, layout.rows, -1, best.prices)])
 
 
 def _settled(
@@ -89,8 +107,8 @@ def _settled(
             number += 1
             if budget.is_over and number > SETTLING_STEPS:
                 break
-        new = affordable_prices(layout, method.multipliers, is_up)
-        proved = price_bound(layout, new, is_up)
+        new = layout.affordable(method.multipliers, is_up)
+        proved = layout.bound(new, is_up)
         if proved > bound:
             bound, prices = proved, new
         table = grid.rounded(method.changes)

@@ -13,9 +13,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
-from tablecloak.cta.first_order.schedule import FINE
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.solve.program import power_of_two
+
+FINE = 2.0**-20
+"""Grid of changes that need not be whole, as a share of the median level."""
 
 MENDS = 40
 """Rounds in which totals beyond their bounds are mended. Chosen by trial: most take 1 to 3."""
@@ -115,7 +117,7 @@ class Totals:
         least = np.where(self.is_total, np.inf, price)
         for cells, parts in self.steps:
             values = least[parts.indices]
-            least[cells] = row_least(parts, values)
+            least[cells] = np.minimum.reduceat(values, parts.indptr[:-1])
             row = np.repeat(np.arange(len(cells)), np.diff(parts.indptr))
             at = np.flatnonzero(values == least[cells][row])
             best[cells[row[at]]] = best[parts.indices[at]]
@@ -154,7 +156,7 @@ class AdditiveGrid:
         low_cell = np.where(sign > 0, ends[0], -ends[1])
         high_cell = np.where(sign > 0, ends[1], -ends[0])
         z = self.totals.additive(cells, low_cell, high_cell, model.weights, self.step)
-        return None if z is None else (float(np.dot(model.weights, np.abs(z))), z)
+        return None if z is None else (model.loss(z), z)
 
 
 def _totals(relations: csr_array) -> Integers | None:

@@ -21,7 +21,7 @@ from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
 from tablecloak.cta.model.answer import LossProof
 from tablecloak.cta.result.adjusted_table import AdjustedTable
 from tablecloak.cta.search.distance import DISTANCES
-from tablecloak.cta.search.statistics.association import Association
+from tablecloak.cta.search.statistics.two_variables import Association
 from tablecloak.cta.search.statistics.variance import PreservedVariance
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import VerificationError

@@ -40,7 +40,7 @@ RECOVERED = 1 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Guesses:
+class TruthGuesses:
     """An intruder's guesses of the sensitive cells of a release. Secret.
 
     Parameters
@@ -78,7 +78,7 @@ class Guesses:
 
 
 @dataclass(frozen=True, eq=False)
-class AdjustmentRisk(Guesses):
+class AdjustmentRisk(TruthGuesses):
     """Guesses from an adjusted table, beside the truth. Secret.
 
     Parameters

@@ -14,6 +14,8 @@ one balance row for each cell of each relation; few are violated, so they are ad
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack
 
@@ -108,5 +110,5 @@ def with_balance(form: TightForm, numbers: Integers) -> TightForm:
     numbers : numpy.ndarray of int
         As `BalanceRows.violated` returns them.
     """
-    rows = BalanceRows(form).rows(numbers)
-    return form.with_rows(rows, numbers)
+    program = form.program.with_rows(*BalanceRows(form).rows(numbers))
+    return replace(form, program=program, balance=np.concatenate([form.balance, numbers]))

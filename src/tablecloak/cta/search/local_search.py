@@ -22,24 +22,42 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.limits import (
-    AROUND,
-    COOLED_FIRST,
-    COOLED_IN_VAIN,
-    DISORDER,
-    FLIPPED,
-    IN_VAIN,
-    INTERIOR_ROWS,
-    KICKED,
-    KICKED_FROM,
-    KICKED_WORSE,
-    LEAST_GAIN,
-)
-from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.model.tight import INTERIOR_ROWS, TightForm
 from tablecloak.cta.search.cold_regions import CooledRegions
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
+from tablecloak.cta.search.neighbourhoods import DirectionNeighbourhoods
+from tablecloak.cta.search.turns import FLIPPED
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus
+
+LEAST_GAIN = 1e-7
+"""Smallest gain, as a share of the loss, by which another table counts as better."""
+
+DISORDER = 0.5
+"""Spread of the log-normal noise on estimated gains before directions are ranked by them."""
+
+KICKED = (2, 3, 4)
+"""Numbers of directions that are turned at once after turning single ones has failed. See
+docs/decisions, "Local search"."""
+
+KICKED_FROM = 8
+"""Size of the neighbourhood of a random direction from which those to be turned are drawn."""
+
+KICKED_WORSE = 0.01
+"""Largest rise of the loss, as a share of it, after which the search still goes on from directions
+that were turned at once."""
+
+AROUND = 24
+"""Number of neighbours of directions turned at once that are then turned one at a time."""
+
+IN_VAIN = 5
+"""Failed perturbations, per direction that can be turned, before the search stops."""
+
+COOLED_FIRST = 0.5
+"""Share of the time of a local search in which regions are cooled before single directions are
+turned; afterwards they alternate."""
+
+COOLED_IN_VAIN = 1
+"""Failed regions, per direction that can be turned, before single directions are turned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +105,7 @@ class LocalSearch:
         # From scratch the simplex method takes ten times as long on large tables.
         is_large = form.program.n_rows > INTERIOR_ROWS
         self._solver = LinearSolver(form.program, interior="first" if is_large else "never")
-        self._near = Neighbourhoods(form.model, self._turnable, self._random).draw
+        self._near = DirectionNeighbourhoods(form.model, self._turnable, self._random).draw
 
     def run(self, directions: Floats) -> None:
         """Search from given directions until time is up, or nothing is left to turn."""

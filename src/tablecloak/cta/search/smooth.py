@@ -18,7 +18,7 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.refinement import additive_changes
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.directions import search_directions
-from tablecloak.cta.search.state import SearchState, with_directions
+from tablecloak.cta.search.state import DirectionState, with_directions
 from tablecloak.cta.statistics.statistic import SmoothCondition
 from tablecloak.errors import SolverError
 
@@ -67,7 +67,7 @@ def with_conditions(
     best: Floats | None = None
     for start in _starts(model, changes, conditions, fixed, budget):
         found = _met(model, start, conditions, budget)
-        if found is not None and (best is None or _loss(model, found) < _loss(model, best)):
+        if found is not None and (best is None or model.loss(found) < model.loss(best)):
             best = found
         if best is not None and budget.is_over:
             break
@@ -77,10 +77,6 @@ def with_conditions(
             "`time_limit`, their `tolerance` or `sensitive_limit`, or widen bounds or capacities."
         )
     return best
-
-
-def _loss(model: AdjustmentModel, z: Floats) -> float:
-    return float(np.dot(model.weights, np.abs(z)))
 
 
 def _starts(
@@ -122,7 +118,7 @@ def _met(
         found = _corrected(model, z, conditions, budget)
         if found is None:
             continue
-        if best is not None and _loss(model, found) >= (1 - GAIN) * _loss(model, best):
+        if best is not None and model.loss(found) >= (1 - GAIN) * model.loss(best):
             break
         # The next step starts from a table that meets the conditions.
         best = z = found
@@ -163,7 +159,7 @@ def _next(
     for share in SHORTER:
         rows = [each.row(model.problem, z, share=share) for each in conditions]
         form = TightForm.of(model.preserving(rows))
-        point = with_directions(SearchState(form, budget.quiet()), directions)
+        point = with_directions(DirectionState(form, budget.quiet()), directions)
         if point is not None:
             far = form.changes(point.x)
             places = [z + part * (far - z) for part in SHORTER]

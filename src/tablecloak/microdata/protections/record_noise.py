@@ -16,7 +16,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
 from tablecloak.comparison.inferred import are_wide
 from tablecloak.comparison.side_by_side import compare
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import suggestion
 from tablecloak.microdata.multipliers import Least, Most, Shape, Sizes
 from tablecloak.microdata.noise_report import noise_report
@@ -260,10 +260,10 @@ class RecordNoise(Protection):
     @classmethod
     def guesses(
         cls, release: NoisyTable, shown: Floats, *, knows: str, time_limit: float
-    ) -> Guesses:
+    ) -> TruthGuesses:
         """Guess what most other seeds point to."""
         del shown, knows, time_limit
-        return Guesses(release.problem, outsiders_guess(release))
+        return TruthGuesses(release.problem, outsiders_guess(release))
 
 
 def _outsider(problem: ProtectionProblem, release: NoisyTable) -> Flags:
@@ -288,5 +288,5 @@ def _right(problem: ProtectionProblem, cells: Integers, guesses: Floats) -> Flag
     all_of = problem.table.values[problem.sensitive].copy()
     place = np.searchsorted(np.flatnonzero(problem.sensitive), cells)
     all_of[place] = guesses
-    right: Flags = Guesses(problem, all_of).recovered[place]
+    right: Flags = TruthGuesses(problem, all_of).recovered[place]
     return right

@@ -1,4 +1,7 @@
-"""HiGHS as a class in the registry of solvers: one instance, and the programs it solves."""
+"""HiGHS as a class in the registry of solvers: one instance, and the programs it solves.
+
+Only this module imports highspy.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from tablecloak.solve.solver import (
     SOLVERS,
     Capability,
     Claim,
+    LinearMethod,
     LoadedProgram,
-    Method,
     Request,
     Solver,
     SolveStatus,
@@ -45,11 +48,11 @@ NAMES = {
 }
 """Our status for each status of HiGHS; all others are UNKNOWN."""
 
-OPTIONS: dict[Method, dict[str, Any]] = {
-    Method.COLD: {},
-    Method.PRESOLVED: {"presolve": "on", "simplex_strategy": 1},
-    Method.INTERIOR: {"presolve": "on", "solver": "ipx", "run_crossover": "on"},
-    Method.CENTRAL: {"presolve": "on", "solver": "ipx", "run_crossover": "off"},
+OPTIONS: dict[LinearMethod, dict[str, Any]] = {
+    LinearMethod.COLD: {},
+    LinearMethod.PRESOLVED: {"presolve": "on", "simplex_strategy": 1},
+    LinearMethod.INTERIOR: {"presolve": "on", "solver": "ipx", "run_crossover": "on"},
+    LinearMethod.CENTRAL: {"presolve": "on", "solver": "ipx", "run_crossover": "off"},
 }
 """Options of each method that starts from scratch."""
 
@@ -245,7 +248,11 @@ class HighsProgram(LoadedProgram):
         Start with the primal simplex method.
     """
 
-    fallbacks: ClassVar[tuple[Method, ...]] = (Method.COLD, Method.PRESOLVED, Method.INTERIOR)
+    fallbacks: ClassVar[tuple[LinearMethod, ...]] = (
+        LinearMethod.COLD,
+        LinearMethod.PRESOLVED,
+        LinearMethod.INTERIOR,
+    )
 
     def __init__(self, program: Program, *, primal: bool = False) -> None:
         self._options: dict[str, Any] = {
@@ -289,7 +296,7 @@ class HighsProgram(LoadedProgram):
     def run(
         self,
         seconds: float,
-        method: Method = Method.WARM,
+        method: LinearMethod = LinearMethod.WARM,
         *,
         cutoff: float = np.inf,
         iterations: int | None = None,
@@ -322,10 +329,12 @@ class HighsProgram(LoadedProgram):
     def basis(self, basis: Any) -> None:
         self._highs.setBasis(basis)
 
-    def _prepare(self, method: Method, cutoff: float, iterations: int | None) -> dict[str, Any]:
+    def _prepare(
+        self, method: LinearMethod, cutoff: float, iterations: int | None
+    ) -> dict[str, Any]:
         """Set the options of one run; return the settings to restore afterwards."""
         before: dict[str, Any] = {}
-        if method is not Method.WARM:
+        if method is not LinearMethod.WARM:
             self._highs.clearSolver()
             self._set(OPTIONS[method])
             before |= self._options

@@ -29,52 +29,6 @@ REACH_SLACK = 1e-8
 """Share added to what the loss of a known table allows, against rounding."""
 
 
-def repaired_task(task: AdjustmentTask, error: ModelError, budget: Budget) -> AdjustmentTask:
-    """Return the task with the fewest levels and capacities changed, if that is asked for.
-
-    Parameters
-    ----------
-    task : AdjustmentTask
-    error : ModelError
-        What a search of the task has proved.
-    budget : Budget
-
-    Raises
-    ------
-    ModelError
-        If no repair is asked for; names the levels and capacities to change if they are found
-        quickly. Or if nothing helps.
-    SolverError
-        If a repair is asked for, and none was found in time.
-    """
-    is_small = task.problem.table.n_cells <= NAMED_CELLS
-    is_named = task.repair is not None and is_small and task.is_free
-    if not task.repair and not is_named:
-        raise error
-    left = max(budget.left, 1.0)
-    seconds = left / 2 if task.repair else min(left, NAMING_SECONDS)
-    try:
-        repair = _repair(task, budget.at_least(seconds).within(seconds))
-    except TablecloakError as other:
-        raise (other if task.repair else error) from None
-    if task.repair:
-        return task.of_problem(repair, repair=None, notes=(*task.notes, repair.summary()))
-    raise ModelError(
-        f"{error} An adjustment exists after these changes: {repair.summary()}. "
-        f"Set repair=True to make them.",
-        cells=error.cells,
-    ) from None
-
-
-def _repair(task: AdjustmentTask, budget: Budget) -> Repair:
-    problem = task.problem
-    room = room_of(problem, limit=task.sensitive_limit, strict=False)
-    near = room.within(first_reach(problem, room))
-    whole = task.integer is not False and bool(problem.table.integer)
-    model = AdjustmentModel.apart(problem, near, task.rows(problem, whole=whole))
-    return find_repair(model, room, budget)
-
-
 def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
     """Return the nearest table that is found.
 
@@ -96,7 +50,7 @@ def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
             if task.may_need_real_numbers:
                 task = task.in_real_numbers()
             else:
-                task = given = repaired_task(given, error, budget)
+                task = given = _repaired(given, error, budget)
                 budget = budget.at_least(1.0)
 
 
@@ -134,3 +88,44 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
         space = wider
     assert best is not None
     return best
+
+
+def _repaired(task: AdjustmentTask, error: ModelError, budget: Budget) -> AdjustmentTask:
+    """Return the task with the fewest levels and capacities changed, if that is asked for.
+
+    The error says what a search of the task has proved.
+
+    Raises
+    ------
+    ModelError
+        If no repair is asked for; names the levels and capacities to change if they are found
+        quickly. Or if nothing helps.
+    SolverError
+        If a repair is asked for, and none was found in time.
+    """
+    is_small = task.problem.table.n_cells <= NAMED_CELLS
+    is_named = task.repair is not None and is_small and task.is_free
+    if not task.repair and not is_named:
+        raise error
+    left = max(budget.left, 1.0)
+    seconds = left / 2 if task.repair else min(left, NAMING_SECONDS)
+    try:
+        repair = _repair(task, budget.at_least(seconds).within(seconds))
+    except TablecloakError as other:
+        raise (other if task.repair else error) from None
+    if task.repair:
+        return task.of_problem(repair, repair=None, notes=(*task.notes, repair.summary()))
+    raise ModelError(
+        f"{error} An adjustment exists after these changes: {repair.summary()}. "
+        f"Set repair=True to make them.",
+        cells=error.cells,
+    ) from None
+
+
+def _repair(task: AdjustmentTask, budget: Budget) -> Repair:
+    problem = task.problem
+    room = room_of(problem, limit=task.sensitive_limit, strict=False)
+    near = room.within(first_reach(problem, room))
+    whole = task.integer is not False and bool(problem.table.integer)
+    model = AdjustmentModel.apart(problem, near, task.rows(problem, whole=whole))
+    return find_repair(model, room, budget)

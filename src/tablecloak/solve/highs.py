@@ -351,14 +351,7 @@ class HighsProgram(LoadedProgram):
             self._highs.setOptionValue(name, setting)
 
 
-def run_once(program: Program, request: Request) -> Claim:
-    """Solve a program once.
-
-    Parameters
-    ----------
-    program : Program
-    request : Request
-    """
+def _run_once(program: Program, request: Request) -> Claim:
     highs = new_instance(as_shipped=request.as_shipped)
     history: list[tuple[float, float, float]] = []
     highs.setOptionValue("mip_rel_gap", request.gap)
@@ -404,19 +397,11 @@ def _note(history: list[tuple[float, float, float]], event: Any) -> None:
     history.append((out.running_time, out.mip_primal_bound, out.mip_dual_bound))
 
 
-def run_quadratic(program: Program, curvature: Floats, request: Request) -> Claim:
+def _run_quadratic(program: Program, curvature: Floats, seconds: float) -> Claim:
     """Minimise c.x + 1/2 sum q_i x_i^2 over the points of a linear program.
 
     At some tolerances HiGHS breaks off on feasible programs, or cycles without end. Tolerances are
     tried in order, and the first point that satisfies the program is returned, optimal or not.
-
-    Parameters
-    ----------
-    program : Program
-    curvature : numpy.ndarray of float, shape (n_columns,)
-        q, all >= 0.
-    request : Request
-        Only its time limit is used.
 
     Raises
     ------
@@ -437,7 +422,7 @@ def run_quadratic(program: Program, curvature: Floats, request: Request) -> Clai
                 "columns. Check that all weights are finite and none is negative."
             )
         try:
-            run(highs, request.seconds - watch.seconds, is_long=True)
+            run(highs, seconds - watch.seconds, is_long=True)
         except SolverError:
             continue
         raw = highs.getSolution()
@@ -471,9 +456,9 @@ class Highs(Solver):
     def run(self, program: Program, request: Request) -> Claim:
         """Solve a program once, from scratch."""
         if request.curvature is not None:
-            return run_quadratic(program, request.curvature, request)
+            return _run_quadratic(program, request.curvature, request.seconds)
         if program.is_mixed_integer or request.algorithm or request.as_shipped:
-            return run_once(program, request)
+            return _run_once(program, request)
         return HighsProgram(program).run(request.seconds, request.method)
 
     def load(self, program: Program, *, primal: bool = False) -> LoadedProgram:

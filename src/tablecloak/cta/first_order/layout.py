@@ -9,6 +9,7 @@ made in that cell. See docs/decisions, "First-order methods".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -40,10 +41,8 @@ class FirstOrderLayout:
     model : AdjustmentModel
     rows : numpy.ndarray of int, shape (n_rows,)
         Relations with at least two groups.
-    matrix, transposed : scipy.sparse.csr_array
-        Their coefficients, of shape (n_rows, n_groups) and the transpose.
-    size, size_transposed : scipy.sparse.csr_array
-        Absolute coefficients.
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_groups)
+        Their coefficients.
     change : numpy.ndarray of float, shape (n_groups,)
         Typical absolute change, > 0.
     price : numpy.ndarray of float, shape (n_rows,)
@@ -55,9 +54,6 @@ class FirstOrderLayout:
     model: AdjustmentModel
     rows: Integers
     matrix: csr_array
-    transposed: csr_array
-    size: csr_array
-    size_transposed: csr_array
     change: Floats
     price: Floats
     combined: csr_array
@@ -67,12 +63,25 @@ class FirstOrderLayout:
         """Lay out the groups of a model."""
         rows = np.flatnonzero(np.diff(model.relations.indptr) > 1)
         matrix = csr_array(model.relations[rows, :])
-        transposed, size = csr_array(matrix.T), csr_array(abs(matrix))
-        size_transposed = csr_array(abs(transposed))
-        change = _typical_changes(model, size, size_transposed)
-        price = _typical_prices(model.cost, size)
+        size = csr_array(abs(matrix))
+        change, price = _typical_changes(model, size), _typical_prices(model.cost, size)
         none = csr_array((0, model.relations.shape[0]))
-        return cls(model, rows, matrix, transposed, size, size_transposed, change, price, none)
+        return cls(model, rows, matrix, change, price, none)
+
+    @cached_property
+    def transposed(self) -> csr_array:
+        """Coefficients by groups, shape (n_groups, n_rows)."""
+        return csr_array(self.matrix.T)
+
+    @cached_property
+    def size(self) -> csr_array:
+        """Absolute coefficients."""
+        return csr_array(abs(self.matrix))
+
+    @cached_property
+    def size_transposed(self) -> csr_array:
+        """Absolute coefficients by groups."""
+        return csr_array(abs(self.transposed))
 
     def combining(self, multipliers: csr_array) -> FirstOrderLayout:
         """Return a layout with further sums of relations as its last rows.
@@ -87,15 +96,10 @@ class FirstOrderLayout:
         kept = np.diff(further.indptr) > 1
         further, multipliers = csr_array(further[kept]), csr_array(multipliers[kept])
         first = self.model.relations.shape[0] + self.combined.shape[0]
-        matrix = csr_array(vstack([self.matrix, further]))
-        transposed, size = csr_array(matrix.T), csr_array(abs(matrix))
         return replace(
             self,
             rows=np.concatenate([self.rows, first + np.arange(further.shape[0])]),
-            matrix=matrix,
-            transposed=transposed,
-            size=size,
-            size_transposed=csr_array(abs(transposed)),
+            matrix=csr_array(vstack([self.matrix, further])),
             price=np.concatenate([self.price, _typical_prices(self.model.cost, abs(further))]),
             combined=csr_array(vstack([self.combined, multipliers])),
         )
@@ -172,8 +176,9 @@ def column_sums(matrix: csr_array, entries: Floats) -> Floats:
     return sums
 
 
-def _typical_changes(model: AdjustmentModel, size: csr_array, back: csr_array) -> Floats:
+def _typical_changes(model: AdjustmentModel, size: csr_array) -> Floats:
     """Levels of sensitive groups; of others the mean level of relations, near or less near."""
+    back = csr_array(size.T)
     level = np.zeros(model.n_groups)
     level[model.sensitive] = np.maximum(model.up_level, model.down_level)
     middle = float(np.median(level[level > 0])) if np.any(level > 0) else 1.0

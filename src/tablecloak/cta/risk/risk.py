@@ -190,7 +190,9 @@ def attack_adjustment(
     >>> tc.attack_adjustment(adjusted, knows="directions").recovered.all()
     np.True_
     """
-    guesser = _guesser(knows, assumed_level)
+    guesser = GUESSERS.parse(knows, Guesser, "`knows` is")
+    if not assumed_level > 0:
+        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
     directions = guesser.directions(adjustment)
     attempts = guesser.attempts(adjustment, assumed_level)
     found: list[AdjustmentRisk] = []
@@ -239,14 +241,6 @@ def _guesses(
     if not both or not _fits(backwards, mirrored):
         return [risk]
     return [risk, replace(risk, guesses=mirrored[problem.sensitive])]
-
-
-def _guesser(knows: str, assumed_level: float) -> Guesser:
-    """Return the intruder of a name."""
-    found = GUESSERS.parse(knows, Guesser, "`knows` is")
-    if not assumed_level > 0:
-        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
-    return found
 
 
 def _backwards(

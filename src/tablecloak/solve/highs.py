@@ -308,17 +308,15 @@ class HighsProgram(LoadedProgram):
             status = run(self._highs, seconds)
         finally:
             self._set(changed)
+        reached = highspy().HighsModelStatus.kObjectiveBound
+        is_beyond = cutoff < np.inf and self._highs.getModelStatus() == reached
         raw = self._highs.getSolution()
         return Claim(
             status,
             np.array(raw.col_value, dtype=np.float64) if raw.value_valid else None,
             np.array(raw.row_dual, dtype=np.float64) if duals else np.empty(0),
-            is_beyond=cutoff < np.inf and self._is_beyond(),
+            is_beyond=bool(is_beyond),
         )
-
-    def _is_beyond(self) -> bool:
-        """Whether the last run ended because its objective reached the cutoff."""
-        return bool(self._highs.getModelStatus() == highspy().HighsModelStatus.kObjectiveBound)
 
     @property
     def basis(self) -> Any:

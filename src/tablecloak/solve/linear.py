@@ -186,16 +186,13 @@ class LinearSolver:
             return solution
         # Warm starts sometimes end in points that are infeasible or not optimal, though the solver
         # claims so; a solve from scratch rarely does.
+        enough = SolveStatus.OPTIMAL if self._is_checked else SolveStatus.FEASIBLE
         for other in self._loaded.fallbacks:
             left = time_limit - watch.seconds
-            if self._is_enough(solution) or left <= 0:
+            if solution.status is enough or left <= 0:
                 break
             solution = self._attempt(left, other)
         return solution
-
-    def _is_enough(self, solution: Solution) -> bool:
-        accepted = SolveStatus.OPTIMAL if self._is_checked else SolveStatus.FEASIBLE
-        return solution.status is accepted
 
     @property
     def basis(self) -> Any:

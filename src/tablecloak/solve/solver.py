@@ -377,20 +377,6 @@ SOLVERS: Registry[Solver] = Registry("solver", "tablecloak.solve")
 """All solvers, installed or not, by the names that ``--solver`` accepts."""
 
 
-def solvers_table() -> str:
-    """Return all solvers and their capabilities as a Markdown table, for the docs."""
-    lines = ["| solver | can | |", "|---|---|---|"]
-    for sibling in SOLVERS:
-        able = [
-            each.name.lower().replace("_", " ")
-            for each in Capability
-            if each in sibling.capabilities
-        ]
-        can = ", ".join(able) or "linear programs"
-        lines.append(f"| `{sibling.name}` | {can} | {SOLVERS.summary(sibling.name)} |")
-    return "\n".join(lines)
-
-
 def installed_solver(name: str) -> Solver:
     """Return a solver by its name.
 

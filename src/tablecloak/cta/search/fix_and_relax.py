@@ -87,17 +87,14 @@ def relax(
         solution = _solved(program, state.best.x, limit, budget)
         if solution is None:
             break
-        if len(solution.x) and solution.value < _better(state.best.value):
+        value = state.best.value
+        if len(solution.x) and solution.value < value - BETTER * abs(value):
             # A solver's directions may be off by its tolerance: solve again with exactly 0 or 1.
             with_directions(state, state.form.directions(solution.x))
         if not free.adapt(solution, watch.seconds / limit):
             break
     state.notes.append(f"{free.programs} programs with up to {free.size} directions free")
     return state
-
-
-def _better(value: float) -> float:
-    return value - BETTER * abs(value)
 
 
 def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> Solution | None:

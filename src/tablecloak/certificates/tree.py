@@ -19,11 +19,14 @@ from tablecloak.certificates.claim import (
     refused,
     starts_of,
 )
-from tablecloak.errors import VerificationError
+from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 
 RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
 """Kinds of multipliers of adjustments, as the verifier numbers them."""
+
+CLAIMED = 1e-9
+"""Share of the loss by which a claimed bound may exceed what is proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +211,25 @@ def proved(
         return _proved(loss, problem, arrays, rests_on)
     except VerificationError:
         return 0.0
+
+
+def check_bound(claimed: float, proved: float, loss: float) -> None:
+    """Compare a claimed bound with what its proof supports, and with the loss of the release.
+
+    Raises
+    ------
+    VerificationError
+        If less is proved than claimed, or more than a release that exists allows.
+    """
+    noise = CLAIMED * abs(loss)
+    if not claimed <= proved + noise:
+        raise VerificationError(
+            f"The bound {claimed:g} is claimed, but only {proved:g} is proved. {CHANGED}"
+        )
+    if not max(claimed, proved) <= loss + noise:
+        raise VerificationError(
+            f"The bound {proved:g} exceeds the loss {loss:g} of a table that exists. {CHANGED}"
+        )
 
 
 def _proved(

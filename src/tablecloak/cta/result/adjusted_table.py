@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tablecloak.arrays import Floats
+from tablecloak.certificates.tree import check_bound
 from tablecloak.cta.model.answer import LossBound
 from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import (
@@ -26,9 +27,6 @@ from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.tables.problem import ProtectionProblem
 
 TOO_NEAR = "are too near to their true values"
-
-CLAIMED = 1e-9
-"""Share of the loss by which a claimed bound may exceed what is proved."""
 
 STATISTICS = 1e-9
 """Accepted error of a preserved statistic, as a share of the sum of its terms."""
@@ -164,16 +162,7 @@ def check_adjusted(adjusted: AdjustedTable, proved: float) -> AdjustmentErrors:
     _require(problem, np.where(problem.frozen, moved, 0.0), "are frozen but changed")
     _require(problem, shortfall(problem, found.changes), TOO_NEAR)
     preserved = _statistics_error(adjusted, found)
-    proved_or_claimed = CLAIMED * abs(adjusted.loss)
-    if not adjusted.bound <= proved + proved_or_claimed:
-        raise VerificationError(
-            f"The bound {adjusted.bound:g} is claimed, but only {proved:g} is proved. {CHANGED}"
-        )
-    if not max(adjusted.bound, proved) <= adjusted.loss + proved_or_claimed:
-        raise VerificationError(
-            f"The bound {proved:g} exceeds the loss {adjusted.loss:g} of a table that exists. "
-            f"{CHANGED}"
-        )
+    check_bound(adjusted.bound, proved, adjusted.loss)
     return AdjustmentErrors(
         float(found.relations.max(initial=0)),
         float(bounds.max(initial=0)),

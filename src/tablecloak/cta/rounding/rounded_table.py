@@ -16,6 +16,7 @@ from tablecloak.certificates.tree import (
     Multipliers,
     Tree,
     bound_claim,
+    check_bound,
     proved,
     tree_arrays,
     tree_of,
@@ -27,9 +28,6 @@ from tablecloak.results import Result
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
-
-CLAIMED = 1e-9
-"""Share of the loss by which a claimed bound may exceed the proved one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,16 +194,7 @@ class RoundedTable(Result):
                 f"A relation of the rounded table is off by {np.max(off):g}: "
                 f"{table.describe_relation(int(np.argmax(off)))}. {CHANGED}"
             )
-        proved = self.proved_bound()
-        if not self.bound <= proved + CLAIMED * self.loss:
-            raise VerificationError(
-                f"The bound {self.bound:g} is claimed, but only {proved:g} is proved. {CHANGED}"
-            )
-        if not max(self.bound, proved) <= self.loss * (1 + CLAIMED):
-            raise VerificationError(
-                f"The bound {proved:g} exceeds the loss {self.loss:g} of a table that exists. "
-                f"{CHANGED}"
-            )
+        check_bound(self.bound, self.proved_bound(), self.loss)
 
     def proved_bound(self) -> float:
         """Return the bound on the loss that its claim proves; no solver is called."""

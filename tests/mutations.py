@@ -157,8 +157,8 @@ MUTATIONS = (
     Mutation(
         "An adjusted value may lie within its protection level",
         "cta/result/adjusted_table.py",
-        "shortfall(problem, found.changes), TOO_NEAR",
-        "0 * shortfall(problem, found.changes), TOO_NEAR",
+        "shortfall(problem, difference.changes), TOO_NEAR",
+        "0 * shortfall(problem, difference.changes), TOO_NEAR",
         ("tests/cta/test_adjust.py::test_truth_itself_is_refused_as_too_near_to_the_truth",),
     ),
     Mutation(

@@ -103,12 +103,12 @@ def tree_arrays(trees: Sequence[Tree]) -> dict[str, npt.NDArray[Any]]:
         for at, node in enumerate(tree):
             proof = -1
             if at not in inner:
-                own = multipliers.get(at, nothing)
+                proof_of_leaf = multipliers.get(at, nothing)
                 # Leaves often share the multipliers of an ancestor, which are stored once.
-                if id(own) not in number:
-                    number[id(own)] = len(proofs)
-                    proofs.append(own)
-                proof = number[id(own)]
+                if id(proof_of_leaf) not in number:
+                    number[id(proof_of_leaf)] = len(proofs)
+                    proofs.append(proof_of_leaf)
+                proof = number[id(proof_of_leaf)]
             parent = node.parent + starts[-1] if node.parent >= 0 else -1
             nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
         starts.append(len(nodes))
@@ -146,14 +146,14 @@ def tree_of(
     nodes = [ROOT]
     for entry in tree.nodes[1:]:
         nodes.append(Node(entry.parent, *limits(entry.column, entry.is_lower, entry.limit)))
-    known: dict[int, Multipliers] = {}
+    converted: dict[int, Multipliers] = {}
     leaves: dict[int, Multipliers] = {}
     inner = {node.parent for node in nodes}
     for node, duals in tree.multipliers.items():
         if node not in inner:
-            if id(duals) not in known:
-                known[id(duals)] = multipliers(duals)
-            leaves[node] = known[id(duals)]
+            if id(duals) not in converted:
+                converted[id(duals)] = multipliers(duals)
+            leaves[node] = converted[id(duals)]
     return nodes, leaves
 
 

@@ -18,7 +18,6 @@ NAMED_CELLS = 5000
 """Most cells of an infeasible problem for which the error names the fewest levels and capacities
 to change. Chosen by trial; not measured."""
 
-
 MOST_SEARCHES = 4
 """Most searches of one problem, each in larger rooms than the one before."""
 
@@ -68,14 +67,14 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
                 unit, task = task.digits.unit, task.in_real_numbers()
                 space = task.space().farther(space.reach * unit)
                 answer = answer_in(space, task, budget)
-            found = Adjustment.of(task, space, answer)
+            adjusted = Adjustment.of(task, space, answer)
         except SolverError:
             is_last = attempt + 1 == MOST_SEARCHES or not space.is_cut or budget.is_over
             if best is None and is_last:
                 raise
             reach = FARTHER * space.reach
         else:
-            best = found if best is None else best.or_better(found)
+            best = adjusted if best is None else best.or_better(adjusted)
             if best.is_optimal or not space.is_cut or budget.is_over:
                 break
             # No table of less loss lies farther away.

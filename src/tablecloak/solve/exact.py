@@ -272,9 +272,9 @@ def _solved(
     # Towards 0, so that a free cell at a bound stays within it.
     whole = [multiple * int(value / multiple) for value in d.tolist()]
     divisor = 1
-    for cell, own in reversed(pivots):
-        total = -sum(entry * whole[other] for other, entry in own.items() if other != cell)
-        pivot = own[cell]
+    for cell, row in reversed(pivots):
+        total = -sum(entry * whole[other] for other, entry in row.items() if other != cell)
+        pivot = row[cell]
         lacking = abs(pivot) // math.gcd(total, pivot)
         if lacking > 1:
             divisor *= lacking
@@ -339,19 +339,19 @@ def _eliminated(
     return pivots
 
 
-def _without_pivot(target: dict[int, int], own: dict[int, int], cell: int) -> dict[int, int]:
+def _without_pivot(target: dict[int, int], pivot: dict[int, int], cell: int) -> dict[int, int]:
     """Eliminate a cell from a row by the pivot's row, in the smallest whole numbers.
 
     The target is changed in place, because it is often much longer than the pivot's row.
     """
-    common = math.gcd(target[cell], own[cell])
-    times, minus = own[cell] // common, target[cell] // common
+    common = math.gcd(target[cell], pivot[cell])
+    times, minus = pivot[cell] // common, target[cell] // common
     if times < 0:
         times, minus = -times, -minus
     if times > 1:
         for c in target:
             target[c] *= times
-    for c, a in own.items():
+    for c, a in pivot.items():
         value = target.get(c, 0) - minus * a
         if value:
             target[c] = value

@@ -247,8 +247,8 @@ class LinearSolver:
             claim = self._loaded.run(np.inf, iterations=iterations)
         except SolverError:
             claim = Claim(SolveStatus.UNKNOWN)
-        known = len(claim.duals) == self.program.n_rows
-        bound = dual_bound(self.current, claim.duals) if known else -np.inf
+        has_duals = len(claim.duals) == self.program.n_rows
+        bound = dual_bound(self.current, claim.duals) if has_duals else -np.inf
         self.change_bounds(one, *old)
         self._loaded.basis = basis
         return np.inf if claim.status is SolveStatus.INFEASIBLE else bound

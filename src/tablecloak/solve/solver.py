@@ -303,7 +303,7 @@ class Solver(ABC):
         """
         if self.can(capability):
             return
-        able = [each.name for each in SOLVERS if capability in each.capabilities]
+        able = [solver.name for solver in SOLVERS if capability in solver.capabilities]
         raise InputError(
             f"The solver {self.name!r} cannot {capability.value}. Choose one that can: "
             f"{', '.join(able)}."
@@ -387,7 +387,7 @@ def installed_solver(name: str) -> Solver:
     """
     sibling = SOLVERS[name]
     if missing := sibling.missing():
-        usable = ", ".join(each.name for each in SOLVERS if not each.missing())
+        usable = ", ".join(other.name for other in SOLVERS if not other.missing())
         raise InputError(
             f"The solver {name!r} is not installed: {missing} is missing. Install it, or choose "
             f"another one: {usable}."

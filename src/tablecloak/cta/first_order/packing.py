@@ -9,7 +9,7 @@ cannot cancel leave an imbalance); see `search.balance` and `tight`. All of them
                        sum over r |c_i| (t_i - level_i) >= delta_r,   t >= level
 
 with half the sum of each relation as a column m_r of its own, so that each row has few entries.
-A relation may be a sum of others: see `combinations`.
+A relation may be a sum of others: see `search.charges`.
 Multipliers of all rows are a point of its dual, a packing program: W bounds what the relations of a
 cell may charge it together. Found approximately, they charge some cells a little too much; these
 relations then charge less, until no cell is charged more than it costs.
@@ -47,7 +47,6 @@ MOST_BOUND_STEPS = 5000
 BOUND_GAIN = 1e-4
 """Relative gain between two proofs below which the bound counts as found."""
 
-
 SAFE_STEP = 0.98
 """Share of the longest steps for which convergence is proved."""
 
@@ -79,19 +78,19 @@ class Charges:
 
     def affordable(self) -> Charges:
         """Return smaller charges, such that no group is charged more than it costs."""
-        layout, found = self.layout, self
+        layout, charges = self.layout, self
         cost, indices = layout.model.cost, layout.size.indices
         for _ in range(CHARGED_ROUNDS):
-            relief, charge = found.charged()
+            relief, charge = charges.charged()
             paid = cost + relief
             share = np.where(charge > paid, paid / np.where(charge > 0, charge, 1.0), 1.0)
             if np.all(share >= NEARLY):
                 break
-            found = found.scaled(row_least(layout.size, share[indices]))
-        relief, charge = found.charged()
+            charges = charges.scaled(row_least(layout.size, share[indices]))
+        relief, charge = charges.charged()
         over = charge - relief
         worst = np.min(np.where(over > cost, cost / np.where(over > 0, over, 1.0), 1.0), initial=1)
-        return found.scaled(np.full(len(layout.rows), worst))
+        return charges.scaled(np.full(len(layout.rows), worst))
 
     def scaled(self, by_row: Floats) -> Charges:
         """Return charges in which those of each relation are multiplied by a number."""
@@ -160,8 +159,8 @@ class Packing:
         new.moved = self.moved.copy()
         new.half = 0.5 * (new.layout.size @ new.moved)
         for name in ("half", "balance", "sums", "lacking"):
-            known = getattr(self, name)
-            getattr(new, name)[: len(known)] = known
+            kept = getattr(self, name)
+            getattr(new, name)[: len(kept)] = kept
         return new
 
     def _set_steps(self) -> None:
@@ -233,11 +232,11 @@ def packed(
                 break
         steps += BOUND_STEPS
         charges = packing.charges()
-        found, before = charges.bound(), value
-        if found > value:
-            best, value = charges, found
-        is_small = found >= before and found - before < gain * abs(found)
-        small = small + 1 if is_small or found < before else 0
+        bound, before = charges.bound(), value
+        if bound > value:
+            best, value = charges, bound
+        is_small = bound >= before and bound - before < gain * abs(bound)
+        small = small + 1 if is_small or bound < before else 0
         if budget.is_over or (is_small and small >= in_vain):
             break
     return best

@@ -97,7 +97,7 @@ def _settled(
 
     A method may have begun already; by default it begins without changes.
     """
-    layout, found = grid.layout, None
+    layout, best = grid.layout, None
     method = PrimalDual(layout) if method is None else method
     bound, prices = -np.inf, np.zeros(len(layout.rows))
     steps, number = SETTLING_STEPS, 0
@@ -112,16 +112,16 @@ def _settled(
         if proved > bound:
             bound, prices = proved, new
         table = grid.rounded(method.changes)
-        if table is not None and (found is None or table[0] < found.loss):
-            found = BestTable(*table, prices, bound)
-        if found is not None:
-            found = BestTable(found.loss, found.changes, prices, bound)
-            budget.report("given directions", found.loss, bound)
-        is_closed = found is not None and found.loss - bound <= SETTLED * found.loss
+        if table is not None and (best is None or table[0] < best.loss):
+            best = BestTable(*table, prices, bound)
+        if best is not None:
+            best = BestTable(best.loss, best.changes, prices, bound)
+            budget.report("given directions", best.loss, bound)
+        is_closed = best is not None and best.loss - bound <= SETTLED * best.loss
         if budget.is_over or is_closed or number >= MOST_SETTLING_STEPS:
             break
         steps = int(steps * SETTLING_GROWTH)
-    return found
+    return best
 
 
 def best_table(grid: AdditiveGrid, budget: Budget, bound: float = -np.inf) -> BestTable | None:
@@ -132,9 +132,9 @@ def best_table(grid: AdditiveGrid, budget: Budget, bound: float = -np.inf) -> Be
             break
         method = _cooled(grid.layout, random, COOLING_STEPS * 2**number, budget)
         is_up = method.changes[grid.layout.model.sensitive] > 0
-        found = _settled(is_up, grid, budget.quiet(), LOOKS_AFTER_A_SEARCH, method)
-        if found is not None and (best is None or found.loss < best.loss):
-            best = found
+        table = _settled(is_up, grid, budget.quiet(), LOOKS_AFTER_A_SEARCH, method)
+        if table is not None and (best is None or table.loss < best.loss):
+            best = table
             budget.report("directions cooled", best.loss, bound)
     return best
 

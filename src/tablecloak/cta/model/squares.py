@@ -174,10 +174,10 @@ class SquaresForm:
     def promise(self, duals: Floats, directions: Floats) -> Floats:
         """Return what turning each direction changes at least, at these multipliers."""
         priced = self.matrix.T @ duals
-        own, other = (
+        present, other = (
             self._cheapest(priced, some)[0][self.sensitive] for some in (directions, 1 - directions)
         )
-        change: Floats = np.asarray(other - own, dtype=np.float64)
+        change: Floats = np.asarray(other - present, dtype=np.float64)
         return change
 
     def _cheapest(self, priced: Floats, directions: Floats | None) -> tuple[Floats, Floats]:

@@ -43,7 +43,6 @@ by trial; not measured."""
 
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
-
 MISSED = 1000.0
 """Price of missing a statistic by one unit, in median weights. Chosen by trial; not measured."""
 
@@ -258,13 +257,13 @@ def with_largest(raw: Program, model: AdjustmentModel, cost: Floats) -> Program:
     n, at = model.n_groups, model.sensitive
     positive = cost[cost > 0]
     middle = float(np.median(positive)) if len(positive) else 1.0
-    own = diags_array(cost, shape=(n, n))
+    costs = diags_array(cost, shape=(n, n))
     swing = csr_array(
         (cost[at] * (model.up_level - model.down_level), (at, np.arange(len(at)))),
         shape=(n, len(at)),
     )
     bound = csr_array(np.full((n, 1), -middle))
-    rows = hstack([own, own, swing, bound], format="csr")
+    rows = hstack([costs, costs, swing, bound], format="csr")
     most = np.zeros(n)
     most[at] = -cost[at] * model.down_level
     reach = np.maximum(model.moves.up, model.moves.down)

@@ -143,36 +143,36 @@ def check_adjusted(adjusted: AdjustedTable, proved: float) -> AdjustmentErrors:
         Names the condition that fails, the cells, and by how much.
     """
     problem = adjusted.problem
-    found = deviation(problem.table, adjusted.values, adjusted.decimals)
-    if adjusted.integer and not found.in_last_digits:
+    difference = deviation(problem.table, adjusted.values, adjusted.decimals)
+    if adjusted.integer and not difference.in_last_digits:
         raise VerificationError(
             f"The table must have multiples of {adjusted.unit:g}, but some values are not. "
             f"{CHANGED}"
         )
-    off = found.relations > found.accepted
+    off = difference.relations > difference.accepted
     if np.any(off):
-        worst = int(np.argmax(np.where(off, found.relations, 0.0)))
+        worst = int(np.argmax(np.where(off, difference.relations, 0.0)))
         raise VerificationError(
-            f"A relation of the adjusted table is off by {found.relations[worst]:g}: "
+            f"A relation of the adjusted table is off by {difference.relations[worst]:g}: "
             f"{problem.table.describe_relation(worst)}. {CHANGED}"
         )
-    bounds = _bound_error(adjusted, found.changes.astype(np.float64))
+    bounds = _bound_error(adjusted, difference.changes.astype(np.float64))
     _require(problem, bounds, "move beyond their bounds")
-    moved = np.abs(found.changes).astype(np.float64)
+    moved = np.abs(difference.changes).astype(np.float64)
     _require(problem, np.where(problem.frozen, moved, 0.0), "are frozen but changed")
-    _require(problem, shortfall(problem, found.changes), TOO_NEAR)
-    preserved = _statistics_error(adjusted, found)
+    _require(problem, shortfall(problem, difference.changes), TOO_NEAR)
+    preserved = _statistics_error(adjusted, difference)
     check_bound(adjusted.bound, proved, adjusted.loss)
     return AdjustmentErrors(
-        float(found.relations.max(initial=0)),
+        float(difference.relations.max(initial=0)),
         float(bounds.max(initial=0)),
         0.0,
         preserved,
-        found.in_last_digits,
+        difference.in_last_digits,
     )
 
 
-def _statistics_error(adjusted: AdjustedTable, found: Deviation) -> float:
+def _statistics_error(adjusted: AdjustedTable, difference: Deviation) -> float:
     """Return the largest error of a statistic.
 
     Raises
@@ -180,7 +180,7 @@ def _statistics_error(adjusted: AdjustedTable, found: Deviation) -> float:
     VerificationError
         If one is not kept.
     """
-    worst, changes = 0.0, found.changes
+    worst, changes = 0.0, difference.changes
     values = None if adjusted.integer else adjusted.values / adjusted.unit
     for row in adjusted.preserved:
         if isinstance(row, PreservedRow):
@@ -213,8 +213,8 @@ def _bound_error(adjusted: AdjustedTable, z: Floats) -> Floats:
         of_sensitive = [limit * level * unit for level in levels]
     else:
         of_sensitive = [np.full(len(x), np.inf)] * 2
-    for sign, capacity, own in zip((1, -1), reach, of_sensitive, strict=True):
-        most = np.where(sensitive, own, capacity)
+    for sign, capacity, most_sensitive in zip((1, -1), reach, of_sensitive, strict=True):
+        most = np.where(sensitive, most_sensitive, capacity)
         noise = LEVEL_SHARE * np.where(np.isfinite(most), most, 0.0) + near_bound(x, x)
         beyond = np.where(np.isinf(most), 0.0, sign * z - most)
         outside = np.maximum(outside, np.where(beyond > noise, beyond, 0.0))

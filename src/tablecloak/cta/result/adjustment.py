@@ -209,17 +209,17 @@ class Adjustment(AdjustedTable, Result):
         """
         table, values = self.problem.table, in_decimals(self).values
         order = published_order(table)
-        known = decimals_of(self)
-        decimals = None if known is None else max(known, 0)
+        digits = decimals_of(self)
+        decimals = None if digits is None else max(digits, 0)
         return published_rows(table, **{table.name: published_column(values[order], decimals)})
 
     def summary(self) -> str:
         """Say in one line what was changed, and how good the table is."""
         changed = int(np.sum(self.is_changed))
-        found = self.moments() if self.problem.n_sensitive > 1 else None
+        compared = self.moments() if self.problem.n_sensitive > 1 else None
         statistics = (
-            f", sensitive cells: slope {found.slope:.2f}, correlation {found.correlation:.2f}"
-            if found
+            f", sensitive cells: slope {compared.slope:.2f}, correlation {compared.correlation:.2f}"
+            if compared
             else ""
         )
         return (

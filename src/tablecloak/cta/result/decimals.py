@@ -32,7 +32,6 @@ STEPS = (0, 1, 3, 10)
 WHOLE = 1e-6
 """Largest distance from a whole number at which a point of the relaxation counts as whole."""
 
-
 SMOOTH_SHARE = 0.9
 """Share of the tolerance of a statistic of two variables that its row may use in last digits: what
 is not linear takes little, since values move by few digits."""

@@ -65,12 +65,12 @@ class KnowsLevels(Guesser):
 
     def attempts(self, adjustment: Adjustment, assumed_level: float) -> list[tuple[Floats, Floats]]:
         """Return the levels and, where distances were left to chance, their means as well."""
-        found = [self.distances(adjustment, assumed_level)]
+        distances = [self.distances(adjustment, assumed_level)]
         chance = adjustment.chance
         if chance is not None:
-            below, above = found[0]
-            found.append((below + chance.up / 2, above + chance.down / 2))
-        return found
+            below, above = distances[0]
+            distances.append((below + chance.up / 2, above + chance.down / 2))
+        return distances
 
 
 @GUESSERS.register

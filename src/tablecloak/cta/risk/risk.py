@@ -195,7 +195,7 @@ def attack_adjustment(
         raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
     directions = guesser.directions(adjustment)
     attempts = guesser.attempts(adjustment, assumed_level)
-    found: list[AdjustmentRisk] = []
+    risks: list[AdjustmentRisk] = []
     for number, levels in enumerate(attempts):
         backwards = _backwards(adjustment, levels, (lower_bound, upper_bound))
         try:
@@ -212,12 +212,12 @@ def attack_adjustment(
         except (ModelError, SolverError):
             # No table lies that far from the published one in all cells, or none was found: this
             # guess fails.
-            if number + 1 == len(attempts) and not found:
+            if number + 1 == len(attempts) and not risks:
                 raise
             continue
-        found += _guesses(adjustment, knows, backwards, guess, both=directions is None)
-    best = max(found, key=lambda each: each.share_recovered)
-    return replace(best, seconds=sum({each.seconds for each in found}))
+        risks += _guesses(adjustment, knows, backwards, guess, both=directions is None)
+    best = max(risks, key=lambda risk: risk.share_recovered)
+    return replace(best, seconds=sum({risk.seconds for risk in risks}))
 
 
 def _guesses(
@@ -253,8 +253,8 @@ def _backwards(
     sensitive = problem.sensitive
     below, above = levels
     low, high = (
-        own if given is None else np.asarray(given, dtype=np.float64)
-        for own, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)
+        bound if given is None else np.asarray(given, dtype=np.float64)
+        for bound, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)
     )
     noise = NOISE * problem.unit
     # A cell without a level need not have moved, so that the intruder assumes no distance.

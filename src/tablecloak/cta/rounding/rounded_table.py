@@ -161,8 +161,8 @@ class RoundedTable(Result):
         true = np.rint(self.problem.table.values).astype(np.int64)
         is_multiple = true % self.base == 0
         moved = np.abs(self.values - true)
-        found: Flags = np.where(is_multiple, moved > 0, moved >= self.base)
-        return found
+        is_exception: Flags = np.where(is_multiple, moved > 0, moved >= self.base)
+        return is_exception
 
     def verify(self) -> None:
         """Check the table and its bound again, in whole numbers; no solver is called.

@@ -184,8 +184,8 @@ class SlabDimension:
         random : numpy.random.Generator
         """
         rank = random.permutation(int(self.family.max()) + 1)[self.family]
-        found: Integers = np.lexsort((random.random(len(self.leaves)), rank))
-        return found
+        order: Integers = np.lexsort((random.random(len(self.leaves)), rank))
+        return order
 
 
 def _smallest_above(above: csr_array, leaves: Integers) -> Integers:
@@ -195,8 +195,8 @@ def _smallest_above(above: csr_array, leaves: Integers) -> Integers:
     size = np.where(entries.row == leaves[entries.col], np.inf, number[entries.row])
     order = np.lexsort((size, entries.col))
     first = np.unique(entries.col[order], return_index=True)[1]
-    found: Integers = entries.row[order[first]].astype(np.int64)
-    return found
+    codes: Integers = entries.row[order[first]].astype(np.int64)
+    return codes
 
 
 class Slabs:
@@ -234,10 +234,10 @@ class Slabs:
         if len(trees) < 3 or not table.n_relations:
             return None
         numbers = {name: {c: i for i, c in enumerate(tree.codes)} for name, tree in trees.items()}
-        found = [keys[name].map(numbers[name]).to_numpy(dtype=np.float64) for name in trees]
-        if np.isnan(found).any() or np.any(np.diff(table.relations.indptr) == 0):
+        positions = [keys[name].map(numbers[name]).to_numpy(dtype=np.float64) for name in trees]
+        if np.isnan(positions).any() or np.any(np.diff(table.relations.indptr) == 0):
             return None
-        codes = [code.astype(np.int64) for code in found]
+        codes = [code.astype(np.int64) for code in positions]
         slabs = cls(
             table,
             [SlabDimension.of(table, codes, at, tree) for at, tree in enumerate(trees.values())],
@@ -262,12 +262,12 @@ class Slabs:
         numbers : numpy.ndarray of int, shape (n_cells,)
             Only the most detailed cells are looked at.
         """
-        found = np.where(self.is_leaf, numbers, 0)
+        sums = np.where(self.is_leaf, numbers, 0)
         for dimension in self.dimensions:
             exists = dimension.cell != ABSENT
-            parts = np.where(exists, found[dimension.cell], 0)[dimension.leaves]
-            found[dimension.cell[exists]] = (dimension.above @ parts)[exists]
-        return found
+            parts = np.where(exists, sums[dimension.cell], 0)[dimension.leaves]
+            sums[dimension.cell[exists]] = (dimension.above @ parts)[exists]
+        return sums
 
     def adds_up(self, numbers: Integers) -> bool:
         """Whether whole numbers satisfy every relation."""
@@ -403,8 +403,8 @@ class StepCosts:
         beyond = _beyond(t, self.low[cells], self.high[cells])
         forbidden = _beyond(t, self.least[cells], self.most[cells])
         near = self.cost[cells] * np.abs(t - self.low[cells] - self.rest[cells])
-        found: Floats = near + self.exception * (beyond + FORBIDDEN * forbidden)
-        return found
+        costs: Floats = near + self.exception * (beyond + FORBIDDEN * forbidden)
+        return costs
 
     def beyond(self, t: Integers) -> Integers:
         """Return how many steps each cell is beyond the multiples around its true value."""
@@ -416,8 +416,8 @@ class StepCosts:
 
 
 def _beyond(t: Integers, low: Integers, high: Integers) -> Integers:
-    found: Integers = np.maximum(np.maximum(low - t, t - high), 0)
-    return found
+    steps: Integers = np.maximum(np.maximum(low - t, t - high), 0)
+    return steps
 
 
 class SlabSearch:
@@ -460,16 +460,16 @@ class SlabSearch:
 
     def _turn(self, turn: int, random: np.random.Generator) -> list[tuple[int, int, int | None]]:
         """Return dimension and leaves of the shifts of a turn: single slabs, or pairs of them."""
-        found: list[tuple[int, int, int | None]] = []
+        shifts: list[tuple[int, int, int | None]] = []
         for at, dimension in enumerate(self.slabs.dimensions):
             # Two slabs of one family leave all slabs above alone, so that more is free to move.
             order = dimension.neighbours(random).tolist()
             if turn % 2:
-                found += [(at, a, b) for a, b in itertools.pairwise(order)]
+                shifts += [(at, a, b) for a, b in itertools.pairwise(order)]
             else:
-                found += [(at, leaf, None) for leaf in order]
+                shifts += [(at, leaf, None) for leaf in order]
         # The first turn repairs the start dimension by dimension; later ones mix them.
-        return [found[i] for i in random.permutation(len(found))] if turn else found
+        return [shifts[i] for i in random.permutation(len(shifts))] if turn else shifts
 
     def move(self, shift: Shift, budget: Budget) -> None:
         """Add the table z of a shift that lowers the cost most.

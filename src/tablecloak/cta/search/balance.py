@@ -71,11 +71,11 @@ class BalanceRows:
         model = self._model
         count = len(numbers)
         part = csr_array(self._size[self._relation[numbers], :])
-        own = csr_array(
+        entry = csr_array(
             (self._size.data[numbers], (np.arange(count), self._size.indices[numbers])),
             shape=part.shape,
         )
-        signed = csr_array(part - 2 * own)
+        signed = csr_array(part - 2 * entry)
         levels = csr_array(signed[:, model.sensitive])
         swing = levels @ diags_array(model.up_level - model.down_level)
         columns = self._form.program.n_columns

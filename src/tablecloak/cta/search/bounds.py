@@ -175,7 +175,7 @@ class PartsBound:
 
 def _further(trees: Sequence[Tree], known: Sequence[csr_array]) -> list[Tree]:
     """Return trees whose combined relations are numbered after those that are known."""
-    more = sum(each.shape[0] for each in known)
+    more = sum(sums.shape[0] for sums in known)
 
     def moved(one: Multipliers) -> Multipliers:
         is_combined = (one.kind == BALANCE) & (one.row >= known[0].shape[1])

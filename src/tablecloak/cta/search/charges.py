@@ -83,19 +83,19 @@ def combine(state: DirectionState, budget: Budget) -> DirectionState:
     if state.packing is None or state.best is None or not is_whole:
         return state
     model, packing = state.form.model, state.packing
-    known = np.abs(model.groups(state.form.changes(state.best.x)))
+    moved = np.abs(model.groups(state.form.changes(state.best.x)))
     lengths, n_terms = np.diff(table.relations.indptr), 0
     size = abs(table.relations) @ np.ones(table.n_cells)
     for nearest in NEAREST:
         combining, rounds, is_worth_more = Combining(model.relations, nearest), 0, True
         while is_worth_more and not budget.is_over:
-            between = TOWARDS_KNOWN * known + (1 - TOWARDS_KNOWN) * packing.moved
-            found = combining.violated(between, model.sensitive, budget.share(0.5))
-            found = csr_array(found[abs(found) @ size < MOST_WHOLE])
-            n_terms += int(np.sum(lengths[found.indices]))
-            if not found.shape[0] or n_terms > MOST_TERMS:
+            between = TOWARDS_KNOWN * moved + (1 - TOWARDS_KNOWN) * packing.moved
+            sums = combining.violated(between, model.sensitive, budget.share(0.5))
+            sums = csr_array(sums[abs(sums) @ size < MOST_WHOLE])
+            n_terms += int(np.sum(lengths[sums.indices]))
+            if not sums.shape[0] or n_terms > MOST_TERMS:
                 break
-            packing, before = packing.combining(found), state.bound
+            packing, before = packing.combining(sums), state.bound
             _improve(state, packing, budget)
             gap = state.best.value - before
             is_worth_more = state.bound - before >= CLOSED_BY_ROUND * gap
@@ -156,7 +156,7 @@ class Combining:
             Whole multipliers, each sum once.
         """
         m = self._relations.shape[0]
-        found: dict[bytes, tuple[Integers, Floats]] = {}
+        sums: dict[bytes, tuple[Integers, Floats]] = {}
         for group in groups.tolist():
             if budget.is_over:
                 break
@@ -169,25 +169,25 @@ class Combining:
             rows, whole = near[used], multipliers[used]
             terms = np.abs(whole @ self._relations[rows, :])
             if 2 * terms[group] * moved[group] > float(np.dot(terms, moved)):
-                found.setdefault(rows.tobytes() + whole.tobytes(), (rows, whole))
-        starts = np.cumsum([0, *(len(rows) for rows, _ in found.values())])
-        rows = np.concatenate([np.zeros(0, dtype=np.int64), *(one for one, _ in found.values())])
-        data = np.concatenate([np.zeros(0), *(one for _, one in found.values())])
-        return csr_array((data, rows, starts), shape=(len(found), m))
+                sums.setdefault(rows.tobytes() + whole.tobytes(), (rows, whole))
+        starts = np.cumsum([0, *(len(rows) for rows, _ in sums.values())])
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *(one for one, _ in sums.values())])
+        data = np.concatenate([np.zeros(0), *(one for _, one in sums.values())])
+        return csr_array((data, rows, starts), shape=(len(sums), m))
 
     def _multipliers(self, group: int, near: Integers, moved: Floats) -> Floats:
         """Return whole multipliers of the relations nearby; 0 if the group moves far enough."""
         rows = csr_array(self._relations[near, :])
         columns, place = np.unique(rows.indices, return_inverse=True)
         matrix = csr_array((rows.data, place, rows.indptr), shape=(len(near), len(columns)))
-        own = int(np.searchsorted(columns, group))
+        place_of_group = int(np.searchsorted(columns, group))
         cost, most = np.zeros(len(columns)), moved[columns] / moved[group]
-        cost[own] = -1.0
+        cost[place_of_group] = -1.0
         zero = np.zeros(len(near))
         solver = LinearSolver(Program(cost, matrix, zero, zero, -most, most), checked=False)
         solution = solver.solve()
         # The sum is checked as it is, so that wrong multipliers do no harm.
-        if not len(solution.x) or solution.x[own] > 1 - SHORT_BY:
+        if not len(solution.x) or solution.x[place_of_group] > 1 - SHORT_BY:
             return zero
         return _whole(solution.duals)
 
@@ -195,18 +195,18 @@ class Combining:
         """Return relations around a group, in the order of their numbers."""
         if group in self._near:
             return self._near[group]
-        known = np.zeros(self._relations.shape[0], dtype=bool)
+        is_near = np.zeros(self._relations.shape[0], dtype=bool)
         front = self._by_group[[group], :].indices
         while len(front):
-            room = self._most - np.count_nonzero(known)
-            known[front[:room]] = True
+            room = self._most - np.count_nonzero(is_near)
+            is_near[front[:room]] = True
             if len(front) >= room:
                 break
             around = np.unique(
                 self._by_group[np.unique(self._relations[front, :].indices), :].indices
             )
-            front = around[~known[around]]
-        self._near[group] = np.flatnonzero(known)
+            front = around[~is_near[around]]
+        self._near[group] = np.flatnonzero(is_near)
         return self._near[group]
 
 

@@ -93,5 +93,5 @@ class CooledRegions:
         size = min(int(self._random.choice(COOLED_REGIONS)), self._count)
         region[self._near.draw(size)] = True
         again = self._warm, region
-        found = cooled(self._layout, self._random, COOLED_AGAIN, self._budget, again)
-        return np.flatnonzero(found != is_up)
+        cooled_directions = cooled(self._layout, self._random, COOLED_AGAIN, self._budget, again)
+        return np.flatnonzero(cooled_directions != is_up)

@@ -116,14 +116,14 @@ class LocalSearch:
         cooling, kicking = 0.0, 0.0
         while in_vain < IN_VAIN * len(self._turnable) and not self.budget.is_over:
             watch, is_cooled = Stopwatch(), self._regions is not None and cooling <= kicking
-            found = self._region(best) if is_cooled else self._kick(best)
+            state = self._region(best) if is_cooled else self._kick(best)
             if is_cooled:
                 cooling += watch.seconds
             else:
                 kicking += watch.seconds
             in_vain += 1
-            if found is not None and found.value < self._worse(best, -LEAST_GAIN):
-                best, in_vain = found, 0
+            if state is not None and state.value < self._worse(best, -LEAST_GAIN):
+                best, in_vain = state, 0
 
     def _begin(self, directions: Floats) -> _State | None:
         self._solver.change_bounds(*self.form.direction_bounds(directions))
@@ -152,8 +152,8 @@ class LocalSearch:
         budget, in_vain = self.budget.share(COOLED_FIRST), 0
         most = COOLED_IN_VAIN * len(self._turnable)
         while self._regions is not None and in_vain < most and not budget.is_over:
-            found = self._region(state)
-            state, in_vain = (state, in_vain + 1) if found is None else (found, 0)
+            turned = self._region(state)
+            state, in_vain = (state, in_vain + 1) if turned is None else (turned, 0)
         return state
 
     def _region(self, state: _State) -> _State | None:
@@ -220,9 +220,9 @@ class LocalSearch:
         model, program = self.form.model, self.form.program
         reduced = program.cost - program.matrix.T @ duals
         up, down = model.sensitive, model.n_groups + model.sensitive
-        own = reduced[self.form.direction_columns]
+        direction = reduced[self.form.direction_columns]
         gains = np.minimum(reduced[[down, up]], 0.0) * program.upper[[down, up]]
-        change: Floats = np.where(directions > 0, -own + gains[0], own + gains[1])
+        change: Floats = np.where(directions > 0, -direction + gains[0], direction + gains[1])
         return change
 
     def _worse(self, state: _State, share: float) -> float:

@@ -68,7 +68,6 @@ MOST_SHARE = 0.1
 """Largest share of the time limit that is kept for programs after the search: the longest program
 so far may have been an exception."""
 
-
 _NONE = np.empty(0)
 
 

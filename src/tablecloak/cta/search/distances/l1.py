@@ -76,8 +76,8 @@ def _kept(searched: DirectionSearch, near: Floats) -> Floats:
     model, (first, *others) = searched.state.form.model, searched.conditions
     if not others:
         return first.keep(model, near, searched.fixed, searched.budget)
-    found = [one for each in searched.conditions for one in each.conditions(model.problem)]
-    smooth = [one for one in found if isinstance(one, SmoothCondition)]
+    conditions = [one for kind in searched.conditions for one in kind.conditions(model.problem)]
+    smooth = [one for one in conditions if isinstance(one, SmoothCondition)]
     return with_conditions(model, near, smooth, searched.fixed, searched.budget)
 
 

@@ -286,9 +286,9 @@ class JointMoments(OfTwoVariables):
     def smooth(self, problem: ProtectionProblem) -> list[SmoothCondition]:
         """Return the conditions on the covariance and on both variances."""
         kept = self.kept(problem)
-        found: list[SmoothCondition] = [kept]
+        conditions: list[SmoothCondition] = [kept]
         for cells in (kept.first, kept.second):
             chosen = np.zeros(problem.table.n_cells, dtype=bool)
             chosen[cells] = True
-            found.append(PreservedVariance(chosen, self.tolerance))
-        return found
+            conditions.append(PreservedVariance(chosen, self.tolerance))
+        return conditions

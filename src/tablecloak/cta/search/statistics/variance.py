@@ -162,15 +162,15 @@ def _directions(
     for number, factor in enumerate(VARIANCE_SHIFTS):
         form = TightForm.of(model.preserving([kept.slope_row(model.problem, -factor * growth)]))
         seconds = max(budget.left, 1.0) / (len(VARIANCE_SHIFTS) + 1 - number)
-        own = budget.at_least(seconds).within(seconds).quiet()
-        state = search_directions(form, own, for_proof=False)
+        part = budget.at_least(seconds).within(seconds).quiet()
+        state = search_directions(form, part, for_proof=False)
         if state.best is None:
             continue
         better = form.changes(state.best.x)
         choices.setdefault(model.directions_of(better).tobytes(), better)
         if not number:
             growth = max(kept.excess(model.problem, better), 0.0)
-    return [model.directions_of(each) for each in choices.values()]
+    return [model.directions_of(choice) for choice in choices.values()]
 
 
 def _on_line(
@@ -195,10 +195,10 @@ def _exact(
     The interpolated one carries the rounding errors of both ends, whose changes may be far larger.
     """
     try:
-        found: Floats = additive_changes(model, changes, budget).astype(np.float64)
+        exact: Floats = additive_changes(model, changes, budget).astype(np.float64)
     except SolverError:
         return None
-    return found if abs(kept.excess(model.problem, found)) <= kept.tolerance else None
+    return exact if abs(kept.excess(model.problem, exact)) <= kept.tolerance else None
 
 
 def _enclosed(

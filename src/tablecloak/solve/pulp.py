@@ -116,15 +116,50 @@ class Glpk(PulpSolver):
     packages: ClassVar[tuple[str, ...]] = ("pulp",)
 
 
-for _name, _theirs, _package, _summary in (
-    ("scip", "SCIP_PY", "pyscipopt", "SCIP, through PuLP and pyscipopt."),
-    ("cplex", "CPLEX_PY", "cplex", "CPLEX, through PuLP and its own Python package."),
-    ("gurobi", "GUROBI", "gurobipy", "Gurobi, through PuLP and its own Python package."),
-    ("xpress", "XPRESS_PY", "xpress", "Xpress, through PuLP and its own Python package."),
-    ("copt", "COPT", "coptpy", "COPT, through PuLP and its own Python package."),
-):
-    _members = {"name": _name, "theirs": _theirs, "packages": ("pulp", _package)}
-    SOLVERS.register(type(_name.capitalize(), (PulpSolver,), {**_members, "__doc__": _summary}))
+@SOLVERS.register
+class Scip(PulpSolver):
+    """SCIP, through PuLP and pyscipopt."""
+
+    name = "scip"
+    theirs = "SCIP_PY"
+    packages: ClassVar[tuple[str, ...]] = ("pulp", "pyscipopt")
+
+
+@SOLVERS.register
+class Cplex(PulpSolver):
+    """CPLEX, through PuLP and its own Python package."""
+
+    name = "cplex"
+    theirs = "CPLEX_PY"
+    packages: ClassVar[tuple[str, ...]] = ("pulp", "cplex")
+
+
+@SOLVERS.register
+class Gurobi(PulpSolver):
+    """Gurobi, through PuLP and its own Python package."""
+
+    name = "gurobi"
+    theirs = "GUROBI"
+    packages: ClassVar[tuple[str, ...]] = ("pulp", "gurobipy")
+
+
+@SOLVERS.register
+class Xpress(PulpSolver):
+    """Xpress, through PuLP and its own Python package."""
+
+    name = "xpress"
+    theirs = "XPRESS_PY"
+    packages: ClassVar[tuple[str, ...]] = ("pulp", "xpress")
+
+
+@SOLVERS.register
+class Copt(PulpSolver):
+    """COPT, through PuLP and its own Python package."""
+
+    name = "copt"
+    theirs = "COPT"
+    packages: ClassVar[tuple[str, ...]] = ("pulp", "coptpy")
+
 
 _POINTLESS = (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED)
 

@@ -63,3 +63,9 @@ def castro(folder: Path | None) -> Iterable[Instance]:
     paths = (folder or DATA / "castro-cta-jj").glob("*.jj.gz")
     for path in sorted(paths, key=lambda path: (path.stat().st_size, path.name)):
         yield Instance(path.name.removesuffix(".jj.gz"), lambda path=path: tc.read_jj(path))
+
+
+def cox_and_castro(folder: Path | None) -> Iterable[Instance]:
+    """The table of Cox with its decimals, and those of Castro."""
+    yield Instance("Cox 4x9", tc.examples.cox)
+    yield from castro(folder)

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from bench.isolated import isolated
+from bench.measure import timed
+
+
+def records(made_by: Callable[..., None], count: int, codes: int, *, apart: bool = True) -> Path:
+    """A file; made in another process, the memory for it does not count here."""
+    folder = tempfile.mkdtemp(prefix="tablecloak-bench-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "records.parquet"
+    if apart:
+        isolated(made_by, path, count, codes, 0.05)
+    else:
+        made_by(path, count, codes, 0.05)
+    return path
+
+
+def number_of_cells(method: Callable[[Path], int], path: Path, setting: Any) -> dict[str, Any]:
+    """The cells that a method tabulates, and its time."""
+    del setting
+    cells, spent = timed(lambda: method(path))
+    return {"cells": cells, **spent}
 
 
 def generate_keyed(path: Path, records: int, codes: int, spanning: float) -> None:

@@ -72,7 +72,7 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "The p% rule leaves the second largest contributor out",
-        "tables/rules/concentration.py",
+        "tables/rules/prior_posterior.py",
         "together = given.sum_of_largest(units)",
         "together = given.sum_of_largest(units - 1)",
         ("tests/argus/test_golden.py",),

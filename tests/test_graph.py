@@ -21,12 +21,8 @@ from tablecloak.graph import (
     spanning_forest,
 )
 
-
-@pytest.fixture(params=range(10))
-def edges(request):
-    """Ends of random edges, some of them parallel and some from a node to itself; their nodes."""
-    random, n = np.random.default_rng(request.param), 12
-    return *random.integers(0, n, (2, 14)), n
+EDGES = [(*np.random.default_rng(seed).integers(0, 12, (2, 14)), 12) for seed in range(10)]
+"""Ends of random edges, some of them parallel and some from a node to itself; their nodes."""
 
 
 def sets_of(label: np.ndarray) -> set[frozenset[int]]:
@@ -40,17 +36,19 @@ def graph_of(kind, one, other, n):
     return graph
 
 
-def test_nodes_that_edges_join_are_one_component(edges):
-    label = components(*edges)
-    graph = graph_of(nx.Graph, *edges)
-    assert sets_of(label) == set(map(frozenset, nx.connected_components(graph)))
-    assert set(label.tolist()) == set(range(label.max() + 1))
+def test_nodes_that_edges_join_are_one_component():
+    for edges in EDGES:
+        label = components(*edges)
+        graph = graph_of(nx.Graph, *edges)
+        assert sets_of(label) == set(map(frozenset, nx.connected_components(graph)))
+        assert set(label.tolist()) == set(range(label.max() + 1))
 
 
-def test_a_strong_component_is_what_reaches_each_other(edges):
-    label = components(*edges, strong=True)
-    graph = graph_of(nx.DiGraph, *edges)
-    assert sets_of(label) == set(map(frozenset, nx.strongly_connected_components(graph)))
+def test_a_strong_component_is_what_reaches_each_other():
+    for edges in EDGES:
+        label = components(*edges, strong=True)
+        graph = graph_of(nx.DiGraph, *edges)
+        assert sets_of(label) == set(map(frozenset, nx.strongly_connected_components(graph)))
 
 
 def test_columns_are_in_one_component_if_rows_lead_from_one_to_the_other():
@@ -62,17 +60,20 @@ def test_columns_are_in_one_component_if_rows_lead_from_one_to_the_other():
     }
 
 
-def test_a_spanning_forest_joins_the_same_nodes_over_the_shortest_edges(edges):
-    one, other, n = edges
-    length = np.random.default_rng(1).integers(1, 6, len(one))
-    forest = spanning_forest(one, other, length, n)
-    assert sets_of(components(one[forest], other[forest], n)) == sets_of(components(*edges))
-    # One edge fewer than nodes in each tree: no edge closes a cycle.
-    assert len(forest) == n - (components(*edges).max() + 1)
-    graph = nx.MultiGraph()
-    graph.add_weighted_edges_from(zip(*map(np.ndarray.tolist, (one, other, length)), strict=True))
-    shortest = nx.minimum_spanning_edges(graph, data=True, keys=False)
-    assert length[forest].sum() == sum(data["weight"] for *_, data in shortest)
+def test_a_spanning_forest_joins_the_same_nodes_over_the_shortest_edges():
+    for edges in EDGES:
+        one, other, n = edges
+        length = np.random.default_rng(1).integers(1, 6, len(one))
+        forest = spanning_forest(one, other, length, n)
+        assert sets_of(components(one[forest], other[forest], n)) == sets_of(components(*edges))
+        # One edge fewer than nodes in each tree: no edge closes a cycle.
+        assert len(forest) == n - (components(*edges).max() + 1)
+        graph = nx.MultiGraph()
+        graph.add_weighted_edges_from(
+            zip(*map(np.ndarray.tolist, (one, other, length)), strict=True)
+        )
+        shortest = nx.minimum_spanning_edges(graph, data=True, keys=False)
+        assert length[forest].sum() == sum(data["weight"] for *_, data in shortest)
 
 
 def test_of_equally_long_edges_between_the_same_nodes_the_first_is_in_the_forest():
@@ -80,24 +81,27 @@ def test_of_equally_long_edges_between_the_same_nodes_the_first_is_in_the_forest
     assert sorted(spanning_forest(one, other, np.ones(3), 3).tolist()) == [0, 2]
 
 
-def test_a_shortest_path_is_found_back_from_its_end(edges):
-    one, other, n = edges
-    length = np.random.default_rng(2).uniform(1, 5, len(one))
-    # Edges of the same ends would be told apart by nothing on the way back.
-    _, first = np.unique(one * n + other, return_index=True)
-    one, other, length = one[first], other[first], length[first]
-    starts = np.searchsorted(one, np.arange(n + 1))
-    distance, before = shortest_paths(length, other, starts, 0)
-    graph = nx.DiGraph()
-    graph.add_node(0)
-    graph.add_weighted_edges_from(zip(*map(np.ndarray.tolist, (one, other, length)), strict=True))
-    reached = nx.single_source_dijkstra_path_length(graph, 0)
-    assert np.flatnonzero(np.isfinite(distance)).tolist() == sorted(reached)
-    for node, total in reached.items():
-        assert distance[node] == pytest.approx(total)
-        if node != 0:
-            step = graph.edges[int(before[node]), node]["weight"]
-            assert distance[before[node]] + step == pytest.approx(total)
+def test_a_shortest_path_is_found_back_from_its_end():
+    for edges in EDGES:
+        one, other, n = edges
+        length = np.random.default_rng(2).uniform(1, 5, len(one))
+        # Edges of the same ends would be told apart by nothing on the way back.
+        _, first = np.unique(one * n + other, return_index=True)
+        one, other, length = one[first], other[first], length[first]
+        starts = np.searchsorted(one, np.arange(n + 1))
+        distance, before = shortest_paths(length, other, starts, 0)
+        graph = nx.DiGraph()
+        graph.add_node(0)
+        graph.add_weighted_edges_from(
+            zip(*map(np.ndarray.tolist, (one, other, length)), strict=True)
+        )
+        reached = nx.single_source_dijkstra_path_length(graph, 0)
+        assert np.flatnonzero(np.isfinite(distance)).tolist() == sorted(reached)
+        for node, total in reached.items():
+            assert distance[node] == pytest.approx(total)
+            if node != 0:
+                step = graph.edges[int(before[node]), node]["weight"]
+                assert distance[before[node]] + step == pytest.approx(total)
 
 
 TREES = [("T", ("N", "S")), ("N", ("a", "b")), ("S", ("c",)), ("T", ("x", "y"))]
@@ -132,26 +136,28 @@ def test_trees_are_walked_to_any_depth():
     assert path_to_root(5000, parents_of(children.items()))[-1] == 0
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_names_are_joined_as_by_networkx(seed):
-    random = np.random.default_rng(seed)
-    pairs = [tuple(f"v{i}" for i in random.integers(0, 30, 2)) for _ in range(20)]
-    graph = nx.Graph(pairs)
-    groups = {name: min(group) for group in nx.connected_components(graph) for name in group}
-    assert joined_names(pairs) == groups
-    assert joined_names([]) == {}
+def test_names_are_joined_as_by_networkx():
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        pairs = [tuple(f"v{i}" for i in random.integers(0, 30, 2)) for _ in range(20)]
+        graph = nx.Graph(pairs)
+        groups = {name: min(group) for group in nx.connected_components(graph) for name in group}
+        assert joined_names(pairs) == groups
+        assert joined_names([]) == {}
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_cells_that_cannot_move_connect_nothing(seed):
-    random = np.random.default_rng(seed)
-    relations = csr_array(random.choice([0.0, 0.0, 0.0, 1.0, -1.0], (6, 12)))
-    moving = random.random(12) < 0.7
-    graph = nx.Graph()
-    graph.add_nodes_from(np.flatnonzero(moving).tolist())
-    for row in relations.toarray():
-        nx.add_path(graph, np.flatnonzero((row != 0) & moving).tolist())
-    label = components_of_cells(relations, moving)
-    assert (label[~moving] == -1).all()
-    groups = {frozenset(np.flatnonzero(label == number).tolist()) for number in set(label[moving])}
-    assert groups == {frozenset(group) for group in nx.connected_components(graph)}
+def test_cells_that_cannot_move_connect_nothing():
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        relations = csr_array(random.choice([0.0, 0.0, 0.0, 1.0, -1.0], (6, 12)))
+        moving = random.random(12) < 0.7
+        graph = nx.Graph()
+        graph.add_nodes_from(np.flatnonzero(moving).tolist())
+        for row in relations.toarray():
+            nx.add_path(graph, np.flatnonzero((row != 0) & moving).tolist())
+        label = components_of_cells(relations, moving)
+        assert (label[~moving] == -1).all()
+        groups = {
+            frozenset(np.flatnonzero(label == number).tolist()) for number in set(label[moving])
+        }
+        assert groups == {frozenset(group) for group in nx.connected_components(graph)}

@@ -63,7 +63,7 @@ from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.published import released_rows
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.tabulation.engines import ENGINES, Engine
-from tablecloak.tables.weights.rule import WEIGHT_RULES, WeightRule
+from tablecloak.tables.weights import WEIGHT_RULES, WeightRule
 
 # -- sensitivity rules --------------------------------------------------------------------
 
@@ -188,11 +188,9 @@ def test_a_rule_is_added_by_one_new_file(tmp_path):
 
 
 ODD_VALUE = """
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from tablecloak.tables.leaving import Leaving
-from tablecloak.tables.published import released_rows
 from tablecloak.tables.rules.rule import RULES, Rule
 
 

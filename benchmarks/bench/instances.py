@@ -15,9 +15,9 @@ from tablecloak.errors import InputError
 from tablecloak.tables.formats import can_hold, read_problem
 from tablecloak.tables.formats.jj import JJ
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.protect import protect
 from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-from tablecloak.tables.rules.p_percent import PPercent
+from tablecloak.tables.rules.prior_posterior import PPercent
+from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.tabulation.tabulate import tabulate
 
 __all__ = ["generated", "instances", "linked"]

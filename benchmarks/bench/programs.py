@@ -18,7 +18,7 @@ from tablecloak.suppression.rows.master import Master, joined
 from tablecloak.suppression.suppress import suppress
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 __all__ = ["METHODS", "PROGRAMS"]
 

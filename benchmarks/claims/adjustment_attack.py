@@ -3,8 +3,8 @@
 from statistics import mean
 
 import tablecloak as tc
-from bench.claims import Claim, Column, Instance, Method
-from figures import COX, castro
+from bench.claims import Claim, Column, Method
+from figures import COX, cox_and_castro
 
 KNOWLEDGE = ("method", "levels", "directions")
 RECOVERY, DRAWS = 0.08, 10
@@ -29,11 +29,6 @@ def by_chance(problem, options):
     return {"chance": mean(shares), "probability": max(asked), "price": mean(losses)}
 
 
-def instances(folder):
-    yield Instance("Cox 4x9", tc.examples.cox)
-    yield from castro(folder)
-
-
 CLAIM = Claim(
     name="adjustment-attack",
     title="Attack on an adjustment by one who knows the method",
@@ -43,7 +38,7 @@ one who knows levels, method and spread, all but the seed, is shown beside, mean
 that is proved per cell, and the loss as a multiple of the bound of the least adjustment.""",
     said_in=("docs/guarantees.md",),
     methods=(Method("attack", attack),),
-    instances=instances,
+    instances=cox_and_castro,
     smallest=COX,
     columns=(
         Column("method", "knows the method", ".0%"),

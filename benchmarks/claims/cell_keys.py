@@ -1,15 +1,9 @@
 """Cell keys: time for a perturbed table against tabulation of the same records."""
 
-import atexit
-import shutil
-import tempfile
 from functools import partial
-from pathlib import Path
 
 from bench.claims import Claim, Column, Instance, Method
-from bench.isolated import isolated
-from bench.measure import timed
-from made_records import generate_keyed
+from made_records import generate_keyed, number_of_cells, records
 
 DIMENSIONS = ["a", "b", "c"]
 
@@ -33,24 +27,6 @@ def perturbed(path):
     return len(perturb_counts(str(path), DIMENSIONS, table).counts)
 
 
-def records(count, codes, *, apart=True):
-    """A file; made in another process, the memory for it does not count here."""
-    folder = tempfile.mkdtemp(prefix="tablecloak-bench-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder) / "records.parquet"
-    if apart:
-        isolated(generate_keyed, path, count, codes, 0.05)
-    else:
-        generate_keyed(path, count, codes, 0.05)
-    return path
-
-
-def measured(method, path, setting):
-    del setting
-    cells, spent = timed(lambda: method(path))
-    return {"cells": cells, **spent}
-
-
 METHODS = {"cell keys": perturbed, "counts": counted, "values": tabulated}
 
 CLAIM = Claim(
@@ -60,12 +36,14 @@ CLAIM = Claim(
 records, adds up their keys and perturbs the counts; "counts" tabulates counts alone, "values" a variable with its contributors, which
 suppression needs.""",
     said_in=("docs/cell-keys.md",),
-    methods=tuple(Method(name, partial(measured, method)) for name, method in METHODS.items()),
+    methods=tuple(
+        Method(name, partial(number_of_cells, method)) for name, method in METHODS.items()
+    ),
     instances=lambda folder: [
-        Instance("10^6", partial(records, 1_000_000, 31)),
-        Instance("10^7", partial(records, 10_000_000, 31)),
+        Instance("10^6", partial(records, generate_keyed, 1_000_000, 31)),
+        Instance("10^7", partial(records, generate_keyed, 10_000_000, 31)),
     ],
-    smallest=Instance("1,000", partial(records, 1_000, 3, apart=False)),
+    smallest=Instance("1,000", partial(records, generate_keyed, 1_000, 3, apart=False)),
     columns=(Column("cells", "cells", ",d"), Column("cpu", "CPU s of the table", ".1f")),
     limits=(600.0,),
     split=False,

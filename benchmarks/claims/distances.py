@@ -3,8 +3,8 @@
 from functools import partial
 
 import tablecloak as tc
-from bench.claims import Claim, Column, Instance, Method
-from figures import COX, castro
+from bench.claims import Claim, Column, Method
+from figures import COX, cox_and_castro
 
 
 def adjust(distance, problem, setting):
@@ -13,18 +13,13 @@ def adjust(distance, problem, setting):
     return {"loss": found.loss, "bound": found.bound}
 
 
-def instances(folder):
-    yield Instance("Cox 4x9", tc.examples.cox)
-    yield from castro(folder)
-
-
 CLAIM = Claim(
     name="distances",
     title="Other distances",
     text="""Least squares and least maximum with weights 1/|a|, real numbers.""",
     said_in=("docs/choosing.md",),
     methods=tuple(Method(name, partial(adjust, name)) for name in ("L2", "Linf")),
-    instances=instances,
+    instances=cox_and_castro,
     smallest=COX,
     columns=(Column("loss", "loss", ",.6g"), Column("bound", "proved bound", ",.6g")),
     limits=(20.0,),

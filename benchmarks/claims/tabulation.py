@@ -1,15 +1,9 @@
 """Tabulation: time and peak memory against SQL by hand, polars and pandas."""
 
-import atexit
-import shutil
-import tempfile
 from functools import partial
-from pathlib import Path
 
 from bench.claims import Claim, Column, Instance, Method
-from bench.isolated import isolated
-from bench.measure import timed
-from made_records import generate
+from made_records import generate, number_of_cells, records
 
 
 def tablecloak(path):
@@ -60,24 +54,6 @@ def pandas(path):
     return len(grouped["v"].agg(["sum", "count"]).join(top))
 
 
-def records(count, codes, *, apart=True):
-    """A file; made in another process, the memory for it does not count here."""
-    folder = tempfile.mkdtemp(prefix="tablecloak-bench-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    path = Path(folder) / "records.parquet"
-    if apart:
-        isolated(generate, path, count, codes, 0.05)
-    else:
-        generate(path, count, codes, 0.05)
-    return path
-
-
-def counted(method, path, setting):
-    del setting
-    cells, spent = timed(lambda: method(path))
-    return {"cells": cells, **spent}
-
-
 SIZES = {
     "10^6": (1_000_000, 31),
     "10^7": (10_000_000, 31),
@@ -95,11 +71,13 @@ CLAIM = Claim(
 tablecloak checks all records, rolls everything up to all margins (32,768 cells), and adds exactly, so that the result is the same
 for any number of threads and any engine.""",
     said_in=("docs/decisions",),
-    methods=tuple(Method(name, partial(counted, method)) for name, method in METHODS.items()),
+    methods=tuple(
+        Method(name, partial(number_of_cells, method)) for name, method in METHODS.items()
+    ),
     instances=lambda folder: [
-        Instance(name, partial(records, *size)) for name, size in SIZES.items()
+        Instance(name, partial(records, generate, *size)) for name, size in SIZES.items()
     ],
-    smallest=Instance("1,000", partial(records, 1_000, 3, apart=False)),
+    smallest=Instance("1,000", partial(records, generate, 1_000, 3, apart=False)),
     columns=(
         Column("cells", "cells", ",d"),
         Column("seconds", "s", ".1f"),

@@ -19,7 +19,7 @@ from tablecloak.microdata import (
     Chain,
     risk_utility_map,
 )
-from tablecloak.microdata.utility.analyses import regression_compared
+from tablecloak.microdata.utility.comparison import regression_compared
 from tablecloak.microdata.utility.propensity import propensity_score
 
 HERE = Path(__file__).parent

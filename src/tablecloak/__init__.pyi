@@ -41,8 +41,8 @@ from .errors import VerificationError as VerificationError
 from .explaining.explanation import Explanation as Explanation
 from .jobs.publication import run_publication as run_publication
 from .jobs.run import run_job as run_job
-from .microdata.noisy_table import NoisyTable as NoisyTable
-from .microdata.noisy_table import noisy_table as noisy_table
+from .microdata.noisy_tables import NoisyTable as NoisyTable
+from .microdata.noisy_tables import noisy_table as noisy_table
 from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
 from .publish.audit import audit as audit
@@ -72,26 +72,26 @@ from .tables.formats import read_problem as read_problem
 from .tables.formats import write_jj as write_jj
 from .tables.formats import write_problem as write_problem
 from .tables.hierarchy import Hierarchy as Hierarchy
-from .tables.joined import join as join
+from .tables.join import join as join
 from .tables.link import link as link
 from .tables.problem import ProtectionProblem as ProtectionProblem
-from .tables.proposals.proposal import Proposal as Proposal
-from .tables.proposals.proposal import propose as propose
-from .tables.protect import protect as protect
-from .tables.rules.attribute_disclosure import (
+from .tables.proposal import Proposal as Proposal
+from .tables.proposal import propose as propose
+from .tables.rules.concentration import Dominance as Dominance
+from .tables.rules.k_disclosure import (
     AttributeDisclosure as AttributeDisclosure,
 )
-from .tables.rules.dominance import Dominance as Dominance
 from .tables.rules.k_disclosure import KDisclosure as KDisclosure
 from .tables.rules.manual import Manual as Manual
 from .tables.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
-from .tables.rules.p_percent import PPercent as PPercent
+from .tables.rules.prior_posterior import PPercent as PPercent
 from .tables.rules.prior_posterior import PriorPosterior as PriorPosterior
 from .tables.rules.request import Request as Request
+from .tables.rules.rule import protect as protect
 from .tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
 from .tables.sums import Groups as Groups
 from .tables.table import Table as Table
 from .tables.tabulation.contributed import Contributed as Contributed
 from .tables.tabulation.contributed import contributed as contributed
 from .tables.tabulation.tabulate import tabulate as tabulate
-from .tables.weights.rule import WeightRule as WeightRule
+from .tables.weights import WeightRule as WeightRule

@@ -43,7 +43,7 @@ from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
-from tablecloak.tables.table import Protects
+from tablecloak.tables.table import SensitivityRule
 
 
 class Judgement(Protocol):
@@ -99,7 +99,7 @@ class Records:
     tables: Sequence[Mapping[str, Any]]
     value: str | None = None
     weight: str | None = None
-    rules: Sequence[Protects[Any]] = ()
+    rules: Sequence[SensitivityRule[Any]] = ()
     decimals: int | None = None
     engine: str = "duckdb"
 

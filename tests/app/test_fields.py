@@ -88,7 +88,7 @@ def test_what_cannot_be_read_is_explained(name, text, message):
 
 
 def test_all_that_is_registered_can_be_ticked_with_its_parameters():
-    registry: Registry = Registry("sample", "tablecloak.tables.weights")
+    registry: Registry = Registry("sample")
     with registry.including(Sample):
         choice = next(each for each in choices_of(registry) if each.name == "sample")
     assert choice.summary.startswith("A thing with one parameter")

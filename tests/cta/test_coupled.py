@@ -25,7 +25,7 @@ from tablecloak.cta.search.bounds import DistanceBound
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.phases import branching_of, prove, tighten
 from tablecloak.cta.search.state import DirectionState, Reserve
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 
 ENUMERATED = 6
 

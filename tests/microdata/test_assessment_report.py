@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.microdata.assessment.assess import assess
+from tablecloak.microdata.assessment import assess
 from tablecloak.microdata.assessment_report import write_report
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata.multipliers import Multipliers
+from tablecloak.microdata.multipliers import ContributorMultipliers
 from tablecloak.microdata.noise_risk import insiders, insiders_guess, outsiders_guess, windows
 
 FIRMS = pd.DataFrame(
@@ -125,4 +125,4 @@ def test_multipliers_are_drawn_anew_by_the_same_design():
     assert again.shape == (6, 200)
     south = GIVEN.own[[1]].toarray().ravel()
     assert np.all(np.abs(south @ again) <= 0.15 * 900 - 0.05 * 100 + 1e-9)
-    assert isinstance(made.multipliers, Multipliers)
+    assert isinstance(made.multipliers, ContributorMultipliers)

@@ -473,7 +473,7 @@ def page(values, status=None, **about) -> str:
     frame = pd.DataFrame({"town": ["Total", "a", "b"], "sales": values})
     if status is not None:
         frame["status"] = status
-    leaving = Leaving(frame, TREE, "sales", "EUR", 0, len(frame), {}, [])
+    leaving = Leaving(frame, TREE, "sales", "EUR", 0, {}, [])
     return public_report("Sales <2020>", leaving, {**ABOUT, **about}).html()
 
 

@@ -16,7 +16,7 @@ import pytest
 from scipy.optimize import linprog
 
 import tablecloak as tc
-from tablecloak.tables.ready import read_cells
+from tablecloak.tables.table import read_cells
 
 
 def random_table(seed: int) -> tuple[pd.DataFrame, dict[str, Any], int]:

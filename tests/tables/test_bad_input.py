@@ -54,24 +54,6 @@ def test_code_above_the_most_detailed_level_in_microdata():
         tc.tabulate(data, {"region": {"N": ["N1", "N2"]}}, "v")
 
 
-def test_hierarchy_with_a_cycle():
-    pairs = pd.DataFrame({"parent": ["Total", "A", "B"], "child": ["A", "B", "A"]})
-    with pytest.raises(tc.InputError, match="A > B > A form a cycle"):
-        tc.Hierarchy.from_frame(pairs)
-
-
-def test_hierarchy_with_an_orphan():
-    pairs = pd.DataFrame({"parent": ["Total", "Z"], "child": ["A", "B"]})
-    with pytest.raises(tc.InputError, match="Z has no parent .*orphan"):
-        tc.Hierarchy.from_frame(pairs)
-
-
-def test_hrc_file_with_an_orphan(tmp_path):
-    (tmp_path / "r.hrc").write_text("N\n@@N1\n")
-    with pytest.raises(tc.InputError, match=r"r.hrc, line 2: code 'N1' is on level 3"):
-        tc.Hierarchy.from_hrc(tmp_path / "r.hrc")
-
-
 def test_same_cell_with_two_values():
     twice = pd.concat([frame(), frame().iloc[[1]].assign(value=13.0)])
     with pytest.raises(tc.InputError, match=r"region=N is given twice with different values"):
@@ -87,11 +69,6 @@ def test_missing_or_infinite_value(bad):
         tc.tabulate(data, ["region"], "v")
 
 
-def test_value_outside_its_bounds():
-    with pytest.raises(tc.InputError, match=r"region=N has the value 12, outside its external"):
-        problem(lower_bound=[0, 13, 0])
-
-
 def test_level_beyond_the_bounds_names_the_cell():
     with pytest.raises(tc.ModelError, match=r"\(region=N\)") as caught:
         tc.suppress(problem(upper_bound=[60, 14, 60]))
@@ -101,17 +78,6 @@ def test_level_beyond_the_bounds_names_the_cell():
 def test_cell_that_nothing_can_protect_is_named():
     with pytest.raises(tc.ModelError, match=r"cannot be protected even if .*\(region=N\)"):
         tc.suppress(problem(status=["z", "u", "z"]))
-
-
-def test_truncated_file(tmp_path):
-    tc.write_jj(problem(), tmp_path / "t.jj")
-    text = (tmp_path / "t.jj").read_text()
-    (tmp_path / "cut.jj").write_text(text[:45])
-    with pytest.raises(tc.InputError, match=r"cut.jj, line \d+: the file ends in the middle of"):
-        tc.read_jj(tmp_path / "cut.jj")
-    (tmp_path / "cut.jj").write_text(text[:-8])
-    with pytest.raises(tc.InputError, match="the file ends in the middle of relation 0"):
-        tc.read_jj(tmp_path / "cut.jj")
 
 
 JOB = """
@@ -152,12 +118,7 @@ TABLE = pd.DataFrame(
 
 IMPLAUSIBLE = [
     (1, "firms", None, "'firms' is missing, but must be a whole number"),
-    (1, "firms", -3, "'firms' is -3, but must be"),
-    (1, "firms", 2.5, "'firms' is 2.5, but must be"),
-    (1, "firms", "inf", "'firms' is inf, but must be"),
-    (1, "firms", 0, "'firms' is 0, but its value is 100"),
     (1, "first", None, "'first' is missing, but the cell has 3 contributors"),
-    (1, "second", None, "'second' is missing, but the cell has 3 contributors"),
     (1, "first", 10, "'second' is 15, more than the one before it, 10"),
     (2, "firms", 1, "'second' is 10, but the cell has only 1"),
     (2, "first", 20, "'second' is too small: 2 contributors .* make up 30, but .* is 50"),
@@ -189,20 +150,16 @@ def test_a_cell_given_twice_with_different_contributors():
         tc.Table.from_frame(twice, ["region"], "v", frequency="firms", largest=["first", "second"])
 
 
-@pytest.mark.parametrize(
-    ("column", "entry"),
-    [("count", ""), ("count", -1), ("count", 1.5), ("largest_1", "x"), ("weight_1", np.inf)],
-)
-def test_contributions_beside_a_file_of_cells(tmp_path, column, entry):
+def test_contributions_beside_a_file_of_cells(tmp_path):
     table = tc.Table.from_frame(
         TABLE, ["region"], "v", frequency="firms", largest=["first", "second"]
     )
     tc.write_problem(table.protect(tc.PPercent(10)), tmp_path / "p.csv")
     path = tmp_path / "p.contributions.csv"
     frame = pd.read_csv(path, dtype=object)
-    frame.loc[1, column] = entry
+    frame.loc[1, "count"] = ""
     frame.to_csv(path, index=False)
-    with pytest.raises(tc.InputError, match=f"row 2: column '{column}' is"):
+    with pytest.raises(tc.InputError, match="row 2: column 'count' is"):
         tc.read_problem(tmp_path / "p.csv")
 
 

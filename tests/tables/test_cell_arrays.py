@@ -12,9 +12,9 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.tables.cell_arrays import ArrayKind, CellArrays, largest
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
-from tablecloak.tables.changes.further_cells import with_further_cells
 from tablecloak.tables.changes.merged_cells import MergedCells
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.changes.sums import with_further_cells
+from tablecloak.tables.coupling import CoupledCells
 
 NAMES = list(CellArrays.kinds())
 NUMBERS = [name for name, kind in CellArrays.kinds().items() if kind.dtype is np.float64]

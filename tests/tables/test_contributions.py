@@ -3,14 +3,261 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tablecloak as tc
+from contributors import with_contributors
 from tablecloak.tables.contributions import Contributions, implausible
+from tablecloak.tables.sums import joined_contributions
+
+
+def firms_and_waivers(seed: int, n_cells: int = 25, *, negative: bool = False) -> pd.DataFrame:
+    """Records of up to six firms in each cell, some of them with two records, some in two cells."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for cell in range(n_cells):
+        sizes = random.choice([60, 30, 9, 7, 3, 1, 0], random.integers(1, 7))
+        for number, size in enumerate(sizes):
+            firm = f"f{cell - (random.random() < 0.2)}_{number}"
+            sign = -1 if negative and random.random() < 0.3 else 1
+            for part in [size] if random.random() < 0.7 else [size // 2, size - size // 2]:
+                own = float(random.choice([0, 2, 10, 40, 90])) if random.random() < 0.3 else None
+                said = str(random.choice(["yes", "no", "", "Yes", "1"]))
+                rows.append((f"c{cell:02d}", firm, sign * part, said, own))
+    frame = pd.DataFrame(rows, columns=["cell", "firm", "value", "waiver", "own_p"])
+    weights = random.integers(1, 4, frame["firm"].nunique())
+    numbers = pd.factorize(frame["firm"])[0]
+    return frame.assign(weight=weights[numbers])
+
+
+def table_of(frame: pd.DataFrame, *, weighted: bool = False, n_largest: int = 9, **more: str):
+    return with_contributors(
+        frame, ["cell"], "value", contributor="firm", weight="weight" if weighted else None,
+        n_largest=n_largest, **more,
+    )  # fmt: skip
+
+
+WAIVERS = {"waiver": "waiver", "waiver_p": "own_p"}
+
+
+def margin_of(records: pd.DataFrame, p: float) -> float:
+    """What the most careful record of a firm needs, by the definition."""
+    margins = []
+    for said, own in zip(records["waiver"], records["own_p"], strict=True):
+        if not pd.isna(own):
+            margins.append(own)
+        else:
+            margins.append(0.0 if said in ("yes", "Yes", "1") else p)
+    return max(margins)
+
+
+def worst_attack(records: pd.DataFrame, p: float, coalition: int, q: float, weighted: bool):
+    """Largest shortfall of a cell over all pairs of a target and a coalition of others."""
+    units = []  # one for each contributor that a record stands for: size and margin
+    total = 0.0
+    for _, own in records.groupby("firm"):
+        copies = int(own["weight"].iloc[0]) if weighted else 1
+        units += [(abs(own["value"].sum()), margin_of(own, p))] * copies
+        total += own["value"].sum() * copies
+    worst = None
+    for target, (size, margin) in enumerate(units):
+        if margin == 0 or size == 0:
+            continue
+        others = [other for at, (other, _) in enumerate(units) if at != target]
+        for attackers in combinations(others, min(coalition, len(others))):
+            excess = min(margin, q) / q * size + size + sum(attackers) - total
+            worst = excess if worst is None else max(worst, excess)
+    return worst
+
+
+def disagreements(
+    seed: int, *, negative: bool, weighted: bool, rule: tc.PPercent, n_cells: int = 25
+) -> list[str]:
+    frame = firms_and_waivers(seed, n_cells, negative=negative)
+    # Where nothing is negative, three contributors tell all.
+    table = table_of(
+        frame, weighted=weighted, n_largest=9 if negative or weighted else 3, **WAIVERS
+    )
+    unsafe, short = rule.unsafe(table), rule.safe_distance(table)
+    found = []
+    for at, cell in enumerate(table.keys["cell"]):
+        records = frame if cell == "Total" else frame[frame["cell"] == cell]
+        if cell == "Total" and rule.coalition > 1:
+            continue
+        worst = worst_attack(records, rule.p, rule.coalition, rule.q, weighted)
+        expected = worst is not None and worst > 1e-9
+        if unsafe[at] != expected or (expected and abs(short[at] - worst) > 1e-6):
+            found.append(f"{seed} {cell}: {unsafe[at]}, {short[at]}, but {worst}")
+    return found
+
+
+RULES = [tc.PPercent(10), tc.PPercent(25, 2), tc.PriorPosterior(15, 60)]
+
+
+@pytest.mark.parametrize(
+    ("negative", "weighted"), [(False, False), (True, False), (False, True), (True, True)]
+)
+@pytest.mark.filterwarnings("ignore:Some contributions are negative")
+def test_sensitivity_and_levels_are_those_of_the_worst_pair(negative, weighted):
+    for seed, rule in enumerate(RULES):
+        found = disagreements(seed, negative=negative, weighted=weighted, rule=rule, n_cells=10)
+        assert not found
+
+
+@pytest.mark.filterwarnings("ignore:Some contributions are negative")
+def test_what_is_not_listed_is_judged_on_the_side_of_protection():
+    frame = firms_and_waivers(11, negative=True)
+    for rule in RULES[::2]:
+        few, all_ = (table_of(frame, n_largest=n, **WAIVERS) for n in (2, 9))
+        none = table_of(frame, n_largest=2)
+        assert not np.any(rule.unsafe(all_) & ~rule.unsafe(few))
+        short = [np.maximum(rule.safe_distance(table), 0) for table in (few, all_)]
+        assert np.all(short[0] >= short[1] - 1e-9)
+        lower = frame.assign(own_p=frame["own_p"].clip(upper=rule.p))
+        lowered = table_of(lower, n_largest=2, **WAIVERS)
+        assert not np.any(rule.unsafe(lowered) & ~rule.unsafe(none))
+
+
+EVERY_RULE = [
+    tc.PPercent(10), tc.PriorPosterior(15, 60), tc.Dominance(1, 70), tc.Dominance(2, 85),
+    tc.MinimumFrequency(3), tc.ZeroUnsafe(1),
+]  # fmt: skip
+
+
+def test_a_column_in_which_nobody_waives_changes_nothing():
+    frame = firms_and_waivers(3).assign(waiver="no")
+    with_column, without = table_of(frame, waiver="waiver"), table_of(frame)
+    for rule in EVERY_RULE:
+        one, two = (table.protect(rule) for table in (with_column, without))
+        assert np.array_equal(one.status, two.status)
+        assert np.array_equal(one.lower_protection, two.lower_protection)
+        assert np.array_equal(one.upper_protection, two.upper_protection)
+
+
+def test_one_more_waiver_never_makes_a_cell_sensitive_or_a_level_larger():
+    frame = firms_and_waivers(5).assign(own_p=np.nan)
+    more = frame.assign(waiver=np.where(frame.index % 3 == 0, "yes", frame["waiver"]))
+    before, after = (table_of(each, n_largest=3, **WAIVERS) for each in (frame, more))
+    for rule in EVERY_RULE:
+        assert not np.any(rule.unsafe(after) & ~rule.unsafe(before)), rule
+    both = [table.protect(*EVERY_RULE[:4], floor=0) for table in (after, before)]
+    assert np.all(both[0].upper_protection <= both[1].upper_protection + 1e-9)
+
+
+def test_if_everybody_waives_nothing_is_sensitive():
+    table = table_of(firms_and_waivers(7).assign(waiver=True), waiver="waiver")
+    for rule in EVERY_RULE:
+        assert not np.any(rule.unsafe(table)), rule
+        assert np.all((rule.safe_distance(table) is None) or (rule.safe_distance(table) <= 0))
+
+
+def small(values, waivers, **more):
+    frame = pd.DataFrame({"value": values, "waiver": waivers, "cell": "a"} | more)
+    frame["firm"] = more.get("firm", [f"f{row}" for row in range(len(frame))])
+    return with_contributors(
+        frame, ["cell"], "value", contributor="firm", waiver="waiver",
+        holding="holding" if "holding" in more else None,
+    )  # fmt: skip
+
+
+def test_the_largest_without_a_waiver_is_protected_from_one_with_it():
+    assert not tc.PPercent(10).unsafe(small([80, 15, 5], [1, 0, 0])).any()
+    # The waived 80 leaves of the 15 all but 1: it still attacks.
+    assert tc.PPercent(10).unsafe(small([80, 15, 1], [1, 0, 0])).all()
+
+
+def test_dominance_is_met_only_if_all_that_dominate_have_waived():
+    rule = tc.Dominance(2, 85)
+    assert rule.unsafe(small([80, 15, 5], [1, 0, 0])).all()
+    assert not rule.unsafe(small([80, 15, 5], [1, 1, 0])).any()
+
+
+def test_few_contributors_are_safe_only_if_all_of_them_have_waived():
+    rule = tc.MinimumFrequency(3)
+    assert rule.unsafe(small([4, 3], [1, 0])).all()
+    assert not rule.unsafe(small([4, 3], [1, 1])).any()
+
+
+def test_a_holding_waives_if_all_its_members_do():
+    rule = tc.PPercent(10, level="holding")
+    records = {"holding": ["h", "h", "g", "k"]}
+    assert not rule.unsafe(small([40, 40, 15, 5], [1, 1, 0, 0], **records)).any()
+    assert rule.unsafe(small([40, 40, 15, 5], [1, 0, 0, 0], **records)).all()
+
+
+def test_a_contributor_that_waives_in_one_cell_only_is_protected_in_the_margin():
+    frame = pd.DataFrame(
+        {
+            "cell": ["a", "a", "b", "b"], "firm": ["f", "g", "f", "h"],
+            "value": [50, 4, 50, 3], "waiver": ["yes", "yes", "no", "yes"],
+        }
+    )  # fmt: skip
+    table = tc.tabulate(frame, ["cell"], "value", contributor="firm", waiver="waiver")
+    unsafe = dict(zip(table.keys["cell"], tc.PPercent(10).unsafe(table), strict=True))
+    assert unsafe == {"Total": True, "a": False, "b": True}
+
+
+@pytest.mark.parametrize(
+    ("column", "entries", "message"),
+    [
+        ("waiver", ["yes", "maybe"], "Row 2: column 'waiver' is maybe, but must be yes or no"),
+        ("waiver", [1, 2], "Row 2: column 'waiver' is 2, but must be yes or no"),
+        ("waiver_p", [5.0, 101.0], "Row 2: column 'waiver_p' is 101.0, but must be a percentage"),
+        ("waiver_p", [-1.0, 5.0], "Row 1: column 'waiver_p' is -1.0, but must be a percentage"),
+        ("waiver_p", ["5", "x"], "Column 'waiver_p' must hold numbers"),
+    ],
+)
+def test_entries_that_say_neither_are_refused_with_row_and_column(column, entries, message):
+    frame = pd.DataFrame({"cell": ["a", "b"], "value": [1, 2], column: entries})
+    with pytest.raises(tc.InputError, match=message):
+        tc.tabulate(frame, ["cell"], "value", **{column: column})
+
+
+def test_waivers_survive_a_file_a_link_and_a_choice_of_cells():
+    table = table_of(firms_and_waivers(9), n_largest=3, **WAIVERS)
+    given = table.contributions
+    kept = Contributions.from_frame(given.to_frame())
+    both = Contributions.concatenate([given, replace(given, waivers=None)])
+    n = len(given.count)
+    for each in fields(given.waivers):
+        expected = getattr(given.waivers, each.name)
+        assert np.array_equal(getattr(kept.waivers, each.name), expected)
+        assert np.array_equal(getattr(both.take(np.arange(n)).waivers, each.name), expected)
+    assert not np.any(both.waivers.full[n:])
+    assert np.array_equal(both.waivers.unwaived[n:], given.largest_weight > 0)
+    assert given.padded(5).waivers.own_p.shape == (n, 5)
+
+
+def test_a_group_of_cells_needs_what_its_contributors_need():
+    frame = firms_and_waivers(13)
+    group, cell = np.repeat(np.arange(12), 2), np.arange(1, 25)
+    whole = table_of(frame, **WAIVERS).contributions
+    sums = joined_contributions(whole, group, cell, 12)
+    rule = tc.PPercent(10)
+    names = [f"c{number:02d}" for number in range(25)]
+    for at in range(12):
+        records = frame[frame["cell"].isin([names[2 * at], names[2 * at + 1]])]
+        worst = worst_attack(records, 10, 1, 100, weighted=False)
+        assert rule.exceeds(sums, 2)[at] == (worst is not None and worst > 1e-9)
+
+
+def test_groups_of_which_little_is_listed_are_judged_on_the_side_of_protection():
+    frame = firms_and_waivers(13)
+    group, cell = np.repeat(np.arange(8), 3), np.arange(1, 25)
+    rule = tc.PPercent(10)
+    tables = [table_of(frame, n_largest=n, **WAIVERS) for n in (9, 2)]
+    tables.append(table_of(frame.assign(own_p=np.nan), n_largest=2))
+    found = [
+        rule.exceeds(joined_contributions(table.contributions, group, cell, 8), 2)
+        for table in tables
+    ]
+    assert not np.any(found[0] & ~found[1])
 
 
 def given_largest(count, total, largest, **more) -> Contributions:
@@ -190,3 +437,17 @@ def test_a_frame_without_a_column_is_refused():
     frame = given_largest([1], [5], [[5]]).to_frame()
     with pytest.raises(tc.InputError, match="column 'weight_1' is missing"):
         Contributions.from_frame(frame.drop(columns="weight_1"))
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.simplefilter("ignore")
+    wrong = []
+    for seed in range(100, 125):
+        for negative in (False, True):
+            for weighted in (False, True):
+                for rule in RULES:
+                    wrong += disagreements(seed, negative=negative, weighted=weighted, rule=rule)
+    print(f"{25 * 4 * 3} tables, {len(wrong)} cells differ from the enumeration")
+    print("\n".join(wrong[:10]))

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.tables.table import Variables
+from tablecloak.tables.table import TableVariables
 
 UNITS = {"gas": "GWh", "sales": "EUR", "taxes": "EUR"}
-VARIABLES = Variables("variable", UNITS, {"gas": 0, "sales": 1, "taxes": 1})
+VARIABLES = TableVariables("variable", UNITS, {"gas": 0, "sales": 1, "taxes": 1})
 KEYS = pd.DataFrame({"variable": ["gas", "gas", "sales", "taxes", "~sum~gas+sales"]})
 
 
@@ -23,7 +23,7 @@ def test_an_average_cell_of_each_measure_weighs_the_same_and_free_cells_nothing(
 
 
 def test_weights_of_one_measure_or_of_nothing_stay_as_they_are():
-    same = Variables("variable", UNITS, dict.fromkeys(UNITS, 0))
+    same = TableVariables("variable", UNITS, dict.fromkeys(UNITS, 0))
     given = np.array([1.0, 3.0, 4e6, 2e6, 0.0])
     assert same.comparable(given, KEYS) is given
     assert np.array_equal(VARIABLES.comparable(np.zeros(5), KEYS), np.zeros(5))

@@ -13,13 +13,12 @@ import tablecloak
 from tablecloak.app.fields import Choice, choices_of, number
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import parents_first
+from tablecloak.tables.code_sums import CodeTree
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.proposals.code_sums import CodeTree
-from tablecloak.tables.proposals.proposal import Proposal
-from tablecloak.tables.protect import protect
+from tablecloak.tables.proposal import Proposal
 from tablecloak.tables.rules.manual import Manual
-from tablecloak.tables.rules.rule import RULES
+from tablecloak.tables.rules.rule import RULES, protect
 
 INDENT = "  "
 """One level in an outline of codes."""

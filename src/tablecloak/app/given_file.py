@@ -9,7 +9,7 @@ from tablecloak.app.kinds import KINDS, FileKind, endings
 from tablecloak.errors import InputError
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
-from tablecloak.tables.formats import existing
+from tablecloak.storage import existing_file
 
 LONGEST_NAME = 80
 """Most characters of an upload's name that are kept, without its ending."""
@@ -72,7 +72,7 @@ def _typed_file(typed: str, kind: FileKind) -> Path:
             # Reading a device or a pipe may never end.
             raise InputError(f"{path}: this is no file. Give the path of a CSV or Parquet file.")
         _ending(path.name, kind)
-        return existing(path)
+        return existing_file(path)
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

@@ -21,10 +21,11 @@ from tablecloak.errors import InputError
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
-from tablecloak.tables.formats import FrameFormat, column_names, existing, format_of
+from tablecloak.storage import existing_file
+from tablecloak.tables.formats import FrameFormat, column_names, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.proposals.proposal import propose
+from tablecloak.tables.proposal import propose
 from tablecloak.tables.rules.rule import RULES
 
 if TYPE_CHECKING:
@@ -221,7 +222,7 @@ class Pages:
         """Send the job file."""
         from flask import send_file
 
-        content = io.BytesIO(existing(self.session.job_file).read_bytes())
+        content = io.BytesIO(existing_file(self.session.job_file).read_bytes())
         return send_file(content, as_attachment=True, download_name="job.toml")
 
     def release(self, method: str) -> Any:

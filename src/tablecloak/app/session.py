@@ -17,7 +17,7 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.proposals.proposal import Proposal
+from tablecloak.tables.proposal import Proposal
 
 
 class Session:

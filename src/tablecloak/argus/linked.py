@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Integers
-from tablecloak.tables.external_bounds import not_zero
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import not_zero
 from tablecloak.tables.table import Table
 
 _STRENGTH = {"s": 0, "z": 1, "m": 2, "u": 3}

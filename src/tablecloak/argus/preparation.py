@@ -24,9 +24,9 @@ from tablecloak.arrays import Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.dimensions import Dimension
-from tablecloak.tables.external_bounds import not_zero
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import not_zero
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 

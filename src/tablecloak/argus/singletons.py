@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Integers
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.changes.further_cells import with_further_cells
+from tablecloak.tables.changes.sums import with_further_cells
 from tablecloak.tables.problem import ProtectionProblem
 
 SHARE = 0.0001

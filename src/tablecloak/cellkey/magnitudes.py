@@ -17,7 +17,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cellkey.perturbation_table import KEY_UNITS, KINDS, PerturbationTable
 from tablecloak.errors import InputError, listed
-from tablecloak.tables.table import Protects, Table
+from tablecloak.tables.table import SensitivityRule, Table
 from tablecloak.tables.tabulation.keyed import KeyedCells, keyed_cells
 from tablecloak.tables.tabulation.tabulate import tabulate
 
@@ -294,7 +294,7 @@ def perturb_magnitudes(
     *,
     record_key: str = "record_key",
     weight: str | None = None,
-    sensitive_by: Sequence[Protects[Any]] = (),
+    sensitive_by: Sequence[SensitivityRule[Any]] = (),
     engine: str = "duckdb",
 ) -> PerturbedMagnitudes:
     """Add up a variable and perturb the sums by their cell keys.

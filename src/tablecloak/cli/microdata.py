@@ -82,7 +82,7 @@ def _write_report(
     release: Release,
     columns: Columns,
 ) -> None:
-    from tablecloak.microdata.assessment.assess import assess
+    from tablecloak.microdata.assessment import assess
     from tablecloak.microdata.assessment_report import write_report
 
     write_report(

@@ -186,7 +186,7 @@ def _totals() -> dict[str, str]:
     return dict.fromkeys(get_args(TotalsPlace), "")
 
 
-WEIGHTS = Names("weight rule", partial(_names_of, "tables.weights.rule", "WEIGHT_RULES"))
+WEIGHTS = Names("weight rule", partial(_names_of, "tables.weights", "WEIGHT_RULES"))
 SEARCH_METHODS = Names(
     "search method", partial(_names_of, "suppression.search.method", "SEARCH_METHODS")
 )

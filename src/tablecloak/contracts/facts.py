@@ -14,7 +14,7 @@ from tablecloak.arrays import Flags
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-from tablecloak.tables.rules.p_percent import PPercent
+from tablecloak.tables.rules.prior_posterior import PPercent
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 

@@ -16,7 +16,7 @@ from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.statistic import Statistic
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @on_chosen_solver

@@ -389,7 +389,7 @@ def _hrc(codes: Mapping[str, Sequence[str]]) -> str:
 def _turnover() -> ProtectionProblem:
     """Return the turnover of firms by part of the country and industry."""
     from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-    from tablecloak.tables.rules.p_percent import PPercent
+    from tablecloak.tables.rules.prior_posterior import PPercent
     from tablecloak.tables.tabulation.tabulate import tabulate
 
     table = tabulate(firms(), ["region", "industry"], "turnover", contributor="firm")

@@ -24,12 +24,12 @@ from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.dimensions import Dimension
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.joined import join
+from tablecloak.tables.join import join
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.protect import protect
 from tablecloak.tables.published import in_published_order
 from tablecloak.tables.rules.manual import Manual
+from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.database import open_database

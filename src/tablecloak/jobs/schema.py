@@ -31,13 +31,13 @@ from tablecloak.jobs.tables import TableSpec, check_files, refuse_twice, with_ow
 from tablecloak.protection import PROTECTIONS, Attackers, Protection
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
+from tablecloak.storage import existing_file
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.equations import Equation
-from tablecloak.tables.formats import FORMATS, ReleaseFormat, existing
+from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
-from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.rules.rule import RULES, Rule, Zeros
 from tablecloak.tables.sums import rules_for_sums
-from tablecloak.tables.zeros import Zeros
 
 
 class _Part(Section, BaseModel):
@@ -313,7 +313,7 @@ class Job(_Part):
             If a file does not exist.
         """
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
-        for path in map(existing, self.paths):
+        for path in map(existing_file, self.paths):
             with path.open("rb") as stream:
                 digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()

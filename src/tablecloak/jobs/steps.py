@@ -20,13 +20,13 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.faults import LISTS, in_words
 from tablecloak.jobs.files import RESULT, JobFiles
 from tablecloak.jobs.record_files import RecordFiles
-from tablecloak.microdata.assessment.assess import Assessment, assess
+from tablecloak.microdata.assessment import Assessment, assess
 from tablecloak.microdata.assessment_report import write_report
 from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
 from tablecloak.registered import Section, SiblingIn
-from tablecloak.storage import replacing_folder, require_own_folder
-from tablecloak.tables.formats import existing, record_endings
+from tablecloak.storage import existing_file, replacing_folder, require_own_folder
+from tablecloak.tables.formats import record_endings
 from tablecloak.toml_file import read_toml
 
 
@@ -69,7 +69,7 @@ class StepsJob(_Part):
     def fingerprint(self, text: str) -> str:
         """Return a hash of all that the results depend on, given the text of the job file."""
         digest = hashlib.sha256(f"{version('tablecloak')}\0{text}".encode())
-        with existing(self.data.file).open("rb") as stream:
+        with existing_file(self.data.file).open("rb") as stream:
             digest.update(hashlib.file_digest(stream, "sha256").digest())
         return digest.hexdigest()
 
@@ -151,7 +151,7 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         files = JobFiles(folder, written, {})
         files.begin()
         output = folder / "release" / f"records{_ending(job.data.file)}"
-        records = RecordFiles(existing(job.data.file), output, job.output.keep_order, job.seed)
+        records = RecordFiles(existing_file(job.data.file), output, job.output.keep_order, job.seed)
         found: list[Assessment] = []
         release = records.protect(method, partial(_report, job, files, found))
         assert isinstance(release, ChainRelease)

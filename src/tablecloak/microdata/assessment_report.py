@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.microdata.assessment.assess import Assessment
-from tablecloak.microdata.utility.analyses import correlations_compared
-from tablecloak.microdata.utility.columns_compared import categories_compared, numbers_compared
+from tablecloak.microdata.assessment import Assessment
+from tablecloak.microdata.utility.comparison import (
+    categories_compared,
+    correlations_compared,
+    numbers_compared,
+)
 from tablecloak.render.page import Page
 from tablecloak.render.plotting import new_figure
 
@@ -86,17 +89,19 @@ def _draw_correlations(
     page: Page, original: pd.DataFrame, released: pd.DataFrame, names: Sequence[str]
 ) -> None:
     """Correlation of each pair of columns, after over before: on the diagonal nothing changed."""
-    found = correlations_compared(original, released, names)
+    correlations = correlations_compared(original, released, names)
 
     def draw() -> Any:
         figure, axes = new_figure(5, 4.5)
         axes.plot([-1, 1], [-1, 1], color="grey", linewidth=0.8)
-        axes.plot(found["original"], found["released"], "o", color="#457b9d", markersize=4)
+        axes.plot(
+            correlations["original"], correlations["released"], "o", color="#457b9d", markersize=4
+        )
         axes.set_xlabel("correlation before")
         axes.set_ylabel("correlation after")
         return figure
 
-    worst = float(found["change"].abs().max())
+    worst = float(correlations["change"].abs().max())
     page.figure(draw, f"Correlations of pairs of columns; the largest change is {worst:.3g}")
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, row_label
+from tablecloak.microdata.columns import columns_of, require_column, row_label
 
 MOST_CELLS = 50_000_000
 """Most cells of a cross-classification for which a count of every cell is kept, even of empty
@@ -62,14 +62,12 @@ class CodedRecords:
             If a column does not exist, a value is missing and this is refused (names column and
             row), or there are no records.
         """
-        known = columns_of(frame)
-        names = tuple(known if columns is None else columns)
+        names = tuple(columns_of(frame) if columns is None else columns)
         if not len(frame):
             raise InputError("There are no records: the file or frame has no row. Give some.")
         codes, categories = [], []
         for name in names:
-            if name not in known:
-                raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
+            require_column(frame, name)
             column = frame[name]
             missing = np.flatnonzero(column.isna().to_numpy())
             if len(missing) and refuse_missing:
@@ -78,13 +76,13 @@ class CodedRecords:
                     f"{row_label(frame, missing[0])}. Give them a category of their own, such as "
                     f"'missing', or drop these records."
                 )
-            found, values = pd.factorize(column, sort=True)
+            numbers, values = pd.factorize(column, sort=True)
             known_values = list(np.asarray(values, dtype=object))
             if len(missing):
-                found[missing] = len(known_values)
+                numbers[missing] = len(known_values)
                 known_values.append(column.iloc[missing[0]])
             small = np.min_scalar_type(max(len(known_values) - 1, 1))
-            codes.append(found.astype(small))
+            codes.append(numbers.astype(small))
             categories.append(_as_objects(known_values))
         return cls(names, tuple(codes), tuple(categories))
 
@@ -147,11 +145,11 @@ class CodedRecords:
             at = self.position(name)
             if used * self.sizes[at] > MOST_CELLS:
                 # Renumbering keeps the product of sizes from overflowing.
-                label, used = _compressed(label, used)
+                label, used = renumbered(label, used)
             label *= self.sizes[at]
             label += self.codes[at]
             used *= self.sizes[at]
-        return _compressed(label, used)[0]
+        return renumbered(label, used)[0]
 
     def labels(self) -> npt.NDArray[np.integer]:
         """Return the number of the cell of each record, in a type just large enough.
@@ -207,13 +205,13 @@ def _as_objects(values: Sequence[object]) -> npt.NDArray[np.object_]:
     return objects
 
 
-def _compressed(label: Integers, limit: int) -> tuple[Integers, int]:
+def renumbered(label: Integers, limit: int) -> tuple[Integers, int]:
     """Return labels below a limit renumbered from 0, and the number of different ones.
 
     Counting is faster than sorting, but needs an array of the size of the limit.
     """
     if limit > min(MOST_CELLS, SPARSE * len(label) + 100_000):
-        found, inverse = np.unique(label, return_inverse=True)
-        return inverse.ravel().astype(np.int64), len(found)
+        labels, inverse = np.unique(label, return_inverse=True)
+        return inverse.ravel().astype(np.int64), len(labels)
     number = np.cumsum(np.bincount(label, minlength=1) > 0) - 1
     return number[label], int(number[-1]) + 1

@@ -51,6 +51,41 @@ def columns_of(frame: pd.DataFrame) -> list[str]:
     return names
 
 
+def require_column(frame: pd.DataFrame, name: str) -> None:
+    """Require a column.
+
+    Raises
+    ------
+    InputError
+        If it does not exist; names similar ones.
+    """
+    known = columns_of(frame)
+    if name not in known:
+        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+
+
+def require_numeric(frame: pd.DataFrame, name: str) -> None:
+    """Require a column of numbers, which may have missing values.
+
+    Raises
+    ------
+    InputError
+        If it does not exist, or is not numeric.
+    """
+    require_column(frame, name)
+    if not pd.api.types.is_numeric_dtype(frame[name]):
+        raise InputError(
+            f"Column {name!r} is not numeric: its type is {frame[name].dtype}. Name a column of "
+            "numbers, or convert it first."
+        )
+
+
+def is_number(column: pd.Series) -> bool:
+    """Whether a column holds numbers; truth values are categories."""
+    kind = column.dtype
+    return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+
+
 def row_label(frame: pd.DataFrame, position: int) -> str:
     """Return the label of a record as text for messages: 20, not np.int64(20)."""
     return repr(frame.index[[position]].tolist()[0])
@@ -106,14 +141,7 @@ def numbers_of(frame: pd.DataFrame, name: str, *, refuse_missing: bool = True) -
         If it does not exist, is not numeric, or has an infinite value, or a missing one where this
         is refused; names column and row.
     """
-    known = columns_of(frame)
-    if name not in known:
-        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
-    if not pd.api.types.is_numeric_dtype(frame[name]):
-        raise InputError(
-            f"Column {name!r} is not numeric: its type is {frame[name].dtype}. Name a column of "
-            "numbers, or convert it first."
-        )
+    require_numeric(frame, name)
     missing = np.flatnonzero(frame[name].isna())
     if len(missing) and refuse_missing:
         raise InputError(

@@ -22,7 +22,7 @@ SOME_MISSING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class MethodTrial:
     """A method with its parameters, and records that it can protect.
 
     Parameters
@@ -55,7 +55,7 @@ class Trial:
         return self.released()
 
 
-def it_says_what_it_is(trial: Trial) -> None:
+def it_says_what_it_is(trial: MethodTrial) -> None:
     """A method has a name, and a sentence of help on itself and on each of its parameters."""
     kind = type(trial.method)
     expect(kind.name, "The class variable `name` is missing.")
@@ -70,7 +70,7 @@ def it_says_what_it_is(trial: Trial) -> None:
         )
 
 
-def it_reads_and_changes_columns_that_are_there(trial: Trial) -> None:
+def it_reads_and_changes_columns_that_are_there(trial: MethodTrial) -> None:
     """`uses` names columns of the file only, and those that it changes are also read."""
     columns = trial.uses()
     known = set(trial.frame.columns)
@@ -82,14 +82,14 @@ def it_reads_and_changes_columns_that_are_there(trial: Trial) -> None:
     expect(not unread, f"It changes {unread} without reading them.")
 
 
-def records_stay_in_their_rows(trial: Trial) -> None:
+def records_stay_in_their_rows(trial: MethodTrial) -> None:
     """The release has the columns, the rows and the index of the original, in the same order."""
     given, released = trial.given(), trial.release.frame
     expect(list(released.columns) == list(given.columns), f"Columns are {list(released.columns)}.")
     expect(released.index.equals(given.index), "The index differs.")
 
 
-def only_named_columns_change(trial: Trial) -> None:
+def only_named_columns_change(trial: MethodTrial) -> None:
     """Only columns that `uses` names as changed differ in the release, and at least one does."""
     given, released = trial.given(), trial.release.frame
     changed = [name for name in given.columns if not released[name].equals(given[name])]
@@ -98,14 +98,14 @@ def only_named_columns_change(trial: Trial) -> None:
     expect(changed, "Nothing changed: give records that the method protects.")
 
 
-def the_original_is_left_alone(trial: Trial) -> None:
+def the_original_is_left_alone(trial: MethodTrial) -> None:
     """The method does not change the frame that is passed to it."""
     given, before = trial.given(), trial.given()
     trial.method.protect(given, seed=SEED)
     expect(given.equals(before), "The frame that was passed has changed.")
 
 
-def a_seed_repeats_and_no_other_randomness_is_used(trial: Trial) -> None:
+def a_seed_repeats_and_no_other_randomness_is_used(trial: MethodTrial) -> None:
     """The same seed gives the same release, and numpy's global random numbers stay untouched."""
     np.random.seed(1)  # noqa: NPY002
     expected = np.random.random()  # noqa: NPY002
@@ -116,14 +116,14 @@ def a_seed_repeats_and_no_other_randomness_is_used(trial: Trial) -> None:
     expect(first.equals(trial.released().frame), "The second release with the same seed differs.")
 
 
-def a_summary_is_one_line(trial: Trial) -> None:
+def a_summary_is_one_line(trial: MethodTrial) -> None:
     """The release has a summary of one line."""
     summary = trial.release.summary()
     expect(isinstance(summary, str) and summary.strip(), "The summary is empty.")
     expect("\n" not in summary, "The summary has more than one line.")
 
 
-def missing_columns_are_named(trial: Trial) -> None:
+def missing_columns_are_named(trial: MethodTrial) -> None:
     """A frame without a column that it changes is refused by an error that names the column."""
     given = trial.given()
     for name in trial.uses().changed:
@@ -139,15 +139,15 @@ def missing_columns_are_named(trial: Trial) -> None:
             raise AssertionError(f"Without the column {name!r} there was no error.")
 
 
-def parameters_make_an_equal_method(trial: Trial) -> None:
+def parameters_make_an_equal_method(trial: MethodTrial) -> None:
     """`get_params` returns what the constructor takes, and a method made of it does the same."""
     method = trial.method
     again = type(method)(**method.get_params())
-    found = again.protect(trial.given(), seed=SEED).frame
-    expect(found.equals(trial.release.frame), "A method with the same parameters differs.")
+    released = again.protect(trial.given(), seed=SEED).frame
+    expect(released.equals(trial.release.frame), "A method with the same parameters differs.")
 
 
-def labels_types_and_categories_stay(trial: Trial) -> None:
+def labels_types_and_categories_stay(trial: MethodTrial) -> None:
     """Labels that are no numbers, or occur twice, stay; so do categories and nullable types."""
     given = trial.given()
     for labels in (
@@ -155,26 +155,28 @@ def labels_types_and_categories_stay(trial: Trial) -> None:
         pd.Index(np.arange(len(given)) // 2),
         pd.MultiIndex.from_arrays([np.arange(len(given)) // 2, np.arange(len(given)) % 2]),
     ):
-        found = trial.method.protect(given.set_axis(labels), seed=SEED).frame
-        expect(found.index.equals(labels), f"The labels {labels[:3].tolist()} are not kept.")
-        same = found.reset_index(drop=True).equals(trial.release.frame.reset_index(drop=True))
+        released = trial.method.protect(given.set_axis(labels), seed=SEED).frame
+        expect(released.index.equals(labels), f"The labels {labels[:3].tolist()} are not kept.")
+        same = released.reset_index(drop=True).equals(trial.release.frame.reset_index(drop=True))
         expect(same, "With other labels the release differs.")
     categories = trial.uses().categories
     coded = given.astype(dict.fromkeys(categories, "category"))
-    found = trial.method.protect(coded, seed=SEED).frame
+    released = trial.method.protect(coded, seed=SEED).frame
     for name in categories:
         expect(
-            found[name].dtype == "category" or found[name].dtype == object,
-            f"Categories of {name!r} became {found[name].dtype}.",
+            released[name].dtype == "category" or released[name].dtype == object,
+            f"Categories of {name!r} became {released[name].dtype}.",
         )
     numbers = [name for name in trial.uses().numbers if given[name].dtype.kind == "f"]
     nullable = given.astype(dict.fromkeys(numbers, "Float64"))
-    found = trial.method.protect(nullable, seed=SEED).frame
-    lost = [name for name in numbers if found[name].dtype != "Float64"]
-    expect(not lost, f"The nullable columns {lost} became {[str(found[n].dtype) for n in lost]}.")
+    released = trial.method.protect(nullable, seed=SEED).frame
+    lost = [name for name in numbers if released[name].dtype != "Float64"]
+    expect(
+        not lost, f"The nullable columns {lost} became {[str(released[n].dtype) for n in lost]}."
+    )
 
 
-def missing_values_are_no_obstacle(trial: Trial) -> None:
+def missing_values_are_no_obstacle(trial: MethodTrial) -> None:
     """Records with missing values are protected; a missing number stays missing.
 
     Where categories move between records or are drawn, missing is one of them.
@@ -184,17 +186,17 @@ def missing_values_are_no_obstacle(trial: Trial) -> None:
     for name in trial.uses().changed:
         given[name] = given[name].mask(hidden.random(len(given)) < SOME_MISSING)
     before = given.copy()
-    found = trial.method.protect(given, seed=SEED).frame
+    released = trial.method.protect(given, seed=SEED).frame
     expect(given.equals(before), "The frame that was passed has changed.")
     for name in trial.uses().changed:
         if name in trial.uses().numbers:
-            filled = given[name].isna() & found[name].notna()
+            filled = given[name].isna() & released[name].notna()
             expect(not filled.any(), f"Missing values of {name!r} became numbers.")
-    changed = [name for name in trial.uses().changed if not found[name].equals(given[name])]
+    changed = [name for name in trial.uses().changed if not released[name].equals(given[name])]
     expect(changed, "Nothing changed in records with missing values.")
 
 
-def hard_files_are_protected_or_refused_in_words(trial: Trial) -> None:
+def hard_files_are_protected_or_refused_in_words(trial: MethodTrial) -> None:
     """No record is refused; one record and constant columns are protected, or refused in words."""
     given = trial.given()
     try:
@@ -208,31 +210,35 @@ def hard_files_are_protected_or_refused_in_words(trial: Trial) -> None:
         constant[name] = given[name].iloc[0]
     for hard in (given.iloc[:1], given.iloc[:2], constant):
         try:
-            found = trial.method.protect(hard, seed=SEED).frame
+            released = trial.method.protect(hard, seed=SEED).frame
         except TablecloakError:
             continue
-        expect(found.index.equals(hard.index), "The index differs.")
-        expect(list(found.columns) == list(hard.columns), "The columns differ.")
+        expect(released.index.equals(hard.index), "The index differs.")
+        expect(list(released.columns) == list(hard.columns), "The columns differ.")
 
 
-def other_libraries_get_back_what_they_gave(trial: Trial) -> None:
+def other_libraries_get_back_what_they_gave(trial: MethodTrial) -> None:
     """Frames of polars and tables of Arrow get back their own kind, with equal values."""
     import pyarrow as pa
 
     given = trial.given().reset_index(drop=True)
     expected = trial.method.protect(given, seed=SEED).frame
     table = pa.Table.from_pandas(given, preserve_index=False)
-    found = trial.method.protect(table, seed=SEED).frame
-    expect(isinstance(found, pa.Table), f"A table of Arrow became {type(found).__name__}.")
-    expect(_as_text(found.to_pandas()) == _as_text(expected), "Values differ in a table of Arrow.")
+    released = trial.method.protect(table, seed=SEED).frame
+    expect(isinstance(released, pa.Table), f"A table of Arrow became {type(released).__name__}.")
+    expect(
+        _as_text(released.to_pandas()) == _as_text(expected), "Values differ in a table of Arrow."
+    )
     try:
         import polars as pl
     except ImportError:
         return
     frame = pl.from_arrow(table)
-    found = trial.method.protect(frame, seed=SEED).frame
-    expect(isinstance(found, pl.DataFrame), f"A frame of polars became {type(found).__name__}.")
-    again = found.to_arrow().to_pandas()
+    released = trial.method.protect(frame, seed=SEED).frame
+    expect(
+        isinstance(released, pl.DataFrame), f"A frame of polars became {type(released).__name__}."
+    )
+    again = released.to_arrow().to_pandas()
     expect(_as_text(again) == _as_text(expected), "Values differ in a frame of polars.")
 
 
@@ -244,7 +250,7 @@ def _as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
     }
 
 
-METHOD: tuple[Callable[[Trial], None], ...] = (
+METHOD: tuple[Callable[[MethodTrial], None], ...] = (
     it_says_what_it_is,
     it_reads_and_changes_columns_that_are_there,
     records_stay_in_their_rows,
@@ -259,7 +265,7 @@ METHOD: tuple[Callable[[Trial], None], ...] = (
     hard_files_are_protected_or_refused_in_words,
     other_libraries_get_back_what_they_gave,
 )
-"""Facts that every method for records must satisfy, each a function of a `Trial`."""
+"""Facts that every method for records must satisfy, each a function of a `MethodTrial`."""
 
 
 def check_microdata_method(method: Method[Release], frame: pd.DataFrame) -> None:
@@ -286,5 +292,5 @@ def check_microdata_method(method: Method[Release], frame: pd.DataFrame) -> None
     >>> wages = pd.DataFrame({"wage": [31.0, 12, 18, 55, 24, 39], "hours": [38.0, 9, 8, 7, 20, 4]})
     >>> check_microdata_method(Microaggregation(["wage", "hours"]), wages)
     """
-    trial = Trial(method, frame)
+    trial = MethodTrial(method, frame)
     check_facts(trial, f"The method {getattr(method, 'name', '?')!r}", METHOD)

@@ -89,8 +89,8 @@ class LibraryFrame:
         for name, column in new.items():
             at = arrow.schema.get_field_index(name)
             kept = _kept_type(arrow.schema.field(at).type, column.type)
-            found = pl.Series(name, column)
-            columns.append(found if kept is column.type else found.cast(self._given.schema[name]))
+            series = pl.Series(name, column)
+            columns.append(series if kept is column.type else series.cast(self._given.schema[name]))
         return self._given.with_columns(columns)
 
 
@@ -133,8 +133,8 @@ def _for_pandas(column: pa.ChunkedArray) -> pd.Series:
     if kinds.is_dictionary(kind) and kinds.is_unsigned_integer(kind.index_type):
         # As polars 1 numbers categories; pandas does so with a sign.
         column = column.cast(pa.dictionary(pa.int64(), kind.value_type, kind.ordered))
-    found: pd.Series = column.to_pandas()
-    return found
+    series: pd.Series = column.to_pandas()
+    return series
 
 
 def _kept_type(given: pa.DataType, found: pa.DataType) -> pa.DataType:

@@ -78,7 +78,10 @@ class LogLinearModel:
         """
         n = float(counts.sum())
         fitted = np.full(counts.shape, 1.0 / counts.size) if start is None else start / start.sum()
-        axes = [tuple(self._others(generator)) for generator in self.generators]
+        axes = [
+            tuple(axis for axis, name in enumerate(self.names) if name not in generator)
+            for generator in self.generators
+        ]
         margins = [counts.sum(axis=other, keepdims=True) / n for other in axes]
         for _ in range(SWEEPS):
             moved = 0.0
@@ -126,9 +129,6 @@ class LogLinearModel:
         }
         size = dict(zip(self.names, sizes, strict=True))
         return sum(int(np.prod([size[name] - 1 for name in term])) for term in terms)
-
-    def _others(self, generator: Sequence[str]) -> list[int]:
-        return [axis for axis, name in enumerate(self.names) if name not in generator]
 
 
 def choose_model(

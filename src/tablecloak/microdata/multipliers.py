@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 from scipy.sparse import csc_array, csr_array
+from scipy.sparse import vstack as stacked
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import generator
@@ -87,8 +88,7 @@ class Sizes:
         """Return the quantile of given shares between 0 and 1."""
         if self.shape == "uniform":
             return self.least + share * (self.most - self.least)
-        found: Floats = self.most - (self.most - self.least) * np.sqrt(1 - share)
-        return found
+        return np.asarray(self.most - (self.most - self.least) * np.sqrt(1 - share))
 
     @property
     def mean(self) -> float:
@@ -98,7 +98,7 @@ class Sizes:
 
 
 @dataclass(frozen=True, eq=False)
-class Multipliers:
+class ContributorMultipliers:
     """Directions and sizes of the noise of each contributor. Secret.
 
     Parameters
@@ -126,7 +126,7 @@ class Multipliers:
         *,
         balance: csr_array | None = None,
         keep: csr_array | None = None,
-    ) -> Multipliers:
+    ) -> ContributorMultipliers:
         """Draw the multiplier of each contributor.
 
         Parameters
@@ -137,7 +137,8 @@ class Multipliers:
         sizes : Sizes
         seed : int, numpy.random.Generator or None
         balance, keep : scipy.sparse.csr_array, shape (n_groups, n_contributors), optional
-            Contributions to the groups in which directions cancel, and to the totals that stay.
+            Contributions to the groups in which directions cancel, and to the totals that stay, in
+            which they also do.
         """
         shares = _shares(names, seed)
         return cls.of_shares(shares, sizes, balance=balance, keep=keep)
@@ -150,12 +151,13 @@ class Multipliers:
         *,
         balance: csr_array | None = None,
         keep: csr_array | None = None,
-    ) -> Multipliers:
+    ) -> ContributorMultipliers:
         """Make multipliers of two numbers between 0 and 1, the rows, for each contributor."""
         drawn = sizes.at(shares[0])
         directions = np.where(shares[1] < 0.5, -1.0, 1.0)
-        if balance is not None and balance.shape[0]:
-            directions = balanced(directions, drawn, balance)
+        groups = [part for part in (balance, keep) if part is not None and part.shape[0]]
+        if groups:
+            directions = balanced(directions, drawn, csr_array(stacked(groups)))
         if keep is not None and keep.shape[0]:
             drawn = kept(directions, drawn, keep, sizes)
         return cls(directions, drawn)
@@ -233,21 +235,21 @@ def kept(directions: Floats, sizes: Floats, groups: csr_array, bounds: Sizes) ->
     part = np.divide(signed, weight[who], out=np.zeros(len(who)), where=weight[who] > 0)
     size_of_group = np.bincount(row, np.abs(signed), minlength=groups.shape[0])
     alone = np.bincount(who, minlength=len(sizes)).max(initial=0) <= 1
-    found = sizes
+    current = sizes
     for _ in range(1 if alone else ROUNDS):
-        noise = np.bincount(row, signed * found[who], minlength=groups.shape[0])
+        noise = np.bincount(row, signed * current[who], minlength=groups.shape[0])
         if np.all(np.abs(noise) <= KEPT * size_of_group):
             break
         low = np.full(groups.shape[0], -REACH * (bounds.most - bounds.least))
         high = -low
         for _ in range(HALVINGS):
             middle = (low + high) / 2
-            moved = np.clip(found[who] - middle[row] * part, bounds.least, bounds.most)
+            moved = np.clip(current[who] - middle[row] * part, bounds.least, bounds.most)
             above = np.bincount(row, signed * moved, minlength=groups.shape[0]) > 0
             low, high = np.where(above, middle, low), np.where(above, high, middle)
-        step = np.bincount(who, np.abs(part) * (moved - found[who]), minlength=len(sizes))
-        found = np.clip(found + step, bounds.least, bounds.most)
-    return found
+        step = np.bincount(who, np.abs(part) * (moved - current[who]), minlength=len(sizes))
+        current = np.clip(current + step, bounds.least, bounds.most)
+    return current
 
 
 def _shares(names: Sequence[object], seed: Any) -> Floats:
@@ -257,5 +259,5 @@ def _shares(names: Sequence[object], seed: Any) -> Floats:
         hashlib.blake2b(str(name).encode(), key=key, digest_size=16).digest() for name in names
     )
     # 53 bits are what a double between 0 and 1 holds.
-    found = np.frombuffer(digests, dtype=">u8").astype(np.uint64) >> np.uint64(11)
-    return (found.astype(np.float64) * 2.0**-53).reshape(-1, 2).T
+    bits = np.frombuffer(digests, dtype=">u8").astype(np.uint64) >> np.uint64(11)
+    return (bits.astype(np.float64) * 2.0**-53).reshape(-1, 2).T

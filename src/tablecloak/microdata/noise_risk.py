@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.microdata.noisy_table import NoisyTable
+from tablecloak.microdata.noisy_tables import NoisyTable
 from tablecloak.tables.problem import ProtectionProblem
 
 SAME = 1e-12

@@ -80,10 +80,10 @@ def order_tells(column: pd.Series) -> bool:
 
 def warn_of_order(frame: pd.DataFrame, names: Sequence[str]) -> None:
     """Warn if the records are sorted by a column that a method changes."""
-    told = [name for name in names if len(frame) >= LEAST_RECORDS and order_tells(frame[name])]
-    if told:
+    orders = [name for name in names if len(frame) >= LEAST_RECORDS and order_tells(frame[name])]
+    if orders:
         warnings.warn(
-            f"The records are sorted by {', '.join(map(repr, told))}: whoever sees them in this "
+            f"The records are sorted by {', '.join(map(repr, orders))}: whoever sees them in this "
             f"order can tell which values changed. Publish them with `in_random_order`, and "
             f"without columns that number them.",
             OrderWarning,
@@ -119,18 +119,18 @@ def refuse_sorted(
     InputError
         If a column is sorted and the order is kept, or another column numbers the records.
     """
-    told = [name for name in changed if order_tells(frame[name])]
-    if told and keep_order:
+    orders = [name for name in changed if order_tells(frame[name])]
+    if orders and keep_order:
         raise InputError(
-            f"Column {told[0]!r} is sorted in the file: whoever sees the records in this order can "
-            f"tell which of its values changed, and from what. Release them in random order, or "
-            f"sort the file by something else first."
+            f"Column {orders[0]!r} is sorted in the file: whoever sees the records in this order "
+            f"can tell which of its values changed, and from what. Release them in random order, "
+            f"or sort the file by something else first."
         )
-    for name in others if told else ():
+    for name in others if orders else ():
         if _numbers_records(column(name)):
             raise InputError(
-                f"Column {told[0]!r} is sorted in the file, and {name!r} numbers the records in "
-                f"this order: whoever sorts by it can tell which values of {told[0]!r} changed, "
+                f"Column {orders[0]!r} is sorted in the file, and {name!r} numbers the records in "
+                f"this order: whoever sorts by it can tell which values of {orders[0]!r} changed, "
                 f"and from what. Leave {name!r} out, or number the records anew."
             )
 

@@ -1,23 +1,10 @@
-"""Sources of random numbers for neighbourhood sampling: those of numpy, and those of R."""
+"""Random numbers of R, for neighbourhood sampling."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.budget import generator
-
-
-class Sampler(Protocol):
-    """Source of uniform random numbers between 0 and 1."""
-
-    def uniforms(self, count: int) -> Floats:
-        """Return uniform random numbers."""
-
-    def permutation(self, n: int) -> Integers:
-        """Return a random permutation, from 0."""
 
 
 class LegacySampler:
@@ -50,27 +37,15 @@ class LegacySampler:
         half = 0.5 * 2.328306437080797e-10
         return np.clip(raw, half, 1 - half)
 
+    def random(self, count: int) -> Floats:
+        """Return uniform random numbers, by the name that a generator of numpy has for them."""
+        return self.uniforms(count)
+
     def permutation(self, n: int) -> Integers:
         """Return the permutation of ``sample(n)``, from 0."""
-        left, found = np.arange(n), np.empty(n, dtype=np.int64)
+        left, chosen = np.arange(n), np.empty(n, dtype=np.int64)
         for at, u in enumerate(self.uniforms(n)):
             j = int((n - at) * u)
-            found[at] = left[j]
+            chosen[at] = left[j]
             left[j] = left[n - at - 1]
-        return found
-
-
-class NumpySampler:
-    """The random numbers of numpy."""
-
-    def __init__(self, seed: int | np.random.Generator | None) -> None:
-        self._random = generator(seed)
-
-    def uniforms(self, count: int) -> Floats:
-        """Return uniform random numbers."""
-        return self._random.random(count)
-
-    def permutation(self, n: int) -> Integers:
-        """Return a random permutation, from 0."""
-        found: Integers = self._random.permutation(n)
-        return found
+        return chosen

@@ -11,9 +11,9 @@ import pandas as pd
 
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
+from tablecloak.tables.formats.excel import reading_workbook
 from tablecloak.tables.formats.format import format_of, reading
 from tablecloak.tables.formats.frame_format import FrameFormat
-from tablecloak.tables.formats.workbooks import reading_workbook
 
 BLANK = frozenset({"", "na", "nan", "n/a", "<na>", "none", "null"})
 """Entries that say nothing, in small letters. R writes NA for what is missing."""

@@ -21,7 +21,7 @@ from tablecloak.render.page import Page
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WEIGHT_RULES
+from tablecloak.tables.weights import WEIGHT_RULES
 
 WeightName = Annotated[str, NameIn(WEIGHT_RULES, only=lambda rule: rule.is_of_table)]
 RequirementName = Annotated[str, NameIn(REQUIREMENTS)]

@@ -30,8 +30,8 @@ from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.formats.format import (
     FIELD_END,
     FORMATS,
+    FilePart,
     Format,
-    Part,
     can_hold,
     format_of,
 )
@@ -149,15 +149,15 @@ def _all_files(files: Iterable[str | Path]) -> Iterator[Path]:
             raise InputError(f"{entry}: this file does not exist. Check the path.")
 
 
-def _parts(path: Path) -> Iterator[Part]:
+def _parts(path: Path) -> Iterator[FilePart]:
     """Each part of a file, unpacked. Its first bytes, not its name, tell its format."""
     content = path.read_bytes()
     if content[:2] == b"\x1f\x8b":
-        yield Part("unpacked", gzip.decompress(content))
+        yield FilePart("unpacked", gzip.decompress(content))
         return
     formats = (each() for each in FORMATS if each.signature)
     fitting = (each for each in formats if content.startswith(each.signature))
-    yield from next((each.parts(path, content) for each in fitting), [Part("", content)])
+    yield from next((each.parts(path, content) for each in fitting), [FilePart("", content)])
 
 
 _BLANK = "'\u00a0\u202f_ "

@@ -21,8 +21,7 @@ from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.storage import SECRET_MODE, write_text
 from tablecloak.tables.formats import FrameFormat, ReleaseFormat, formats_holding
-from tablecloak.tables.formats.layouts import LONG, Layout
-from tablecloak.tables.formats.release_values import hidden_cells
+from tablecloak.tables.formats.layouts import LONG, Layout, hidden_cells
 from tablecloak.tables.leaving import Leaving
 
 ABOUT = "about.json"

@@ -23,7 +23,7 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.keys import label_of
 from tablecloak.tables.published import common_decimals
-from tablecloak.tables.ready import ReadyCells, read_cells
+from tablecloak.tables.table import ReadyCells, read_cells
 from tablecloak.tables.text_numbers import numbers_of
 
 LATER = 1e-6

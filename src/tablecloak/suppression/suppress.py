@@ -20,18 +20,18 @@ from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import ChangeRequest, changed
-from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published, Tells
+from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published, PublishedResult
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 Earlier = (
     Published
     | EarlierRelease
-    | Tells
-    | Sequence[EarlierRelease | Tells]
-    | Mapping[str, EarlierRelease | Tells]
+    | PublishedResult
+    | Sequence[EarlierRelease | PublishedResult]
+    | Mapping[str, EarlierRelease | PublishedResult]
 )
 """Ways to give earlier releases."""
 

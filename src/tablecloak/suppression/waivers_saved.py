@@ -19,8 +19,7 @@ from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.protect import protect
-from tablecloak.tables.rules.rule import Rule
+from tablecloak.tables.rules.rule import Rule, protect
 from tablecloak.tables.table import Table
 
 ALL_TOGETHER = "all together"

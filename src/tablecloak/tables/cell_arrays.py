@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import AnyIntegers, Floats, Integers, Texts
 from tablecloak.errors import InputError
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 
 Merge: TypeAlias = Callable[[Any, Any, CoupledCells, Integers, Floats], Any]
 """Array, opposite array, groups, the cell that names each group, values -> array of groups."""

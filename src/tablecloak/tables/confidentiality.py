@@ -49,11 +49,8 @@ class Confidentiality(Enum):
         InputError
             If it is no letter of the list.
         """
-        letters = {each.value: each for each in cls}
-        if isinstance(letter, cls):
-            return letter
-        if not isinstance(letter, str) or letter not in letters:
-            raise InputError(
-                f"There is no confidentiality status {letter!r}.{suggestion(str(letter), letters)}"
-            )
-        return letters[letter]
+        try:
+            return cls(letter)
+        except ValueError:
+            near = suggestion(str(letter), [status.value for status in cls])
+            raise InputError(f"There is no confidentiality status {letter!r}.{near}") from None

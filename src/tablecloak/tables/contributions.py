@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,13 +10,128 @@ import numpy.typing as npt
 
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.waivers import Waivers
 
 if TYPE_CHECKING:
     import pandas as pd
 
+
+@dataclass(frozen=True, eq=False)
+class Waivers:
+    """Which contributors of each cell need protection, and within which margin.
+
+    A contributor without a waiver needs the protection of the rule, one with a partial waiver the
+    margin that it named, and one with a full waiver none. All of them go on to attack others.
+    A contributor, or a holding, of which only some records in a cell are waived, needs what the
+    most careful of these records needs.
+
+    Parameters
+    ----------
+    unwaived : numpy.ndarray of bool, shape (n_cells, k)
+        Whether each of the k largest contributors has a record without a waiver in the cell.
+    own_p : numpy.ndarray of float, shape (n_cells, k)
+        Largest margin that each of them named, in per cent of its contribution; 0 if none.
+    largest_unwaived : numpy.ndarray of float, shape (n_cells,)
+        Largest contribution, by absolute value, of anybody with a record without a waiver.
+    largest_own_p : numpy.ndarray of float, shape (n_cells,)
+        Largest margin that anybody named, in per cent.
+    full : numpy.ndarray of int, shape (n_cells,)
+        Number of contributors with a full waiver.
+
+    Notes
+    -----
+    The terms are those of G-Confid [1]_, whose ``waiver`` and ``p_waiver`` these are.
+
+    References
+    ----------
+    .. [1] Statistics Canada: G-Confid 2.0 user guide, sensitivity with waivers.
+    """
+
+    unwaived: Flags
+    own_p: Floats
+    largest_unwaived: Floats
+    largest_own_p: Floats
+    full: Integers
+
+    @classmethod
+    def nobody(cls, largest: Floats, largest_weight: Floats) -> Waivers:
+        """Return that nobody waived anything, for the largest contributions of each cell."""
+        n_cells, k = largest.shape
+        return cls(
+            unwaived=largest_weight > 0,
+            own_p=np.zeros((n_cells, k)),
+            largest_unwaived=largest[:, 0] if k else np.zeros(n_cells),
+            largest_own_p=np.zeros(n_cells),
+            full=np.zeros(n_cells, dtype=np.int64),
+        )
+
+    def take(self, cells: npt.NDArray[np.integer]) -> Waivers:
+        """Return the waivers of the given cells, in that order."""
+        return Waivers(**{array.name: getattr(self, array.name)[cells] for array in fields(self)})
+
+    def padded(self, k: int) -> Waivers:
+        """Return the same waivers with room for k largest contributors."""
+        more = ((0, 0), (0, k - self.own_p.shape[1]))
+        return Waivers(
+            np.pad(self.unwaived, more),
+            np.pad(self.own_p, more),
+            self.largest_unwaived,
+            self.largest_own_p,
+            self.full,
+        )
+
+    @staticmethod
+    def concatenate(parts: list[Waivers]) -> Waivers:
+        """Stack the waivers of several tables."""
+        return Waivers(
+            **{
+                array.name: np.concatenate([getattr(part, array.name) for part in parts])
+                for array in fields(Waivers)
+            }
+        )
+
+    @staticmethod
+    def column_names(k: int) -> list[str]:
+        """Return the names of `columns`, in their order."""
+        listed = [f"{name}_{rank + 1}" for name in ("unwaived", "own_p") for rank in range(k)]
+        return [*listed, "unwaived_largest", "own_p_largest", "full_waivers"]
+
+    def columns(self) -> dict[str, Floats]:
+        """Return all that is known as columns with one entry for each cell."""
+        single = [self.largest_unwaived, self.largest_own_p, self.full]
+        flat = np.column_stack([self.unwaived, self.own_p, *single]).astype(np.float64)
+        return dict(zip(self.column_names(self.own_p.shape[1]), flat.T, strict=True))
+
+    @classmethod
+    def from_columns(cls, columns: Floats, k: int) -> Waivers:
+        """Read what `columns` returns, as an array of shape (n_cells, 2 k + 3)."""
+        largest_unwaived, largest_own_p, full = columns[:, 2 * k :].T
+        unwaived, own_p = columns[:, :k] > 0, columns[:, k : 2 * k]
+        return cls(unwaived, own_p, largest_unwaived, largest_own_p, full.astype(np.int64))
+
+    def margins(self, p: float, most: float = np.inf) -> Floats:
+        """Return the margin that each of the largest contributors needs, in per cent.
+
+        Parameters
+        ----------
+        p : float
+            Margin of the rule, for contributors without a waiver.
+        most : float, default=inf
+            A margin that somebody named counts as at most this.
+
+        Returns
+        -------
+        numpy.ndarray of float, shape (n_cells, k)
+            0 where a contributor needs no protection.
+        """
+        margins: Floats = np.maximum(p * self.unwaived, np.minimum(self.own_p, most))
+        return margins
+
+
 ContributionLevel = Literal["contributor", "holding"]
 """Whether contributors or holdings are counted as one."""
+
+LEVELS: dict[str, str] = {"contributor": "contributions", "holding": "holdings"}
+"""Attribute of a table that holds the contributions on each level."""
 
 Implausible = tuple[int, str, int | None]
 """A cell, the fault found there, and its position among the largest contributions, if any."""
@@ -135,14 +250,15 @@ class Contributions:
 
     def take(self, cells: AnyIntegers) -> Contributions:
         """Return the contributions of the given cells, in that order."""
-        taken = {name: getattr(self, name)[cells] for name in _BY_CELL}
+        taken = {name: getattr(self, name)[cells] for name in self._arrays()}
         return replace(self, **taken, waivers=self.waivers.take(cells) if self.waivers else None)
 
     @staticmethod
     def concatenate(parts: list[Contributions]) -> Contributions:
         """Stack the contributions of several tables; the same name is the same contributor."""
         stacked = {
-            name: np.concatenate([getattr(part, name) for part in parts]) for name in _BY_CELL
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in Contributions._arrays()
         }
         names = parts[0].names
         if any(part.names is not names for part in parts):
@@ -194,10 +310,6 @@ class Contributions:
         needed = ["count", "weighted_count", "total", "request_1", "request_2", "shortfall"]
         needed += [f"{name}_{rank + 1}" for rank in range(k) for name in ("largest", "weight")]
         for column in needed:
-            if column not in frame.columns:
-                raise InputError(
-                    f"Contributions: column {column!r} is missing. Tabulate the microdata again."
-                )
             _check_column(frame, column)
 
         def stacked(name: str) -> Floats:
@@ -222,6 +334,11 @@ class Contributions:
             names=names[empty:].astype(object),
             waivers=_read_waivers(frame, k),
         )
+
+    @classmethod
+    def _arrays(cls) -> list[str]:
+        """Return the names of the arrays with one entry or row for each cell."""
+        return [array.name for array in fields(cls) if array.name not in ("names", "waivers")]
 
     def name_of(self, number: int) -> str:
         """Return the identifier of a contributor, or its number."""
@@ -362,9 +479,13 @@ def _implausible_sum(
 
 
 def _check_column(frame: pd.DataFrame, column: str) -> None:
-    """Refuse entries that `Contributions.to_frame` never writes."""
+    """Refuse a column that is missing, or entries that `Contributions.to_frame` never writes."""
     import pandas as pd
 
+    if column not in frame.columns:
+        raise InputError(
+            f"Contributions: column {column!r} is missing. Tabulate the microdata again."
+        )
     found = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
     good = np.isfinite(found)
     expected = "a finite number"
@@ -389,10 +510,6 @@ def _read_waivers(frame: pd.DataFrame, k: int) -> Waivers | None:
     if not any(name in frame.columns for name in names):
         return None
     for column in names:
-        if column not in frame.columns:
-            raise InputError(
-                f"Contributions: column {column!r} is missing. Tabulate the microdata again."
-            )
         _check_column(frame, column)
     return Waivers.from_columns(frame[names].to_numpy(dtype=np.float64), k)
 
@@ -408,18 +525,6 @@ def _last_digit(values: Floats) -> float:
         if np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(np.abs(scaled), 1)):
             return float(10.0**-digits)
     return 0.0
-
-
-_BY_CELL = (
-    "count",
-    "weighted_count",
-    "total",
-    "largest",
-    "largest_weight",
-    "largest_contributor",
-    "largest_request",
-    "shortfall",
-)
 
 
 def _renumbered(

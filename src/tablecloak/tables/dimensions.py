@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.errors import InputError, listed
-from tablecloak.tables import trees
 from tablecloak.tables.hierarchy import Hierarchy
 
 
@@ -59,16 +58,11 @@ class Dimension:
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
         if isinstance(self.hierarchy, str | Path):
-            tree = trees.hrc(Path(self.hierarchy), self.total)
-        elif self.hierarchy is not None:
-            tree = trees.nested(self.hierarchy, self.total)
-        elif self.levels:
-            tree = trees.levels(distinct, self.levels, self.total)
-        else:
-            return self._flat(distinct)
-        return Hierarchy.of_tree(tree)
-
-    def _flat(self, distinct: pd.DataFrame) -> Hierarchy:
+            return Hierarchy.from_hrc(self.hierarchy, self.total)
+        if self.hierarchy is not None:
+            return Hierarchy.from_dict(self.hierarchy, self.total)
+        if self.levels:
+            return Hierarchy.from_levels(distinct, self.levels, self.total)
         codes = sorted(set(distinct[self.column].dropna().astype(str)) - {self.total})
         if not codes:
             raise InputError(

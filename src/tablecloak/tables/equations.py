@@ -119,17 +119,17 @@ class Equation:
     def terms(self) -> dict[str, float]:
         """Coefficients of the relation *right side - left side = 0*, by variable."""
         left, right = self._sides
-        found: dict[str, float] = {}
+        coefficients: dict[str, float] = {}
         for side, sign in ((left, -1.0), (right, 1.0)):
             for name, coefficient in side.items():
-                found[name] = found.get(name, 0.0) + sign * coefficient
-        gone = next((name for name, coefficient in found.items() if coefficient == 0), None)
+                coefficients[name] = coefficients.get(name, 0.0) + sign * coefficient
+        gone = next((name for name, coefficient in coefficients.items() if coefficient == 0), None)
         if gone is not None:
             raise InputError(
                 f"Equation {self.label}: {gone!r} cancels out. Give each variable once, with a "
                 f"coefficient other than 0."
             )
-        return found
+        return coefficients
 
     @cached_property
     def factor(self) -> int:
@@ -149,25 +149,25 @@ class Equation:
     @property
     def is_plain(self) -> bool:
         """Whether all coefficients are 1 or -1, so that its variables can be added up."""
-        return all(abs(each) == 1 for each in self.terms.values())
+        return all(abs(coefficient) == 1 for coefficient in self.terms.values())
 
     def written(self, side: Mapping[str, float]) -> str:
         """Write one side out, such as ``births + survivors``."""
-        found = ""
+        text = ""
         for name, coefficient in side.items():
             size = "" if abs(coefficient) == 1 else f"{abs(coefficient):g}*"
-            found += f" {'-' if coefficient < 0 else '+'} {size}{name}"
-        return found.removeprefix(" + ").strip()
+            text += f" {'-' if coefficient < 0 else '+'} {size}{name}"
+        return text.removeprefix(" + ").strip()
 
     def __str__(self) -> str:
         return self.label
 
     @cached_property
     def _sides(self) -> tuple[dict[str, float], dict[str, float]]:
-        return _Reader(self).sides()
+        return _EquationReader(self).sides()
 
 
-class _Reader:
+class _EquationReader:
     """Reads the text of an equation from left to right."""
 
     def __init__(self, equation: Equation) -> None:
@@ -191,18 +191,18 @@ class _Reader:
 
     def _tokens(self) -> list[tuple[str, str, int]]:
         """Return kind, text and position of each token; the last one marks the end."""
-        found, at, end = [], 0, len(self.text.rstrip())
-        while at < end:
-            match = _TOKEN.match(self.text, at)
-            start = at + len(self.text[at:]) - len(self.text[at:].lstrip())
+        tokens, position, end = [], 0, len(self.text.rstrip())
+        while position < end:
+            match = _TOKEN.match(self.text, position)
+            start = position + len(self.text[position:]) - len(self.text[position:].lstrip())
             if match is None:
                 self._fail(f"unexpected {self.text[start]!r}", start)
             kind = str(match.lastgroup)
             text = match.group(kind)
             kind = text if kind == "sign" else kind.replace("quoted", "name")
-            found.append((kind, text, start))
-            at = match.end()
-        return [*found, ("end", "", end)]
+            tokens.append((kind, text, start))
+            position = match.end()
+        return [*tokens, ("end", "", end)]
 
     def _side(self) -> dict[str, float]:
         side: dict[str, float] = {}
@@ -264,7 +264,7 @@ class _Reader:
 
 
 @dataclass(frozen=True, eq=False)
-class Matched:
+class EquationRelations:
     """The relations of an equation between cells of the joined table.
 
     Parameters
@@ -288,7 +288,7 @@ class Matched:
 
 def match(
     equation: Equation, tables: Mapping[str, Table], keys: pd.DataFrame, dimension: str
-) -> Matched:
+) -> EquationRelations:
     """Find the cells between which an equation holds.
 
     Parameters
@@ -307,30 +307,30 @@ def match(
         If the equation names what is unknown, or does not hold where all variables have cells.
     """
     _check_names(equation, tables, keys, dimension)
-    grid = _Grid.of(equation, tables, keys, dimension)
-    off, accepted = grid.difference(equation, tables)
+    combinations = _Combinations.of(equation, tables, keys, dimension)
+    off, accepted = combinations.difference(equation, tables)
     balanced = np.abs(off) <= accepted
-    absent, outside = grid.cell < 0, grid.is_outside
+    absent, outside = combinations.cell < 0, combinations.is_outside
     wrong = np.flatnonzero(~balanced & ~absent.any(axis=1))
     if len(wrong):
-        raise _not_balanced(equation, grid, wrong)
+        raise _not_balanced(equation, combinations, wrong)
     # Where a variable is not broken down by these codes, an empty one counts as the 0 that it is.
     no_level = outside.any(axis=1)
     missing: Flags = np.where(np.expand_dims(no_level, 1), outside, absent)
     holds = np.flatnonzero(balanced & ~no_level)
     follows = ~balanced & (missing.sum(axis=1) == 1)
     unpublished = {
-        name: grid.codes[follows & missing[:, column]].reset_index(drop=True)
+        name: combinations.codes[follows & missing[:, column]].reset_index(drop=True)
         for column, name in enumerate(equation.variables)
         if np.any(follows & missing[:, column])
     }
-    relations = grid.relations(equation, holds, len(keys))
+    relations = combinations.relations(equation, holds, len(keys))
     residual = equation.factor * off[holds]
-    return Matched(equation, relations, residual, unpublished)
+    return EquationRelations(equation, relations, residual, unpublished)
 
 
 @dataclass(frozen=True, eq=False)
-class _Grid:
+class _Combinations:
     """The combinations of codes at which some variable of an equation has a cell.
 
     Parameters
@@ -353,7 +353,7 @@ class _Grid:
     @classmethod
     def of(
         cls, equation: Equation, tables: Mapping[str, Table], keys: pd.DataFrame, dimension: str
-    ) -> _Grid:
+    ) -> _Combinations:
         """Return the combinations to which the equation applies, without rests of groups."""
         names = equation.variables
         starts = _starts(tables)
@@ -390,13 +390,13 @@ class _Grid:
 
     def _added(self, equation: Equation, tables: Mapping[str, Table]) -> Floats:
         """Return the sum of all that was added up for the terms of each combination."""
-        starts, found = _starts(tables), np.zeros(len(self.cell))
+        starts, totals = _starts(tables), np.zeros(len(self.cell))
         for column, (name, coefficient) in enumerate(equation.terms.items()):
             added = added_up(tables[name].relations, tables[name].values)
             cell = self.cell[:, column]
-            own = np.where(cell < 0, -1, cell - starts[name])
-            found += abs(coefficient) * np.append(added, 0.0)[own]
-        return found
+            row = np.where(cell < 0, -1, cell - starts[name])
+            totals += abs(coefficient) * np.append(added, 0.0)[row]
+        return totals
 
     def relations(self, equation: Equation, rows: Integers, n_cells: int) -> csr_array:
         """Return one relation for each of the given combinations; empty cells take no part."""
@@ -420,11 +420,11 @@ def _is_outside(codes: pd.DataFrame, first: pd.Series, table: Table) -> Flags:
 
     There all its cells stand at one code, the total, as the first of them does.
     """
-    found = np.zeros(len(codes), dtype=bool)
+    outside = np.zeros(len(codes), dtype=bool)
     for name in codes.columns:
         if name not in table.keys.columns:
-            found |= (codes[name] != first[name]).to_numpy()
-    return found
+            outside |= (codes[name] != first[name]).to_numpy()
+    return outside
 
 
 def _check_names(
@@ -438,27 +438,28 @@ def _check_names(
             )
     for name, codes in equation.where.items():
         if name not in keys.columns or name == dimension:
-            near = suggestion(name, [each for each in keys.columns if each != dimension])
+            near = suggestion(name, [column for column in keys.columns if column != dimension])
             raise InputError(f"Equation {equation.label}: there is no dimension {name!r}.{near}")
-        known = set(keys[name].unique())
-        odd = next((code for code in codes if code not in known), None)
+        valid_codes = set(keys[name].unique())
+        odd = next((code for code in codes if code not in valid_codes), None)
         if odd is not None:
             raise InputError(
-                f"Equation {equation.label}: {name!r} has no code {odd!r}.{suggestion(odd, known)}"
+                f"Equation {equation.label}: {name!r} has no code {odd!r}."
+                f"{suggestion(odd, valid_codes)}"
             )
 
 
-def _not_balanced(equation: Equation, grid: _Grid, wrong: Integers) -> InputError:
+def _not_balanced(equation: Equation, combinations: _Combinations, wrong: Integers) -> InputError:
     row = int(wrong[0])
-    value = dict(zip(equation.variables, grid.values[row].tolist(), strict=True))
+    value = dict(zip(equation.variables, combinations.values[row].tolist(), strict=True))
     sides = [
         f"{equation.written(side)} = {sum(c * value[name] for name, c in side.items()):.12g}"
         for side in (equation.left, equation.right)
     ]
-    codes = ", ".join(f"{name}={code}" for name, code in grid.codes.iloc[row].items())
+    codes = ", ".join(f"{name}={code}" for name, code in combinations.codes.iloc[row].items())
     return InputError(
         f"Equation {equation.label} does not hold at ({codes}): {sides[0]}, but {sides[1]} "
         f"({len(wrong)} such combinations of codes). Correct the values, limit the equation with "
         f"`where`, or accept rounding errors with its `tolerance`.",
-        cells=grid.cell[wrong].reshape(-1),
+        cells=combinations.cell[wrong].reshape(-1),
     )

@@ -27,7 +27,6 @@ class Leaving:
     measure, unit : str
     decimals : int
         Digits behind the decimal point.
-    n_cells : int
     method : mapping of str to object
         Name of the method, and how readers must understand the release.
     hidden : iterable of float
@@ -43,7 +42,6 @@ class Leaving:
     measure: str
     unit: str
     decimals: int
-    n_cells: int
     method: Mapping[str, object]
     hidden: Iterable[float]
     unlisted: str = "empty"
@@ -68,7 +66,6 @@ class Leaving:
             measure=table.name,
             unit=table.unit,
             decimals=published_decimals(values[np.isfinite(values)], table.decimals),
-            n_cells=len(released),
             method=method,
             hidden=table.values[hidden].tolist(),
             columns=columns,
@@ -102,7 +99,7 @@ class Leaving:
             "measure": self.measure,
             "unit": self.unit,
             **self.method,
-            "cells": self.n_cells,
+            "cells": len(self.released),
             "software": f"tablecloak {version('tablecloak')}",
             "decimals": self.decimals,
         }

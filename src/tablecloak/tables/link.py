@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array, vstack
 from tablecloak.arrays import AnyIntegers, Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.additivity import CANCELLATION, added_up
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import check_same_values, number_rows
 from tablecloak.tables.table import Table
@@ -39,8 +39,8 @@ def link(*tables: Table) -> Table:
         If a cell has different values in two tables, or a dimension different totals.
     """
     hierarchies = linked_hierarchies(tables)
-    names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
-    stacked = pd.concat([completed_keys(table, names, hierarchies) for table in tables])
+    totals = {name: tree.total for name, tree in hierarchies.items()}
+    stacked = pd.concat(completed_keys(tables, totals))
     first, cell_of_row = number_rows(stacked)
     values = np.concatenate([table.values for table in tables])
     added = np.concatenate([added_up(table.relations, table.values) for table in tables])
@@ -48,7 +48,7 @@ def link(*tables: Table) -> Table:
     offsets = np.cumsum([0, *(table.n_cells for table in tables)])
     relations, right_hand_side = _stack_relations(tables, cell_of_row, offsets, len(first))
     merged: dict[str, Any] = {}
-    for attribute in ("contributions", "holdings"):
+    for attribute in LEVELS.values():
         parts = [getattr(table, attribute) for table in tables]
         merged[attribute] = (
             None
@@ -65,16 +65,22 @@ def link(*tables: Table) -> Table:
         unit=tables[0].unit,
         integer=all(bool(table.integer) for table in tables),
         tolerance=max(table.tolerance for table in tables),
-        decimals=_common(table.decimals for table in tables),
+        decimals=most_decimals(tables),
         **merged,
     )
 
 
-def _common(given: Iterator[int | None]) -> int | None:
-    """Return the most digits that linked tables declare; None if one of them declares none."""
-    declared = list(given)
-    known = [decimals for decimals in declared if decimals is not None]
-    return max(known) if len(known) == len(declared) else None
+def most_decimals(tables: Sequence[Table]) -> int | None:
+    """Return the most digits that tables declare; None if one of them declares none."""
+    declared = [table.decimals for table in tables if table.decimals is not None]
+    return max(declared) if len(declared) == len(tables) else None
+
+
+def stacked_contributions(tables: Sequence[Table], attribute: str) -> Contributions:
+    """Stack contributions; tables without any have cells of unknown contributors."""
+    parts = [getattr(table, attribute) or Contributions.unknown(table.values) for table in tables]
+    most = max(part.largest.shape[1] for part in parts)
+    return Contributions.concatenate([part.padded(most) for part in parts])
 
 
 def linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
@@ -82,30 +88,34 @@ def linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
     merged: dict[str, Hierarchy] = {}
     for table in tables:
         for name, tree in table.hierarchies.items():
-            known = merged.setdefault(name, tree)
-            if known.total != tree.total:
+            largest = merged.setdefault(name, tree)
+            if largest.total != tree.total:
                 raise InputError(
-                    f"Dimension {name!r} has the total {known.total!r} in one table and "
+                    f"Dimension {name!r} has the total {largest.total!r} in one table and "
                     f"{tree.total!r} in another. Linked tables need one code for the total."
                 )
-            if len(tree.codes) > len(known.codes):
+            if len(tree.codes) > len(largest.codes):
                 merged[name] = tree
     return merged
 
 
-def completed_keys(
-    table: Table, names: Sequence[str], hierarchies: Mapping[str, Hierarchy]
-) -> pd.DataFrame:
-    """Return the keys over more dimensions: those that the table lacks stand at their total."""
-    missing = [name for name in names if name not in table.keys.columns]
-    for name in missing:
-        if name not in hierarchies:
-            raise InputError(
-                f"Dimension {name!r} is missing in one of the linked tables and has no "
-                f"hierarchy, so its total is unknown. Give the hierarchy of each dimension."
-            )
-    totals = {name: hierarchies[name].total for name in missing}
-    return table.keys.assign(**totals)[list(names)]
+def completed_keys(tables: Sequence[Table], totals: Mapping[str, str]) -> list[pd.DataFrame]:
+    """Return the keys of each table over the dimensions of all.
+
+    A dimension that a table lacks stands at its total there.
+    """
+    names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
+    keys = []
+    for table in tables:
+        missing = [name for name in names if name not in table.keys.columns]
+        for name in missing:
+            if name not in totals:
+                raise InputError(
+                    f"Dimension {name!r} is missing in one of the linked tables and has no "
+                    f"hierarchy, so its total is unknown. Give the hierarchy of each dimension."
+                )
+        keys.append(table.keys.assign(**{name: totals[name] for name in missing})[names])
+    return keys
 
 
 def _stack_relations(
@@ -124,14 +134,9 @@ def _stack_relations(
     stacked = csr_array(vstack(blocks, format="csr"))
     stacked.sort_indices()
     right_hand_side = np.concatenate([table.right_hand_side for table in tables])
-    seen: dict[bytes, int] = {}
-    for row in _rows(stacked):
-        seen.setdefault(row[1], row[0])
-    keep = np.array(sorted(seen.values()), dtype=np.int64)
-    return stacked[keep, :], right_hand_side[keep]
-
-
-def _rows(matrix: csr_array) -> Iterator[tuple[int, bytes]]:
-    for row in range(matrix.shape[0]):
-        part = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        yield row, matrix.indices[part].tobytes() + matrix.data[part].tobytes()
+    rows: dict[bytes, int] = {}
+    for row in range(stacked.shape[0]):
+        part = slice(stacked.indptr[row], stacked.indptr[row + 1])
+        rows.setdefault(stacked.indices[part].tobytes() + stacked.data[part].tobytes(), row)
+    kept = np.array(list(rows.values()), dtype=np.int64)
+    return stacked[kept, :], right_hand_side[kept]

@@ -16,7 +16,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.table import LARGEST_TERM, Table
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,35 +176,34 @@ capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
     # -- checks ---------------------------------------------------------------------------
 
     def _check_numbers(self) -> None:
-        known = {status.value for status in CellStatus}
-        odd = [str(letter) for letter in np.unique(self.status) if letter not in known]
-        if odd:
+        letters = {status.value for status in CellStatus}
+        unknown = [str(letter) for letter in np.unique(self.status) if letter not in letters]
+        if unknown:
             raise InputError(
-                f"Unknown cell status {odd[0]!r}; expected s (safe), u (sensitive), m (must be "
+                f"Unknown cell status {unknown[0]!r}; expected s (safe), u (sensitive), m (must be "
                 f"suppressed) or z (frozen)."
             )
         for name, kind in self.kinds().items():
             if kind.is_finite is None:
                 continue
-            array, finite = getattr(self, name), kind.is_finite
-            bad = np.flatnonzero(
-                ~(np.isfinite(array) if finite else ~np.isnan(array)) | (array < 0)
-            )
-            if len(bad):
-                raise InputError(
-                    f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "
-                    f"({len(bad)} such cells). It must be a {'finite ' * finite}number >= 0.",
-                    cells=bad,
-                )
-            odd = np.isfinite(array) & ((array > LARGEST_TERM) | (array < 1 / LARGEST_TERM))
-            bad = np.flatnonzero(odd & (array != 0))
-            if len(bad):
-                raise InputError(
-                    f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "
-                    f"({len(bad)} such cells). It must be 0, or from {1 / LARGEST_TERM:g} to "
-                    f"{LARGEST_TERM:g}; take another unit.",
-                    cells=bad,
-                )
+            array = getattr(self, name)
+            no_number = ~(array >= 0) | (kind.is_finite & np.isinf(array))
+            extreme = (array > LARGEST_TERM) | (array < 1 / LARGEST_TERM)
+            extreme &= np.isfinite(array) & (array != 0)
+            for odd, expected in (
+                (no_number, f"a {'finite ' * kind.is_finite}number >= 0."),
+                (
+                    extreme,
+                    f"0, or from {1 / LARGEST_TERM:g} to {LARGEST_TERM:g}; take another unit.",
+                ),
+            ):
+                bad = np.flatnonzero(odd)
+                if len(bad):
+                    raise InputError(
+                        f"`{name}` of cell {self.table.label(int(bad[0]))} is {array[bad[0]]:g} "
+                        f"({len(bad)} such cells). It must be {expected}",
+                        cells=bad,
+                    )
 
     def _check_bounds(self) -> None:
         values = self.table.values

@@ -124,11 +124,11 @@ def published_decimals(values: npt.ArrayLike, declared: int | None = None) -> in
     if declared is not None:
         return max(declared, 0)
     values = np.asarray(values, dtype=np.float64)
-    found = common_decimals(values)
-    if found is None:
+    decimals = common_decimals(values)
+    if decimals is None:
         largest = float(np.abs(values).max(initial=0.0))
-        found = max(SIGNIFICANT - 1 - int(np.floor(np.log10(largest))), 0)
-    return found
+        decimals = max(SIGNIFICANT - 1 - int(np.floor(np.log10(largest))), 0)
+    return decimals
 
 
 def published_column(values: Floats, decimals: int | None, hidden: Flags | None = None) -> Any:

@@ -1,15 +1,21 @@
-"""The cells and the additive relations that follow from hierarchies."""
+"""Relations: those that follow from hierarchies, those listed in files, and the distinct ones.
+
+In a table of several dimensions the same relation often follows from two of them, and more become
+the same once equal cells are merged or published cells left out. Leaving the copies out makes every
+basis of a search smaller.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import coo_array, csc_array, csr_array, vstack
 
-from tablecloak.arrays import AnyIntegers, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -88,47 +94,123 @@ def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarc
 
 def _relations_along(positions: AnyIntegers, axis: int, tree: Hierarchy) -> csr_array:
     """Relations along one dimension, without a loop over cells."""
-    n_cells = len(positions)
     others = np.delete(positions, axis, axis=1)
-    _, line = np.unique(others, axis=0, return_inverse=True)
-    line = line.reshape(-1)
-    code_of_cell = positions[:, axis]
-    rows, columns, signs = [], [], []
-    for side, pairs in ((-1.0, _totals(tree)), (1.0, _parts(tree))):
-        members = pairs[np.argsort(pairs[:, 0], kind="stable")]
-        start = np.searchsorted(members[:, 0], code_of_cell, side="left")
-        stop = np.searchsorted(members[:, 0], code_of_cell, side="right")
-        cells = np.repeat(np.arange(n_cells), stop - start)
-        offset = np.arange(len(cells)) - np.repeat(np.cumsum(stop - start) - (stop - start),
-                                                   stop - start)  # fmt: skip
-        group = members[np.repeat(start, stop - start) + offset, 1]
-        rows.append(line[cells] * len(tree.groups) + group)
-        columns.append(cells)
-        signs.append(np.full(len(cells), side))
-    row = np.concatenate(rows)
-    sign = np.concatenate(signs)
-    _, row = np.unique(row, return_inverse=True)
+    line = np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
+    signs = [
+        (number, tree.position[code], sign)
+        for number, (parent, children) in enumerate(tree.groups)
+        for code, sign in ((parent, -1.0), *((child, 1.0) for child in children))
+    ]
+    numbers, codes, data = map(np.array, zip(*signs, strict=True))
+    groups = csc_array((data, (numbers, codes)), shape=(len(tree.groups), len(tree.codes)))
+    entries = coo_array(groups[:, positions[:, axis]])
+    group, cell = entries.coords
+    _, row = np.unique(line[cell] * len(tree.groups) + group, return_inverse=True)
     n_rows = int(row.max(initial=-1)) + 1
     # A group whose total or parts are all missing from the table gives no relation.
-    complete = np.bincount(row[sign < 0], minlength=n_rows) > 0
-    complete &= np.bincount(row[sign > 0], minlength=n_rows) > 0
-    keep = complete[row]
+    complete = np.bincount(row[entries.data < 0], minlength=n_rows) > 0
+    complete &= np.bincount(row[entries.data > 0], minlength=n_rows) > 0
+    kept = complete[row]
     renumbered = np.cumsum(complete) - 1
     return csr_array(
-        (sign[keep], (renumbered[row[keep]], np.concatenate(columns)[keep])),
-        shape=(int(complete.sum()), n_cells),
+        (entries.data[kept], (renumbered[row[kept]], cell[kept])),
+        shape=(int(complete.sum()), len(positions)),
     )
 
 
-def _totals(tree: Hierarchy) -> AnyIntegers:
-    pairs = [(tree.position[parent], number) for number, (parent, _) in enumerate(tree.groups)]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+def relation_matrix(
+    row: Integers, cell: Integers, coefficient: Floats, shape: tuple[int, int]
+) -> csr_array:
+    """Build relations from their terms; a cell listed twice counts with the sum.
+
+    Coefficients are decimal numbers, and so are these sums: 0.1 + 0.2 - 0.3 is 0.
+
+    Parameters
+    ----------
+    row, cell : numpy.ndarray of int, shape (n_terms,)
+    coefficient : numpy.ndarray of float, shape (n_terms,)
+    shape : (int, int)
+        Number of relations and of cells.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Without coefficients of 0.
+
+    Raises
+    ------
+    InputError
+        If such a sum is beyond all numbers.
+    """
+    order = np.lexsort((cell, row))
+    row, cell, coefficient = row[order], cell[order], coefficient[order]
+    new = np.append(True, (np.diff(row) != 0) | (np.diff(cell) != 0))[: len(row)]
+    first = np.flatnonzero(new)
+    sums = coefficient[first]
+    length = np.diff(np.append(first, len(row)))
+    for term in np.flatnonzero(length > 1):
+        same = coefficient[first[term] : first[term] + length[term]].tolist()
+        try:
+            sums[term] = float(sum(Fraction(repr(number)) for number in same))
+        except OverflowError:
+            raise InputError(
+                f"Relation {row[first[term]]} lists the cell {cell[first[term]]} {length[term]} "
+                f"times, and the sum of its coefficients is too large."
+            ) from None
+    used = sums != 0
+    return csr_array(coo_array((sums[used], (row[first][used], cell[first][used])), shape=shape))
 
 
-def _parts(tree: Hierarchy) -> AnyIntegers:
-    pairs = [
-        (tree.position[code], number)
-        for number, (_, children) in enumerate(tree.groups)
-        for code in children
-    ]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+LARGEST_SCALED = 2.0**25
+"""Coefficients up to this size are divided by each other: two different quotients of such whole
+numbers never round to the same number."""
+
+
+def distinct_rows(matrix: csr_array) -> tuple[csr_array, Integers]:
+    """Rows that are not empty, each distinct one once, whatever its sign and scale.
+
+    Rows are the same if their products with two random vectors agree to the last digit, where
+    those of whole coefficients are divided by the first one before. Should two different rows
+    ever do so, witnesses still fail their check on all relations.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    matrix : scipy.sparse.csr_array, shape (n_distinct, n_columns)
+    rows : numpy.ndarray of int, shape (n_distinct,)
+        Number of each kept row in the given matrix: the first of those that are the same.
+    """
+    matrix = csr_array(matrix)
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    length = np.diff(matrix.indptr)
+    used = np.flatnonzero(length)
+    if not len(used):
+        return csr_array((0, matrix.shape[1])), used
+    first = matrix.data[matrix.indptr[used]]
+    is_odd = (matrix.data != np.rint(matrix.data)) | (np.abs(matrix.data) > LARGEST_SCALED)
+    n_odd = np.add.reduceat(is_odd, matrix.indptr[used])
+    divisor = np.ones(len(length))
+    divisor[used] = np.where(n_odd > 0, np.sign(first), first)
+    data = matrix.data / np.repeat(divisor, length)
+    scaled = csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    random = np.random.default_rng(20011)
+    keys = [(scaled @ random.random(matrix.shape[1]))[used] for _ in range(2)]
+    _, kept = np.unique(np.column_stack([length[used], *keys]), axis=0, return_index=True)
+    rows = used[np.sort(kept)]
+    return csr_array(matrix[rows, :]), rows
+
+
+def without_repeated_rows(matrix: csr_array) -> csr_array:
+    """Return the matrix with all rows under their numbers, those left out by `distinct_rows` empty.
+
+    Multipliers of its rows are multipliers of the given one.
+    """
+    distinct, rows = distinct_rows(matrix)
+    length = np.zeros(matrix.shape[0], dtype=np.int64)
+    length[rows] = np.diff(distinct.indptr)
+    starts = np.concatenate([[0], np.cumsum(length)])
+    return csr_array((distinct.data, distinct.indices, starts), shape=matrix.shape)

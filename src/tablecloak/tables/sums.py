@@ -21,12 +21,10 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.changes.sums import Sums, set_names
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.changes.sums import SumsOfCells, set_names
+from tablecloak.tables.contributions import LEVELS, Contributions, Waivers
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.protect import levels_by
-from tablecloak.tables.rules.rule import RULES, Rule
-from tablecloak.tables.waivers import Waivers
+from tablecloak.tables.rules.rule import RULES, Rule, levels_by, reasons_by
 
 MOST_SUMS = 2000
 """Most choices of some hidden cells of one side of a relation that are judged. Beyond that, choices
@@ -90,7 +88,7 @@ def rules_for_sums() -> str:
     return f"{', '.join(names)} or {last}"
 
 
-def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums:
+def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> SumsOfCells:
     """Return the sums of hidden cells that a rule finds unsafe.
 
     Parameters
@@ -116,18 +114,17 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     table = as_table(problem, sets)
     ordered = sorted(groups.rules, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered] if len(kept) else []
-    width = max(len(rule.name) for rule in ordered)
-    reasons = np.full(len(kept), "", dtype=f"U{width}")
-    for rule, hit in hits:
-        reasons[hit & (reasons == "")] = rule.name
+    reasons = reasons_by(hits, len(kept))
     unsafe = np.flatnonzero(reasons != "")
     if not len(unsafe):
-        return Sums(csr_array((0, problem.table.n_cells)), np.empty(0), np.empty(0), reasons[:0])
+        return SumsOfCells(
+            csr_array((0, problem.table.n_cells)), np.empty(0), np.empty(0), reasons[:0]
+        )
     lower, upper = levels_by(table, hits, groups.floor, groups.lower_factor)
     # Nobody expects a sum to leave what everybody knows of its cells.
     lower = np.minimum(lower, sets @ (problem.table.values - problem.lower_bound))
     upper = np.minimum(upper, sets @ (problem.upper_bound - problem.table.values))
-    return Sums(sets, lower, upper, reasons).chosen(unsafe)
+    return SumsOfCells(sets, lower, upper, reasons).chosen(unsafe)
 
 
 def _judged(problem: ProtectionProblem, hidden: Flags, most: int) -> csr_array:
@@ -141,7 +138,7 @@ def _judged(problem: ProtectionProblem, hidden: Flags, most: int) -> csr_array:
     row, cell, sign = row[order], relations.indices[entry][order], relations.data[entry][order]
     starts = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(sign, prepend=np.nan).astype(bool))
     size = np.diff(np.append(starts, len(row)))
-    found: list[csr_array] = []
+    blocks: list[csr_array] = []
     for number in np.unique(size[size > 1]).tolist():
         cells = cell[starts[size == number][:, None] + np.arange(number)]
         for chosen in _choices(number, most):
@@ -149,10 +146,14 @@ def _judged(problem: ProtectionProblem, hidden: Flags, most: int) -> csr_array:
             count, width = members.shape
             indptr = np.arange(count + 1) * width
             data = np.ones(members.size)
-            found.append(csr_array((data, members.ravel(), indptr), shape=(count, table.n_cells)))
-    if not found:
+            blocks.append(csr_array((data, members.ravel(), indptr), shape=(count, table.n_cells)))
+    if not blocks:
         return csr_array((0, table.n_cells))
-    return _once(csr_array(vstack(found, format="csr")))
+    sets = csr_array(vstack(blocks, format="csr"))
+    # Sums of random numbers tell sets of cells apart.
+    marks = sets @ np.random.default_rng(7).random(sets.shape[1])
+    _, first = np.unique(np.round(marks, 9), return_index=True)
+    return csr_array(sets[np.sort(first), :])
 
 
 def _of_rests(problem: ProtectionProblem) -> Integers:
@@ -173,13 +174,6 @@ def _defined(problem: ProtectionProblem) -> csr_array:
 def _sizes(relations: csr_array) -> Integers:
     sizes: Integers = np.diff(relations.indptr).astype(np.int64)
     return sizes
-
-
-def _once(sets: csr_array) -> csr_array:
-    """Leave out rows that repeat others: sums of random numbers tell sets of cells apart."""
-    marks = sets @ np.random.default_rng(7).random(sets.shape[1])
-    _, first = np.unique(np.round(marks, 9), return_index=True)
-    return csr_array(sets[np.sort(first), :])
 
 
 def _choices(number: int, most: int) -> Iterator[Integers]:
@@ -204,7 +198,7 @@ def as_table(problem: ProtectionProblem, sets: csr_array) -> Any:
     group = np.repeat(np.arange(sets.shape[0]), _sizes(sets))
     joined = {
         name: joined_contributions(getattr(table, name), group, sets.indices, sets.shape[0])
-        for name in ("contributions", "holdings")
+        for name in LEVELS.values()
     }
     return SimpleNamespace(
         values=sets @ table.values,
@@ -217,13 +211,13 @@ def as_table(problem: ProtectionProblem, sets: csr_array) -> Any:
 
 
 def joined_contributions(
-    found: Contributions | None, group: Integers, cell: Integers, n_groups: int
+    contributions: Contributions | None, group: Integers, cell: Integers, n_groups: int
 ) -> Contributions | None:
     """Return the contributions to groups of cells, those of one contributor added up.
 
     Parameters
     ----------
-    found : Contributions or None
+    contributions : Contributions or None
     group, cell : numpy.ndarray of int, shape (n_members,)
         Group and cell of each member.
     n_groups : int
@@ -234,11 +228,11 @@ def joined_contributions(
     smallest of these: as if it did, it is added for every named contributor that a cell does not
     list, so that sums are the more sensitive. Contributors without names are never the same.
     """
-    if found is None:
+    if contributions is None:
         return None
-    k = found.largest.shape[1]
-    listed = _listed(found, group, cell)
-    more = _smallest_listed(found)[cell]
+    k = contributions.largest.shape[1]
+    listed = _listed(contributions, group, cell)
+    more = _smallest_listed(contributions)[cell]
     names = listed.groupby(["group", "who"], as_index=False).agg(
         size=("size", "sum"),
         weight=("weight", "max"),
@@ -253,28 +247,28 @@ def joined_contributions(
         ["group", "size"], ascending=[True, False], kind="stable"
     )
     rank = joined.groupby("group").cumcount().to_numpy()
-    count, weighted = _counts(found, group, cell, names, n_groups)
+    count, weighted = _counts(contributions, group, cell, names, n_groups)
     joined, rank = joined[rank < k], rank[rank < k]
     largest, weight = np.zeros((n_groups, k)), np.zeros((n_groups, k))
     largest[joined["group"], rank] = joined["size"]
     weight[joined["group"], rank] = joined["weight"]
     requests = np.zeros((n_groups, 2))
-    np.maximum.at(requests, group, found.largest_request[cell])
+    np.maximum.at(requests, group, contributions.largest_request[cell])
     return Contributions(
         count=count,
         weighted_count=weighted,
-        total=_summed(group, found.total[cell], n_groups),
+        total=_summed(group, contributions.total[cell], n_groups),
         largest=largest,
         largest_weight=weight,
         largest_contributor=np.full((n_groups, k), -1, dtype=np.int64),
         largest_request=requests,
         shortfall=np.full(n_groups, np.inf),
-        waivers=_joined_waivers(found, (group, cell), joined.assign(rank=rank), count),
+        waivers=_joined_waivers(contributions, (group, cell), joined.assign(rank=rank), count),
     )
 
 
 def _joined_waivers(
-    found: Contributions,
+    contributions: Contributions,
     members: tuple[Integers, Integers],
     joined: pd.DataFrame,
     count: Integers,
@@ -291,14 +285,16 @@ def _joined_waivers(
     -----
     A contributor that may contribute more where it is not listed needs what anybody needs there.
     """
-    if found.waivers is None:
+    if contributions.waivers is None:
         return None
-    (group, cell), given = members, found.waivers
-    n_groups, shape = len(count), (len(count), found.largest.shape[1])
+    (group, cell), given = members, contributions.waivers
+    n_groups, shape = len(count), (len(count), contributions.largest.shape[1])
     needs, own, full = np.zeros(n_groups), np.zeros(n_groups), np.ones(n_groups, dtype=np.bool_)
     np.maximum.at(needs, group, given.largest_unwaived[cell] > 0)
     np.maximum.at(own, group, given.largest_own_p[cell])
-    np.logical_and.at(full, group, found.all_waived[cell] | (found.count[cell] == 0))
+    np.logical_and.at(
+        full, group, contributions.all_waived[cell] | (contributions.count[cell] == 0)
+    )
     unwaived, own_p = np.zeros(shape), np.zeros(shape)
     at = joined["group"].to_numpy(), joined["rank"].to_numpy()
     elsewhere = joined["elsewhere"].to_numpy() > 0
@@ -313,19 +309,19 @@ def _joined_waivers(
     )
 
 
-def _listed(found: Contributions, group: Integers, cell: Integers) -> pd.DataFrame:
+def _listed(contributions: Contributions, group: Integers, cell: Integers) -> pd.DataFrame:
     """Return one row for each listed contributor of each member."""
-    k = found.largest.shape[1]
-    who = found.largest_contributor[cell].reshape(-1)
+    k = contributions.largest.shape[1]
+    who = contributions.largest_contributor[cell].reshape(-1)
     unknown = -1 - np.arange(len(who))
-    waivers = found.known_waivers
+    waivers = contributions.known_waivers
     frame = pd.DataFrame(
         {
             "group": np.repeat(group, k),
             "who": np.where(who >= 0, who, unknown),
-            "size": found.largest[cell].reshape(-1),
-            "weight": found.largest_weight[cell].reshape(-1),
-            "more": np.repeat(_smallest_listed(found)[cell], k),
+            "size": contributions.largest[cell].reshape(-1),
+            "weight": contributions.largest_weight[cell].reshape(-1),
+            "more": np.repeat(_smallest_listed(contributions)[cell], k),
             "unwaived": waivers.unwaived[cell].reshape(-1).astype(np.float64),
             "own_p": waivers.own_p[cell].reshape(-1),
         }
@@ -333,27 +329,31 @@ def _listed(found: Contributions, group: Integers, cell: Integers) -> pd.DataFra
     return frame[frame["weight"] > 0]
 
 
-def _smallest_listed(found: Contributions) -> Floats:
+def _smallest_listed(contributions: Contributions) -> Floats:
     """Return the most that a contributor who is not listed contributes, shape (n_cells,)."""
-    k = found.largest.shape[1]
+    k = contributions.largest.shape[1]
     if not k:
-        return np.zeros(len(found.count))
-    return np.where(found.count > k, found.largest[:, -1], 0.0)
+        return np.zeros(len(contributions.count))
+    return np.where(contributions.count > k, contributions.largest[:, -1], 0.0)
 
 
 def _counts(
-    found: Contributions, group: Integers, cell: Integers, names: pd.DataFrame, n_groups: int
+    contributions: Contributions,
+    group: Integers,
+    cell: Integers,
+    names: pd.DataFrame,
+    n_groups: int,
 ) -> tuple[Integers, Floats]:
     """Return the least number of contributors of each group, and the least sum of weights."""
-    counts = found.count[cell].astype(np.float64), found.weighted_count[cell]
-    if np.any(found.largest_contributor >= 0):
+    counts = contributions.count[cell].astype(np.float64), contributions.weighted_count[cell]
+    if np.any(contributions.largest_contributor >= 0):
         # Contributors who are not listed may be the same in all cells.
         number = np.bincount(names["group"], minlength=n_groups).astype(np.float64)
         weight = _summed(names["group"].to_numpy(), names["weight"].to_numpy(), n_groups)
-        for least, each in zip((number, weight), counts, strict=True):
-            np.maximum.at(least, group, each)
+        for least, sizes in zip((number, weight), counts, strict=True):
+            np.maximum.at(least, group, sizes)
     else:
-        number, weight = (_summed(group, each, n_groups) for each in counts)
+        number, weight = (_summed(group, sizes, n_groups) for sizes in counts)
     return number.astype(np.int64), weight
 
 

@@ -13,13 +13,154 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from tablecloak import showing
-from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, listed, plain
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
+from tablecloak.errors import InputError, listed, plain, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import Contributions, implausible
+from tablecloak.tables.dimensions import read_dimensions
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.keys import are_rests, cell_of, described_sum, label_of
-from tablecloak.tables.ready import read_cells
+from tablecloak.tables.keys import (
+    are_rests,
+    cell_of,
+    check_same_values,
+    described_sum,
+    label_of,
+    number_rows,
+)
+from tablecloak.tables.relations import hierarchical_relations, with_empty_rows
+from tablecloak.tables.text_numbers import numbers_of
+
+
+@dataclass(frozen=True, eq=False)
+class ReadyCells:
+    """The cells of a frame, each once, with the relations that their codes imply.
+
+    Attributes as those of `tablecloak.Table`.
+    """
+
+    keys: pd.DataFrame
+    values: Floats
+    relations: csr_array
+    hierarchies: dict[str, Hierarchy]
+    contributions: Contributions | None
+
+
+def read_cells(
+    frame: pd.DataFrame,
+    dimensions: Mapping[str, Any] | Sequence[str],
+    value: str,
+    *,
+    frequency: str | None,
+    largest: Sequence[str],
+    tolerance: float,
+    empty_cells: bool = False,
+) -> ReadyCells:
+    """Read cells; arguments as those of `tablecloak.Table.from_frame`."""
+    needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
+    _check_columns(frame, needed)
+    _check_filled(frame, list(dimensions))
+    codes = {name: frame[name].astype(str) for name in dimensions}
+    hierarchies = read_dimensions(dimensions, codes)
+    _check_known_codes(codes, hierarchies)
+    if empty_cells:
+        frame = with_empty_rows(frame.assign(**codes), hierarchies, needed[len(codes) :])
+        codes = {name: frame[name] for name in codes}
+    keys = pd.DataFrame(codes).reset_index(drop=True)
+    values = _numbers(frame, value)
+    contributions = None
+    if frequency:
+        contributions = _contributions(frame, keys, values, [frequency, *largest], tolerance)
+    elif largest:
+        raise InputError(
+            f"Columns {listed(list(largest))} are the largest contributions, but the number of "
+            f"contributors is not known. Name its column with `frequency`."
+        )
+    keep = _distinct_cells(keys, values, contributions)
+    keys, values = keys.iloc[keep].reset_index(drop=True), values[keep]
+    return ReadyCells(
+        keys=keys,
+        values=values,
+        relations=hierarchical_relations(keys, hierarchies),
+        hierarchies=hierarchies,
+        contributions=contributions.take(keep) if contributions else None,
+    )
+
+
+def _check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
+    for column in needed:
+        if column not in frame.columns:
+            raise InputError(
+                f"The data has no column {column!r}.{suggestion(column, map(str, frame.columns))}"
+            )
+
+
+def _numbers(frame: pd.DataFrame, column: str) -> Floats:
+    found = numbers_of(frame[column])
+    odd = np.flatnonzero(found.isna() & frame[column].notna())
+    if len(odd):
+        raise InputError(
+            f"Row {odd[0] + 1}: column {column!r} must hold numbers, but is "
+            f"{frame[column].iloc[odd[0]]!r}."
+        )
+    return found.to_numpy(dtype=np.float64)
+
+
+def _check_known_codes(codes: Mapping[str, pd.Series], trees: Mapping[str, Hierarchy]) -> None:
+    for name, column in codes.items():
+        unknown = ~column.isin(trees[name].codes)
+        if unknown.any():
+            row = int(np.flatnonzero(unknown.to_numpy())[0])
+            raise InputError(
+                f"Row {row + 1}: code {column.iloc[row]!r} of dimension {name!r} is not in its "
+                f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
+                f"to the hierarchy or correct the data."
+            )
+
+
+def _distinct_cells(
+    keys: pd.DataFrame, values: Floats, contributions: Contributions | None
+) -> AnyIntegers:
+    first, number = number_rows(keys)
+    check_same_values(keys, values, first, number)
+    if contributions:
+        for given in (contributions.count[:, None], contributions.largest):
+            conflict = np.flatnonzero(np.any(given != given[first][number], axis=1))
+            if len(conflict):
+                row = int(conflict[0])
+                raise InputError(
+                    f"Row {row + 1}: cell {label_of(keys, row)} is given twice with different "
+                    f"contributors. Remove one of the rows."
+                )
+    return first
+
+
+def _contributions(
+    frame: pd.DataFrame, keys: pd.DataFrame, values: Floats, columns: list[str], tolerance: float
+) -> Contributions:
+    """Read the number of contributors and the largest of them; impossible figures are refused."""
+    count, *top = (_numbers(frame, column) for column in columns)
+    largest = np.column_stack(top) if top else np.zeros((len(values), 0))
+    found = implausible(count, values, largest, tolerance)
+    if found is not None:
+        row, what, rank = found
+        column = columns[0] if rank is None else columns[1 + rank]
+        raise InputError(
+            f"Row {row + 1}, cell {label_of(keys, row)}: column {column!r} is {what} Correct it: "
+            f"the rules could find a sensitive cell safe.",
+            cells=[row],
+        )
+    return Contributions.from_largest(count, values, largest, tolerance)
+
+
+def _check_filled(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    for name in names:
+        missing = np.flatnonzero(frame[name].isna().to_numpy())
+        if len(missing):
+            raise InputError(
+                f"Row {missing[0] + 1}: the code of dimension {name!r} is missing "
+                f"({len(missing)} such rows). Fill it in; a total needs a code too."
+            )
+
 
 MOST_DECLARED = 15
 """Digits that a double can hold."""
@@ -40,7 +181,7 @@ Problem_co = TypeVar("Problem_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Variables:
+class TableVariables:
     """The variables of a joined table (`tablecloak.join`).
 
     Parameters
@@ -102,7 +243,7 @@ class Variables:
         return scaled
 
 
-class Protects(Protocol[Problem_co]):
+class SensitivityRule(Protocol[Problem_co]):
     """The part of a sensitivity rule that a table uses."""
 
     def protect(self, table: Table, *others: Any, **options: Any) -> Problem_co:
@@ -144,7 +285,7 @@ class Table:
         Digits after the decimal point that are published. Values must be multiples of the last
         one, and are rounded to it, so that sums carry no binary dust. By default published
         cells alone decide how many digits are published.
-    variables : Variables, optional
+    variables : TableVariables, optional
         The variables of a table that holds several; see `tablecloak.join`.
 
     Raises
@@ -166,7 +307,7 @@ class Table:
     holdings: Contributions | None = None
     tolerance: float = 0.0
     decimals: int | None = None
-    variables: Variables | None = None
+    variables: TableVariables | None = None
 
     def __post_init__(self) -> None:
         fix = self.__setattr_frozen
@@ -243,15 +384,11 @@ class Table:
             tolerance=tolerance, empty_cells=empty_cells,
         )  # fmt: skip
         return cls(
-            keys=cells.keys,
-            values=cells.values,
-            relations=cells.relations,
+            **vars(cells),
             right_hand_side=np.zeros(cells.relations.shape[0]),
-            hierarchies=cells.hierarchies,
             name=value,
             unit=unit,
             integer=integer,
-            contributions=cells.contributions,
             tolerance=tolerance,
             decimals=decimals,
         )
@@ -335,7 +472,7 @@ class Table:
         """Return the index of the cell with these codes, one for each dimension."""
         return cell_of(self.keys, codes)
 
-    def protect(self, *rules: Protects[Problem_co], **options: Any) -> Problem_co:
+    def protect(self, *rules: SensitivityRule[Problem_co], **options: Any) -> Problem_co:
         """Find the sensitive cells and their protection levels.
 
         See `tablecloak.protect`, of which this is the short form.

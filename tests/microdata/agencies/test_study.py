@@ -8,9 +8,14 @@ import stat
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata.agencies.study import read_study
-from tablecloak.microdata.agencies.wire import Open, Pass, Stop, read
-from tablecloak.microdata.agencies.x509 import MOST_DAYS, der_of, fingerprint_of, make_certificate
+from tablecloak.microdata.agencies.study import (
+    MOST_DAYS,
+    der_of,
+    fingerprint_of,
+    make_certificate,
+    read_study,
+)
+from tablecloak.microdata.agencies.wire import OpenMessage, PassMessage, StopMessage, read
 
 NAMES = ["north", "east", "south"]
 
@@ -115,9 +120,11 @@ HEAD = {"study": "f" * 64, "session": "s", "sender": "north", "round": 1}
 @pytest.mark.parametrize(
     "message",
     [
-        Open(**HEAD),
-        Stop(**HEAD, reason="gone"),
-        Pass(**HEAD, question="moments", argument=None, share=0, route=["north"], values=["1"]),
+        OpenMessage(**HEAD),
+        StopMessage(**HEAD, reason="gone"),
+        PassMessage(
+            **HEAD, question="moments", argument=None, share=0, route=["north"], values=["1"]
+        ),
     ],
 )
 def test_messages_go_there_and_back(message):

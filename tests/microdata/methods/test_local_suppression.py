@@ -72,7 +72,7 @@ def matching_anywhere(released: pd.DataFrame, keys: list[str]) -> np.ndarray:
     return agree.sum(axis=1)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(40))
 def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     frame, method = small_question(seed)
     release = method.protect(frame)
@@ -81,9 +81,12 @@ def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     assert release.verify(frame) == release.bound
     for combination in method.asked().combinations:
         assert matching_anywhere(release.frame, combination).min() >= method.k
+    greedy = replace(method, search="greedy").protect(frame)
+    assert greedy.bound <= release.loss <= greedy.loss + 1e-9
+    assert greedy.verify(frame) == greedy.bound
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_missing_values_stay_missing_at_no_cost_and_others_of_the_record_are_protected(seed):
     frame, method = small_question(seed)
     frame = frame.mask(np.random.default_rng(seed).random(frame.shape) < 0.15)
@@ -98,14 +101,6 @@ def test_missing_values_stay_missing_at_no_cost_and_others_of_the_record_are_pro
     for combination in method.asked().combinations:
         assert matching_anywhere(matched.frame, combination).min() >= method.k
     assert matched.verify(frame) == matched.bound
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_greedy_rule_is_safe_and_never_better(seed):
-    frame, method = small_question(seed)
-    best, greedy = method.protect(frame), replace(method, search="greedy").protect(frame)
-    assert greedy.bound <= best.loss <= greedy.loss + 1e-9
-    assert greedy.verify(frame) == greedy.bound
 
 
 def test_a_record_that_is_unique_by_two_pairs_loses_the_key_that_they_share():
@@ -204,7 +199,7 @@ def is_satisfied(group: pd.Series, whole: pd.Series, method: LocalSuppression) -
     return bool(good)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
     random = np.random.default_rng(seed)
     n, n_keys = int(random.integers(8, 30)), int(random.integers(1, 4))
@@ -262,7 +257,7 @@ def fewest_by_enumeration(frame: pd.DataFrame, method: LocalSuppression) -> floa
     return float((lost.sum(axis=1) @ costs)[good].min())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_counted_as_in_sdcmicro_the_loss_is_the_least_of_all(seed):
     frame, method = tiny_question(seed)
     release = method.protect(frame)
@@ -274,7 +269,7 @@ def test_counted_as_in_sdcmicro_the_loss_is_the_least_of_all(seed):
 
 
 @pytest.mark.parametrize("search", ["optimal", "greedy"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_releases_counted_as_in_sdcmicro_match_k_records(seed, search):
     frame, method = small_question(seed)
     release = replace(method, missing="any", search=search, time_limit=1).protect(frame)
@@ -351,7 +346,7 @@ def fewest_equal(frame: pd.DataFrame, costs: dict[str, float], k: int) -> float:
     return best(tuple(range(n)))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_equal_records_are_at_least_k_and_the_bound_holds(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})

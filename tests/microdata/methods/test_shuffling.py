@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata import Shuffling
-from tablecloak.microdata.methods.normal_draws import normal_draws, root_of
+from tablecloak.microdata.methods.noise import normal_draws, root_of
 
 
 def people(n: int = 5000, seed: int = 1) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.system.needs import asked_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import CoupledSystem, System
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 
 SEEDS = st.integers(0, 10**6)
 

@@ -11,7 +11,7 @@ from tablecloak.argus.outputs import Protected
 from tablecloak.argus.rules import numbers_of
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @METHODS.register

@@ -203,7 +203,6 @@ class CellKeys(Protection):
             measure=tables.measure,
             unit=release.unit,
             decimals=tables.digits,
-            n_cells=len(released),
             method={"method": "cell-key perturbation", "reading": reading},
             hidden=tables.secrets(),
             unlisted=unlisted,

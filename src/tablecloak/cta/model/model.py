@@ -22,7 +22,7 @@ from tablecloak.cta.model.room import Room, coupled_room, sensitive_groups
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.solve.independent import independent_rows
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 Directions = Literal["search", "up", "down"] | npt.ArrayLike

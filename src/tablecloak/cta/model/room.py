@@ -9,7 +9,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.model.precision import ULPS
 from tablecloak.errors import ModelError, listed
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 FAR_VALUES, FAR_LEVELS = 10.0, 100.0

@@ -24,7 +24,7 @@ from tablecloak.cta.model.model import Directions
 from tablecloak.cta.model.precision import last_digit, last_unit
 from tablecloak.cta.model.room import coupled_room, first_reach, room_of
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.coupled import CoupledCells
+from tablecloak.tables.coupling import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
 
 SHARES = (1.0, 0.5, 0.25, 0.1)

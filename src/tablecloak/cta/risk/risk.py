@@ -30,7 +30,7 @@ from tablecloak.cta.risk.guesser import GUESSERS, Guesser
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 NOISE = 1e-6
 """Distance in median levels by which bounds and levels may be missed."""

@@ -28,7 +28,7 @@ from tablecloak.cta.rounding.steps import rounding_in_steps
 from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @on_chosen_solver

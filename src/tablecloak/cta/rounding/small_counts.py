@@ -33,7 +33,7 @@ from tablecloak.results import Result
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,7 +12,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.solve.exact import whole_factors, whole_products, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 LARGEST = 10**15
 """Largest base: sums of such numbers are exact."""

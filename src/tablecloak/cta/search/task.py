@@ -24,7 +24,7 @@ from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 PLAIN_SHARE = 0.4
 """Share of the time for the least adjustment where distances are left to chance: it gives the

@@ -34,18 +34,18 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.executors import in_thread
 from tablecloak.microdata.agencies.agency import Agency, encoded
-from tablecloak.microdata.agencies.shares import routes, shares_of
+from tablecloak.microdata.agencies.ring import routes, shares_of
 from tablecloak.microdata.agencies.study import Study
 from tablecloak.microdata.agencies.wire import (
     GRACE_SECONDS,
     AnyMessage,
     GivenUpError,
     Message,
-    Open,
-    Pass,
-    Passed,
-    Stop,
-    Sums,
+    OpenMessage,
+    PassedMessage,
+    PassMessage,
+    StopMessage,
+    SumsMessage,
     Wire,
 )
 
@@ -117,7 +117,7 @@ class _Participant(ABC):
 
     @abstractmethod
     async def begin(self) -> None:
-        """Open the study, or wait until the leader opens it."""
+        """OpenMessage the study, or wait until the leader opens it."""
 
     @abstractmethod
     async def one_round(self, question: str, argument: Floats | None) -> Floats:
@@ -153,21 +153,21 @@ class _Participant(ABC):
             sums = await self.one_round(*asked)
 
     async def _stop_all(self, reason: str) -> None:
-        await self.wire.tell_all(Stop(**self.header(), reason=reason[:300]))
+        await self.wire.tell_all(StopMessage(**self.header(), reason=reason[:300]))
 
     async def next_message(self, late: str) -> AnyMessage:
         """Return the next message of this session; `late` is the reason if none comes."""
         # Others wait a little longer, so that the leader gives up first and tells the reason.
         patience = self.study.timeout + (0 if self.name == self.leader else GRACE_SECONDS)
-        found = await self.wire.received(patience, late)
-        if found.study != self.fingerprint:
+        message = await self.wire.received(patience, late)
+        if message.study != self.fingerprint:
             raise GivenUpError(
-                f"Agency {found.sender!r} has another study file: all need the same one."
+                f"Agency {message.sender!r} has another study file: all need the same one."
             )
-        is_new = isinstance(found, Open) and not self.session
-        if not is_new and (found.session != self.session or found.round != self.number):
-            raise self.broken(found.sender)
-        return found
+        is_new = isinstance(message, OpenMessage) and not self.session
+        if not is_new and (message.session != self.session or message.round != self.number):
+            raise self.broken(message.sender)
+        return message
 
     def header(self) -> dict[str, Any]:
         """Return the fields of every message."""
@@ -220,14 +220,14 @@ class _Leader(_Participant):
         await asyncio.gather(*(self._open(name) for name in self.study.names[1:]))
 
     async def _open(self, name: str) -> None:
-        await self.wire.send(name, Open(**self.header()), patient=True)
+        await self.wire.send(name, OpenMessage(**self.header()), patient=True)
         self.notify(f"agency {name} takes part")
 
     async def one_round(self, question: str, argument: Floats | None) -> Floats:
         parts = await in_thread(self.shares, question, argument)
         blinds = [await self._pass(at, part, question, argument) for at, part in enumerate(parts)]
         total = await self._collected(blinds)
-        told = Sums(**self.header(), values=_written(total))
+        told = SumsMessage(**self.header(), values=_written(total))
         for name in self.study.names[1:]:
             await self.wire.send(name, told)
         self.notify(f"round {self.number}: {len(total)} sums")
@@ -240,7 +240,7 @@ class _Leader(_Participant):
         modulus = self.study.arithmetic.modulus
         blind = [secrets.randbelow(modulus) for _ in part]
         route = self.route(share)
-        message = Pass(
+        message = PassMessage(
             **self.header(),
             question=question,
             argument=None if argument is None else [float(value) for value in argument],
@@ -259,17 +259,17 @@ class _Leader(_Participant):
         total = [0] * length
         while waiting:
             late = next(route[0] for route in waiting.values())
-            found = await self.next_message(f"Agency {late!r} was late in round {self.number}.")
-            if not isinstance(found, Pass | Passed) or found.share not in waiting:
-                raise self.broken(found.sender)
-            share = found.share
-            if isinstance(found, Passed):
-                left = [name for name in waiting[share] if name != found.sender]
+            message = await self.next_message(f"Agency {late!r} was late in round {self.number}.")
+            if not isinstance(message, PassMessage | PassedMessage) or message.share not in waiting:
+                raise self.broken(message.sender)
+            share = message.share
+            if isinstance(message, PassedMessage):
+                left = [name for name in waiting[share] if name != message.sender]
                 waiting[share] = left or [last[share]]
                 continue
-            if found.sender != last[share]:
-                raise self.broken(found.sender)
-            values = self.numbers(found, found.values, length)
+            if message.sender != last[share]:
+                raise self.broken(message.sender)
+            values = self.numbers(message, message.values, length)
             total = [
                 (t + v - b) % modulus for t, v, b in zip(total, values, blinds[share], strict=True)
             ]
@@ -283,7 +283,7 @@ class _Follower(_Participant):
     async def begin(self) -> None:
         self.notify(f"agency {self.name} waits for agency {self.leader}")
         first = await self.next_message(f"Agency {self.leader!r} did not open the study.")
-        if not isinstance(first, Open) or first.sender != self.leader:
+        if not isinstance(first, OpenMessage) or first.sender != self.leader:
             raise self.broken(first.sender)
         self.session = first.session
 
@@ -293,13 +293,13 @@ class _Follower(_Participant):
         done: set[int] = set()
         while True:
             message = await self.next_message(f"No agency sent anything in round {self.number}.")
-            if isinstance(message, Sums) and message.sender == self.leader:
+            if isinstance(message, SumsMessage) and message.sender == self.leader:
                 if parts is None or len(done) < self.study.shares:
                     raise self.broken(message.sender)
                 total = self.numbers(message, message.values, len(parts[0]))
                 self.notify(f"round {self.number}: {len(total)} sums")
                 return np.array([self.study.arithmetic.decode(value) for value in total])
-            if not isinstance(message, Pass) or message.share in done:
+            if not isinstance(message, PassMessage) or message.share in done:
                 raise self.broken(message.sender)
             after = self._successor(message)
             if message.question != question or not _same(message.argument, argument):
@@ -315,10 +315,10 @@ class _Follower(_Participant):
             if after != self.leader:
                 # The leader is told before the share is passed on, so that it learns of the steps
                 # in the order of the route.
-                await self.wire.send(self.leader, Passed(**header, share=message.share))
+                await self.wire.send(self.leader, PassedMessage(**header, share=message.share))
             await self.wire.send(after, message.model_copy(update={**header, "values": passed}))
 
-    def _successor(self, message: Pass) -> str:
+    def _successor(self, message: PassMessage) -> str:
         """Return the next agency on the route, after checking the route and the sender."""
         route = message.route
         if message.share >= self.study.shares or route != self.route(message.share):

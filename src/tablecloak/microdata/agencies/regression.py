@@ -27,8 +27,7 @@ from scipy.stats import t as student_t
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import ModelError
-from tablecloak.microdata.agencies.agency import records
-from tablecloak.microdata.agencies.fixed_point import FixedPoint
+from tablecloak.microdata.agencies.agency import FixedPoint, records
 from tablecloak.microdata.agencies.ring import Listener, Ring
 
 if TYPE_CHECKING:
@@ -91,8 +90,7 @@ class SecureRegression:
         ratio = np.abs(self.coefficients / self.standard_errors)
         is_linear = np.isfinite(self.sigma)
         tail = student_t.sf(ratio, self.n - len(self.names)) if is_linear else norm.sf(ratio)
-        values: Floats = 2.0 * tail
-        return values
+        return np.asarray(2.0 * tail)
 
     @property
     def aic(self) -> float:
@@ -207,8 +205,8 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
             "coefficients. Leave out predictors that follow from others."
         )
     inverse = np.linalg.inv(xx)
-    found = np.linalg.solve(xx, xy)
-    residual = yy - float(found @ xy)
+    beta = np.linalg.solve(xx, xy)
+    residual = yy - float(beta @ xy)
     sigma2 = residual / (n - p)
     back = np.eye(p)
     back[1:, 1:] = np.diag(1 / scale)
@@ -217,7 +215,7 @@ def _linear_rounds(labels: tuple[str, ...]) -> Rounds[SecureRegression]:
     r2 = explained / (explained + residual)
     return SecureRegression(
         labels,
-        back @ found,
+        back @ beta,
         np.sqrt(sigma2 * np.diag(back @ inverse @ back.T)),
         n,
         float(np.sqrt(sigma2)),

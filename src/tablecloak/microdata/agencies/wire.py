@@ -18,8 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError
-from tablecloak.microdata.agencies.study import Study
-from tablecloak.microdata.agencies.x509 import der_of
+from tablecloak.microdata.agencies.study import Study, der_of
 from tablecloak.storage import existing_file
 
 PROTOCOL: Final = "tablecloak-sums/1"
@@ -50,13 +49,13 @@ class Message(BaseModel):
     round: int = Field(ge=0, le=1000)
 
 
-class Open(Message):
+class OpenMessage(Message):
     """The leader opens a session."""
 
     kind: Literal["open"] = "open"
 
 
-class Pass(Message):
+class PassMessage(Message):
     """Blinded partial sums on their way around the ring."""
 
     kind: Literal["pass"] = "pass"
@@ -67,28 +66,31 @@ class Pass(Message):
     values: list[str]
 
 
-class Passed(Message):
+class PassedMessage(Message):
     """Tells the leader that an agency passes a share on."""
 
     kind: Literal["passed"] = "passed"
     share: int = Field(ge=0)
 
 
-class Sums(Message):
+class SumsMessage(Message):
     """The sums of a round, from the leader to all agencies."""
 
     kind: Literal["sums"] = "sums"
     values: list[str]
 
 
-class Stop(Message):
+class StopMessage(Message):
     """Ends the study for all agencies."""
 
     kind: Literal["stop"] = "stop"
     reason: str = Field(max_length=300)
 
 
-AnyMessage = Annotated[Open | Pass | Passed | Sums | Stop, Field(discriminator="kind")]
+AnyMessage = Annotated[
+    OpenMessage | PassMessage | PassedMessage | SumsMessage | StopMessage,
+    Field(discriminator="kind"),
+]
 _ADAPTER: TypeAdapter[AnyMessage] = TypeAdapter(AnyMessage)
 
 
@@ -202,14 +204,14 @@ class Wire:
             If no message comes, or an agency ends the study.
         """
         try:
-            found = await asyncio.wait_for(self._inbox.get(), patience)
+            message = await asyncio.wait_for(self._inbox.get(), patience)
         except TimeoutError:
             raise GivenUpError(f"{late} The others waited for {self.timeout:g} s.") from None
-        if isinstance(found, GivenUpError):
-            raise found
-        if isinstance(found, Stop):
-            raise GivenUpError(found.reason, told=True)
-        return found
+        if isinstance(message, GivenUpError):
+            raise message
+        if isinstance(message, StopMessage):
+            raise GivenUpError(message.reason, told=True)
+        return message
 
     async def _receive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Receive one message from a connection; its certificate must be that of the sender."""
@@ -240,8 +242,8 @@ class Wire:
 
     def _peer(self, writer: asyncio.StreamWriter) -> str:
         """Return the name of the agency at the other end; empty for anyone else."""
-        found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        return next((name for name, known in self.pinned.items() if known == found), "")
+        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return next((name for name, known in self.pinned.items() if known == certificate), "")
 
     async def send(self, name: str, message: Message, *, patient: bool = False) -> None:
         """Send a message; with `patient`, keep trying while the agency does not listen yet."""
@@ -263,9 +265,9 @@ class Wire:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(min(GRACE_SECONDS, self.timeout)):
                 while True:
-                    found = await self._inbox.get()
-                    if isinstance(found, Stop):
-                        return GivenUpError(found.reason, told=True)
+                    message = await self._inbox.get()
+                    if isinstance(message, StopMessage):
+                        return GivenUpError(message.reason, told=True)
         return GivenUpError(reason)
 
     async def _deliver(self, name: str, message: Message) -> None:
@@ -286,7 +288,7 @@ class Wire:
             with contextlib.suppress(OSError, ssl.SSLError):
                 await writer.wait_closed()
 
-    async def tell_all(self, message: Stop) -> None:
+    async def tell_all(self, message: StopMessage) -> None:
         """Send a message to all others that can be reached soon."""
 
         async def tell(name: str) -> None:

@@ -1,108 +1,487 @@
-"""Classes of equal records as a mixed-integer program, for files with few patterns.
+"""Classes of equal records: who may be in which, and what prices of records prove about their cost.
 
-    min   sum over S of w(S) sum of x(p,S) over p
-    with  sum over S of x(p,S) = f(p),   x(p,S) <= f(p) y(g),
-          sum of x(p,S) over p in g >= k y(g),   y(g) 0 or 1
+A class is a way to change keys, such as losing some of them, with the values that are then
+released: its records are equal in the release. A pattern is in need if fewer than k records have
+it. All other patterns stay as they are, and lend records beyond k to classes that lack some:
+recruits.
 
-x(p,S) of the f(p) records of pattern p are changed in the way S, such as losing some keys, g is
-their group by what is released, and y(g) says whether it is a class.
+A price is what a record must pay at least. For any prices, every release costs at least their sum,
+less what classes collect beyond their cost: each record pays its price in its class, and no class
+(a set of lost keys and the values of the others, or recoded values) collects more than the best
+choice of k or more of its records. This is the Lagrangian relaxation of the rule that each record
+is in one class [1]_; its largest value is that of the linear relaxation of the program by which
+`classes_by_program` finds the best classes of small files.
+
+References
+----------
+.. [1] Held, Wolfe, Crowder: Validation of subgradient optimization, Mathematical Programming 6,
+   1974.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from tablecloak.arrays import Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.class_pairs import Way
+from tablecloak.microdata.anonymity.problem import AnonymityProblem
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
-FEW_COLUMNS = 2_000
-"""Most pairs of a pattern and a set of keys; with 32,000, 30 s gave nothing better."""
+MANY_PAIRS = 4_000_000
+"""Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
 
 
 @dataclass(frozen=True, eq=False)
-class ClassProgram:
-    """The program and what its columns stand for.
+class Way:
+    """A way to change keys.
 
     Parameters
     ----------
-    program : Program
-    at, way : numpy.ndarray of int, shape (n_x,)
-        Pattern and way of each x.
+    number : int
+        Which way it is; for local suppression the set of lost keys.
+    cost : numpy.ndarray of float, shape (n_patterns,)
+        What it costs a record of each pattern; `inf` for those that it is not open to.
+    groups : callable
+        Returns the group of each pattern by the values that are released, and their number.
     """
 
-    program: Program
-    at: Integers
+    number: int
+    cost: Floats
+    groups: Callable[[], tuple[Integers, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPairs:
+    """Pairs, sorted by class, and what the search knows of classes and patterns.
+
+    Parameters
+    ----------
+    k : int
+    need : numpy.ndarray of int, shape (n_need,)
+        Patterns in need.
+    frequency : numpy.ndarray of int, shape (n_need,)
+    pattern, group : numpy.ndarray of int, shape (n_pairs,)
+        Position in `need`, and class.
+    cost : numpy.ndarray of float, shape (n_pairs,)
+        What the class costs a record of the pattern.
+    way : numpy.ndarray of int, shape (n_classes,)
+        Number of the way of each class.
+    recruit_cost : numpy.ndarray of float, shape (n_classes,)
+        Least cost of a recruit.
+    is_open : numpy.ndarray of bool, shape (n_classes,)
+        Classes that k unchanged records form.
+    lender, lender_group : numpy.ndarray of int, shape (n_lenders,)
+        Patterns with recruits, and the classes that these may join, sorted by class.
+    lender_cost : numpy.ndarray of float, shape (n_lenders,)
+    """
+
+    k: int
+    need: Integers
+    frequency: Integers
+    pattern: Integers
+    group: Integers
+    cost: Floats
     way: Integers
+    recruit_cost: Floats
+    is_open: Flags
+    lender: Integers
+    lender_group: Integers
+    lender_cost: Floats
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.way)
+
+    @cached_property
+    def begin(self) -> Integers:
+        """The first pair of each class; every class has one."""
+        return np.searchsorted(self.group, np.arange(self.n_classes))
 
     @classmethod
     def of(
-        cls, frequency: Integers, k: int, ways: Iterable[Way], n_ways: int
-    ) -> ClassProgram | None:
-        """Build the program; None if it is too large, or nobody is in need.
+        cls,
+        frequency: Integers,
+        k: int,
+        ways: Iterable[Way],
+        home: Integers,
+        most: Floats,
+        budget: Budget,
+    ) -> ClassPairs:
+        """Find the pairs of a file.
 
         Parameters
         ----------
         frequency : numpy.ndarray of int, shape (n_patterns,)
         k : int
         ways : iterable of Way
-        n_ways : int
-            Their number, before they are made.
+        home : numpy.ndarray of int, shape (n_patterns,)
+            Number of the way that changes nothing, for each pattern.
+        most : numpy.ndarray of float, shape (n_patterns,)
+            Pairs that cost more are left out.
+        budget : Budget
+            When it is over, further ways are left out.
         """
-        if not np.any(frequency < k) or len(frequency) * n_ways > FEW_COLUMNS:
-            return None
-        at, number, group, cost = [], [], [], []
-        n_y = 0
+        need = np.flatnonzero(frequency < k)
+        often = np.flatnonzero(frequency >= k)
+        parts: list[tuple[npt.NDArray[np.generic], ...]] = []
+        n_classes = n_pairs = 0
         for way in ways:
+            cost = way.cost
+            may = np.flatnonzero(cost[need] <= most[need])
+            if budget.is_over or n_pairs > MANY_PAIRS:
+                break
+            if not len(may):
+                continue
             label, n_groups = way.groups()
-            may = np.isfinite(way.cost)
-            size = np.bincount(label, weights=frequency * may, minlength=n_groups)
-            good = np.flatnonzero(may & (size[label] >= k))
-            present, which = np.unique(label[good], return_inverse=True)
-            at.append(good)
-            number.append(np.full(len(good), way.number))
-            group.append(n_y + which.ravel())
-            cost.append(way.cost[good])
-            n_y += len(present)
-        row, of_class = np.concatenate(at), np.concatenate(group)
-        n_x, n_p = len(row), len(frequency)
-        there = frequency.astype(np.float64)
-        x, y = np.arange(n_x), n_x + np.arange(n_y)
-        entries = [
-            (np.ones(n_x), row, x),
-            (np.ones(n_x), n_p + of_class, x),
-            (np.full(n_y, -float(k)), n_p + np.arange(n_y), y),
-            (-np.ones(n_x), n_p + n_y + x, x),
-            (there[row], n_p + n_y + x, n_x + of_class),
+            there = np.where(np.isfinite(cost), frequency, 0)
+            size = np.bincount(label, weights=there, minlength=n_groups)
+            may = may[size[label[need[may]]] >= k]
+            present, group = np.unique(label[need[may]], return_inverse=True)
+            order = np.argsort(group.ravel(), kind="stable")
+            number = np.full(n_groups, -1)
+            number[present] = np.arange(len(present))
+            lenders = often[np.isfinite(cost[often]) & (number[label[often]] >= 0)]
+            into = number[label[lenders]]
+            least = np.full(len(present), np.inf)
+            np.minimum.at(least, into, cost[lenders])
+            is_open = np.zeros(len(present), dtype=bool)
+            is_open[into[home[lenders] == way.number]] = True
+            lending = np.flatnonzero(frequency[lenders] > k)
+            lending = lending[np.argsort(into[lending], kind="stable")]
+            parts.append((
+                may[order], n_classes + group.ravel()[order], cost[need[may[order]]],
+                np.full(len(present), way.number), least, is_open,
+                lenders[lending], n_classes + into[lending], cost[lenders[lending]],
+            ))  # fmt: skip
+            n_classes += len(present)
+            n_pairs += len(may)
+        joined: list[npt.NDArray[Any]] = [
+            np.concatenate([np.empty(0, kind), *(part[at] for part in parts)]).astype(kind)
+            for at, kind in enumerate(_KINDS)
         ]
-        data, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
-        n_columns = n_x + n_y
-        program = Program(
-            cost=np.concatenate([*cost, np.zeros(n_y)]),
-            matrix=csr_array(
-                coo_array((data, (rows, columns)), shape=(n_p + n_y + n_x, n_columns))
-            ),
-            row_lower=np.concatenate([there, np.zeros(n_y + n_x)]),
-            row_upper=np.concatenate([there, np.full(n_y + n_x, np.inf)]),
-            lower=np.zeros(n_columns),
-            upper=np.concatenate([there[row], np.ones(n_y)]),
-            integral=np.ones(n_columns, dtype=bool),
-        )
-        return cls(program, row, np.concatenate(number))
+        return cls(k, need, frequency[need], *joined)
 
-    def chosen(self, n_patterns: int, budget: Budget) -> dict[int, Integers]:
-        """Return how many records of each pattern take each way; empty without an answer."""
-        answer = solve(self.program, time_limit=budget.left)
-        counts: dict[int, Integers] = {}
-        taken = np.rint(answer.x[: len(self.at)]).astype(np.int64)
-        for at, way, count in zip(self.at, self.way.tolist(), taken, strict=len(taken) > 0):
-            if count:
-                counts.setdefault(way, np.zeros(n_patterns, dtype=np.int64))
-                counts[way][at] += count
-        return counts
+    def collected(self, price: Floats) -> tuple[Floats, Integers, Integers]:
+        """Return what each class collects beyond its cost, and who pays it.
+
+        Parameters
+        ----------
+        price : numpy.ndarray of float, shape (n_need,)
+            What a record of each pattern pays.
+
+        Returns
+        -------
+        gain : numpy.ndarray of float, shape (n_classes,)
+            Where a class gains; at most 0 for all others.
+        payers, taken : numpy.ndarray of int
+            Pairs whose records pay, and how many of them.
+        """
+        over = price[self.pattern] - self.cost
+        paying = self._may_gain(over)
+        payers = np.flatnonzero(paying[self.group])
+        payers = payers[np.lexsort((-over[payers], self.group[payers]))]
+        group, there = self.group[payers], self.frequency[self.pattern[payers]]
+        least = np.where(self.is_open, 0, self.k)
+        taken = np.where(
+            over[payers] > 0, there, np.clip(least[group] - before(group, there), 0, there)
+        )
+        size = np.bincount(group, weights=taken, minlength=self.n_classes)
+        gain = np.bincount(group, weights=taken * over[payers], minlength=self.n_classes).astype(
+            float
+        )
+        lacking = np.where(paying, np.maximum(least - size, 0.0), 0.0)
+        gain -= lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
+        gains = gain[group] > 0
+        return gain, payers[gains], taken[gains]
+
+    def _may_gain(self, over: Floats) -> Flags:
+        """Return the classes that may gain, by a bound that needs no sorting.
+
+        Those who pay less than the cost are at best all as near to it as the nearest.
+        """
+        above = np.flatnonzero(over > 0)
+        group, there = self.group[above], self.frequency[self.pattern[above]]
+        paid = np.bincount(group, weights=there * over[above], minlength=self.n_classes)
+        size = np.bincount(group, weights=there, minlength=self.n_classes)
+        short = np.where(self.is_open, 0.0, np.maximum(self.k - size, 0.0))
+        if len(over):
+            nearest = np.maximum.reduceat(np.where(over > 0, -np.inf, over), self.begin)
+            nearest = np.maximum(nearest, -self.recruit_cost)
+            paid = paid + short * np.where(short > 0, nearest, 0.0)
+        return np.asarray((size > 0) & (paid > 0))
+
+
+_KINDS = (
+    np.int64, np.int64, np.float64, np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64,
+)  # fmt: skip
+"""Types of the columns of pairs, classes and lenders, as `ClassPairs` has them."""
+
+
+MANY_SETS = 20_000
+"""Most sets of keys that are looked at for pairs."""
+
+
+def sets_to_lose(problem: AnonymityProblem, most: Floats, many: int | None = None) -> Iterator[Way]:
+    """Return sets of keys that some pattern may lose for at most its most, the cheapest first.
+
+    Keys that a pattern lacks already cost it nothing, and it cannot keep them.
+
+    Parameters
+    ----------
+    problem : AnonymityProblem
+    most : numpy.ndarray of float, shape (n_patterns,)
+    many : int, optional
+        Largest number of sets; by default all.
+    """
+    patterns = problem.patterns
+    absent = problem.absent
+    kinds, which = np.unique(absent, return_inverse=True)
+    which = which.ravel()
+    # No pattern loses a set whose cost, less what is missing already, is above its most.
+    given = np.array([problem.cost(int(kind)) for kind in kinds])
+    highest = float(np.max(most + given[which], initial=0.0))
+    for number, (cost, keys) in enumerate(problem.sets_by_cost()):
+        if cost > highest or number == many:
+            return
+        costs = np.array(
+            [np.inf if kind & ~keys else problem.cost(keys & ~kind) for kind in kinds.tolist()]
+        )
+        yield Way(keys, costs[which], partial(patterns.groups, problem.keys & ~keys))
+
+
+def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
+    """Return what each class of a way collects at most beyond its cost.
+
+    Groups of fewer than k records are no classes, and collect minus infinity.
+
+    Parameters
+    ----------
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    k : int
+    price : numpy.ndarray of float, shape (n_patterns,)
+    way : Way
+    """
+    label, n_groups = way.groups()
+    may = np.isfinite(way.cost)
+    there = np.where(may, frequency, 0)
+    size = np.bincount(label, weights=there, minlength=n_groups)
+    over = np.where(may, price - np.where(may, way.cost, 0.0), 0.0)
+    order = np.lexsort((-over, label))
+    group, count, over = label[order], there[order], over[order]
+    forced = np.clip(k - before(group, count), 0, count)
+    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
+    sums = np.bincount(group, weights=paid, minlength=n_groups)
+    return np.asarray(np.where(size >= k, sums, -np.inf), dtype=np.float64)
+
+
+def before(group: Integers, count: Integers) -> Integers:
+    """Return how many of each group come before each entry; groups are sorted."""
+    earlier = np.cumsum(count) - count
+    if not len(group):
+        return earlier
+    first = np.flatnonzero(np.concatenate([[True], group[1:] != group[:-1]]))
+    return earlier - np.repeat(earlier[first], np.diff(np.append(first, len(group))))
+
+
+FIRST_STEP, LAST_STEP = 0.1, 5e-4
+"""Share of the gap that a step of prices aims at, in the beginning and when the method ends.
+
+See docs/decisions, "Prices of records".
+"""
+
+PATIENCE = 5
+"""Steps without a better bound before they become shorter."""
+
+SHORTER = 0.7
+"""Factor by which they do."""
+
+MEMORY = 0.5
+"""Share of the direction before in each direction."""
+
+
+def proved_prices(
+    pairs: ClassPairs,
+    frequency: Integers,
+    floor: Floats,
+    ways: Callable[[Floats], Iterable[Way]],
+    loss: float,
+    budget: Budget,
+) -> tuple[Floats, float]:
+    """Raise prices from what each record loses by itself, and prove them over all classes.
+
+    Parameters
+    ----------
+    pairs : ClassPairs
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    floor : numpy.ndarray of float, shape (n_patterns,)
+        What a record of each pattern in need loses whatever others do; 0 for all other patterns.
+    ways : callable
+        Returns, for prices, all ways that cost some record less than its price.
+    loss : float
+        That of a release, which no bound exceeds.
+    budget : Budget
+
+    Returns
+    -------
+    price : numpy.ndarray of float, shape (n_patterns,)
+        The floor, if raised prices prove no more: it needs no proof over classes.
+    bound : float
+    """
+    price = floor.copy()
+    price[pairs.need] = raised_prices(pairs, floor[pairs.need], loss, budget.share(0.5))
+    bound = price_bound(frequency, pairs.k, price, ways(price), budget.share(0.5))
+    alone = float(floor @ frequency)
+    return (price, bound) if bound > alone else (floor, alone)
+
+
+def raised_prices(pairs: ClassPairs, start: Floats, loss: float, budget: Budget) -> Floats:
+    """Raise prices step by step, and return those that prove most for the classes of the pairs."""
+    price, share, best, failed = start, FIRST_STEP, -np.inf, 0
+    chosen = start
+    frequency = pairs.frequency.astype(np.float64)
+    direction: Floats | None = None
+    while share > LAST_STEP and not budget.is_over:
+        gain, payers, taken = pairs.collected(price)
+        value = float(frequency @ price - np.sum(np.maximum(gain, 0.0)))
+        if not best > value - 1e-6 * abs(value):
+            best, failed, chosen = value, 0, price
+        else:
+            failed += 1
+            if failed == PATIENCE:
+                share, failed = SHORTER * share, 0
+        used = np.bincount(pairs.pattern[payers], weights=taken, minlength=len(price))
+        # How many more records of each pattern there are than classes with a gain take.
+        slope = frequency - used
+        direction = slope if direction is None else (MEMORY * direction + (1 - MEMORY) * slope)
+        length = float(np.sum(direction**2 / frequency))
+        if length < 1e-9 or value >= loss:
+            break
+        step = share * (loss - value) / length * direction / frequency
+        price = np.maximum(price + step, 0.0)
+    return chosen
+
+
+def price_bound(
+    frequency: Integers, k: int, price: Floats, ways: Iterable[Way], budget: Budget
+) -> float:
+    """Return what prices prove, all classes considered; 0 if the time does not suffice.
+
+    Parameters
+    ----------
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    k : int
+    price : numpy.ndarray of float, shape (n_patterns,)
+        0 for patterns that k records have.
+    ways : iterable of Way
+        All that cost some record less than its price.
+    budget : Budget
+    """
+    bound = float(price @ frequency)
+    for way in ways:
+        if np.any(price > way.cost):
+            bound -= float(np.sum(np.maximum(collected(frequency, k, price, way), 0.0)))
+        if budget.is_over:
+            return 0.0
+    return max(bound, 0.0)
+
+
+FEW_COLUMNS = 2_000
+"""Most pairs of a pattern and a way in a program; with 32,000, 30 s gave nothing better."""
+
+
+def classes_by_program(
+    frequency: Integers, k: int, ways: Iterable[Way], n_ways: int, budget: Budget
+) -> tuple[Integers, Integers, Integers] | None:
+    """Find the best classes of a small file by a mixed-integer program.
+
+    It is::
+
+        min   sum over S of w(S) sum of x(p,S) over p
+        with  sum over S of x(p,S) = f(p),   x(p,S) <= f(p) y(g),
+              sum of x(p,S) over p in g >= k y(g),   y(g) 0 or 1
+
+    x(p,S) of the f(p) records of pattern p are changed in the way S, such as losing some keys, g is
+    their group by what is released, and y(g) says whether it is a class.
+
+    Parameters
+    ----------
+    frequency : numpy.ndarray of int, shape (n_patterns,)
+    k : int
+    ways : iterable of Way
+    n_ways : int
+        Their number, before they are made.
+    budget : Budget
+
+    Returns
+    -------
+    pattern, way, count : numpy.ndarray of int
+        How many records of a pattern are changed in which way; None if the program is too large,
+        nobody is in need, or there is no answer in time.
+    """
+    too_large = len(frequency) * n_ways > FEW_COLUMNS
+    if too_large or budget.is_over or not np.any(frequency < k):
+        return None
+    members, number, group, cost = [], [], [], []
+    n_y = 0
+    for way in ways:
+        label, n_groups = way.groups()
+        may = np.isfinite(way.cost)
+        size = np.bincount(label, weights=frequency * may, minlength=n_groups)
+        good = np.flatnonzero(may & (size[label] >= k))
+        present, which = np.unique(label[good], return_inverse=True)
+        members.append(good)
+        number.append(np.full(len(good), way.number))
+        group.append(n_y + which.ravel())
+        cost.append(way.cost[good])
+        n_y += len(present)
+    row, of_class = np.concatenate(members), np.concatenate(group)
+    n_x, n_p = len(row), len(frequency)
+    there = frequency.astype(np.float64)
+    x, y = np.arange(n_x), n_x + np.arange(n_y)
+    entries = [
+        (np.ones(n_x), row, x),
+        (np.ones(n_x), n_p + of_class, x),
+        (np.full(n_y, -float(k)), n_p + np.arange(n_y), y),
+        (-np.ones(n_x), n_p + n_y + x, x),
+        (there[row], n_p + n_y + x, n_x + of_class),
+    ]
+    data, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
+    n_columns = n_x + n_y
+    program = Program(
+        cost=np.concatenate([*cost, np.zeros(n_y)]),
+        matrix=csr_array(coo_array((data, (rows, columns)), shape=(n_p + n_y + n_x, n_columns))),
+        row_lower=np.concatenate([there, np.zeros(n_y + n_x)]),
+        row_upper=np.concatenate([there, np.full(n_y + n_x, np.inf)]),
+        lower=np.zeros(n_columns),
+        upper=np.concatenate([there[row], np.ones(n_y)]),
+        integral=np.ones(n_columns, dtype=bool),
+    )
+    answer = solve(program, time_limit=budget.left)
+    if not len(answer.x):
+        return None
+    taken = np.rint(answer.x[:n_x]).astype(np.int64)
+    size = np.bincount(of_class, weights=taken, minlength=n_y)
+    is_placed = np.array_equal(np.bincount(row, weights=taken, minlength=n_p), frequency)
+    if not is_placed or np.any((size > 0) & (size < k)):
+        return None
+    return row, np.concatenate(number), taken
+
+
+def way_of_each(of_record: Integers, pattern: Integers, way: Integers, count: Integers) -> Integers:
+    """Return the way of each record, from how many records of a pattern are changed in which way.
+
+    Equal records take them in the order of the file.
+    """
+    ways = np.empty(len(of_record), dtype=np.int64)
+    order = np.argsort(pattern, kind="stable")
+    ways[np.argsort(of_record, kind="stable")] = np.repeat(way[order], count[order])
+    return ways

@@ -20,11 +20,11 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.patterns import bits_of
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import AnonymityProblem
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class KeyChoice:
     """A set of suppressed keys for each pattern.
 
     Parameters
@@ -39,44 +39,44 @@ class Choice:
     floor: Floats
 
 
-def cheapest_choice(question: SuppressionQuestion, budget: Budget) -> Choice:
+def cheapest_choice(problem: AnonymityProblem, budget: Budget) -> KeyChoice:
     """Try sets of keys from the cheapest on, until each pattern has one that makes it safe.
 
     The first one that does is proved to be the cheapest. When the time is over, the patterns that
     are left take the greedy choice, and the cost that was reached is their bound.
     """
-    patterns = question.patterns
-    absent = patterns.missing & question.asked
+    patterns = problem.patterns
+    absent = problem.absent
     suppressed = absent.copy()
     floor = np.zeros(patterns.n_patterns)
     rest = np.arange(patterns.n_patterns)
-    for cost, keys in question.sets_by_cost():
+    for cost, keys in problem.sets_by_cost():
         floor[rest] = cost
         if not len(rest) or budget.is_over:
             break
-        good = _allowed(question, keys, rest)
+        good = _allowed(problem, keys, rest)
         suppressed[rest[good]] |= keys
         rest = rest[~good]
         budget.report("sets of keys", 0.0, 0.0, len(rest))
     if len(rest):
-        suppressed[rest] = greedy_choice(question, rest)
-    return Choice(suppressed, floor)
+        suppressed[rest] = greedy_choice(problem, rest)
+    return KeyChoice(suppressed, floor)
 
 
-def _allowed(question: SuppressionQuestion, keys: int, among: Integers) -> Flags:
+def _allowed(problem: AnonymityProblem, keys: int, among: Integers) -> Flags:
     """Return for some patterns whether suppressing these keys, which none lacks, suffices."""
-    absent = question.patterns.missing[among] & question.asked
+    absent = problem.patterns.missing[among] & problem.keys
     if not absent.any():
-        return question.allowed(keys, among)
+        return problem.allowed(keys, among)
     good = np.zeros(len(among), dtype=bool)
     for lacking in np.unique(absent).tolist():
         if not lacking & keys:
             here = np.flatnonzero(absent == lacking)
-            good[here] = question.allowed(keys | lacking, among[here])
+            good[here] = problem.allowed(keys | lacking, among[here])
     return good
 
 
-def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) -> Integers:
+def greedy_choice(problem: AnonymityProblem, among: Integers | None = None) -> Integers:
     """Suppress one key after the other in each unsafe pattern, as the greedy rule of set cover.
 
     The key is the one that makes most combinations safe for its cost; of equal ones, the one that
@@ -84,7 +84,7 @@ def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) 
 
     Parameters
     ----------
-    question : SuppressionQuestion
+    problem : AnonymityProblem
     among : numpy.ndarray of int, optional
         Patterns to treat; by default all.
 
@@ -93,20 +93,20 @@ def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) 
     numpy.ndarray of int
         Set of suppressed keys of each of these patterns.
     """
-    at = np.arange(question.patterns.n_patterns) if among is None else among
-    suppressed = question.patterns.missing[at] & question.asked
+    at = np.arange(problem.patterns.n_patterns) if among is None else among
+    suppressed = problem.patterns.missing[at] & problem.keys
     rest = np.arange(len(at))
     while len(rest):
         still = []
         for state in np.unique(suppressed[rest]).tolist():
             here = rest[suppressed[rest] == state]
-            here = here[~question.allowed(state, at[here])]
+            here = here[~problem.allowed(state, at[here])]
             if not len(here):
                 continue
-            keys = np.array(list(bits_of(question.asked & ~state)))
-            before = _score(question, state, at[here])
+            keys = np.array(list(bits_of(problem.keys & ~state)))
+            before = _score(problem, state, at[here])
             gains = [
-                (_score(question, state | 1 << int(key), at[here]) - before) / question.costs[key]
+                (_score(problem, state | 1 << int(key), at[here]) - before) / problem.costs[key]
                 for key in keys
             ]
             suppressed[here] = state | 1 << keys[np.argmax(gains, axis=0)]
@@ -115,23 +115,23 @@ def greedy_choice(question: SuppressionQuestion, among: Integers | None = None) 
     return suppressed
 
 
-def greedy_with_floor(question: SuppressionQuestion) -> Choice:
+def greedy_with_floor(problem: AnonymityProblem) -> KeyChoice:
     """Return the greedy choice, and as bound that each unsafe pattern loses its cheapest key."""
-    suppressed = greedy_choice(question)
-    least = min(question.cost(1 << key) for key in bits_of(question.asked))
-    more = suppressed & ~question.patterns.missing
-    return Choice(suppressed, np.where(more > 0, least, 0.0))
+    suppressed = greedy_choice(problem)
+    least = min(problem.cost(1 << key) for key in bits_of(problem.keys))
+    more = suppressed & ~problem.patterns.missing
+    return KeyChoice(suppressed, np.where(more > 0, least, 0.0))
 
 
-def _score(question: SuppressionQuestion, suppressed: int, among: Integers) -> Floats:
+def _score(problem: AnonymityProblem, suppressed: int, among: Integers) -> Floats:
     """Return the number of safe combinations, and a part below 1 that grows with the groups."""
-    patterns, score = question.patterns, np.zeros(len(among))
-    for combination in question.combinations:
+    patterns, score = problem.patterns, np.zeros(len(among))
+    for combination in problem.combinations:
         kept = combination & ~suppressed
-        unsafe = question.unsafe(kept)
+        unsafe = problem.unsafe(kept)
         label, n_groups = patterns.groups(kept)
         size = np.bincount(label, weights=patterns.frequency, minlength=n_groups)
         share = size[label[among]] / patterns.n_records
-        score += share / len(question.combinations)
+        score += share / len(problem.combinations)
         score += 1.0 if unsafe is None else ~unsafe[among]
     return score

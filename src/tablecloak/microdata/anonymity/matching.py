@@ -22,7 +22,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import AnonymityProblem
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
@@ -56,7 +56,7 @@ def frequencies(patterns: KeyPatterns, lost: Integers, combination: int) -> Inte
 
 
 @dataclass(frozen=True, eq=False)
-class Needs:
+class MissingMatches:
     """Missing matches of patterns, and the bound that multipliers on them prove.
 
     Let record i have f(i, Q) equal records in the combination Q of keys, and need
@@ -72,25 +72,25 @@ class Needs:
 
     Parameters
     ----------
-    question : SuppressionQuestion
+    problem : AnonymityProblem
     k : int
     """
 
-    question: SuppressionQuestion
+    problem: AnonymityProblem
     k: int
     _own: dict[int, Integers] = field(default_factory=dict, repr=False)
 
     def of(self, combination: int) -> Integers:
         """Return how many matches a record of each pattern lacks in a combination."""
         if combination not in self._own:
-            patterns = self.question.patterns
+            patterns = self.problem.patterns
             together = _sums(patterns, combination, patterns.frequency.astype(np.float64))
             self._own[combination] = np.maximum(self.k - together, 0).astype(np.int64)
         return self._own[combination]
 
     def supply(self, suppressed: int, multipliers: dict[int, Floats]) -> Floats:
         """Return what a record of each pattern supplies when it loses a set of keys."""
-        patterns = self.question.patterns
+        patterns = self.problem.patterns
         total = np.zeros(patterns.n_patterns)
         left: dict[int, Floats] = {}
         for combination, y in multipliers.items():
@@ -104,17 +104,17 @@ class Needs:
 
     def _together(self, combination: int, y: Floats) -> Floats:
         """Return the sum of multipliers over the records that agree with each pattern."""
-        return _sums(self.question.patterns, combination, y * self.question.patterns.frequency)
+        return _sums(self.problem.patterns, combination, y * self.problem.patterns.frequency)
 
     def value(self, multipliers: dict[int, Floats]) -> float:
         """Return the sum of needs times multipliers."""
-        frequency = self.question.patterns.frequency
+        frequency = self.problem.patterns.frequency
         return sum(float(np.sum(self.of(each) * y * frequency)) for each, y in multipliers.items())
 
     def share(self, multipliers: dict[int, Floats]) -> float:
         """Return the share of multipliers with which no set of keys supplies more than it costs."""
         share = 1.0
-        for cost, keys in self.question.sets_by_cost():
+        for cost, keys in self.problem.sets_by_cost():
             if keys:
                 most = float(self.supply(keys, multipliers).max(initial=0.0))
                 if share * most > cost:
@@ -126,18 +126,18 @@ class Needs:
 
         Of the needs, the best limit is taken; when the time is over, the best one so far.
         """
-        needs = {combination: self.of(combination) for combination in self.question.combinations}
+        needs = {combination: self.of(combination) for combination in self.problem.combinations}
         largest = max(int(need.max()) for need in needs.values())
         best = {combination: np.zeros(len(need)) for combination, need in needs.items()}
         value = 0.0
         # Values that were missing before match everybody, which this bound does not allow for.
-        largest = 0 if self.question.patterns.missing.any() else largest
+        largest = 0 if self.problem.patterns.missing.any() else largest
         for least in range(largest, 0, -1):
             if value and budget.is_over:
                 break
             # As large as any cost, so that what is supplied decides the scale.
             y: dict[int, Floats] = {
-                combination: np.where(need >= least, float(np.sum(self.question.costs)), 0.0)
+                combination: np.where(need >= least, float(np.sum(self.problem.costs)), 0.0)
                 for combination, need in needs.items()
             }
             share, total = self.share(y), self.value(y)
@@ -154,7 +154,7 @@ def _sums(patterns: KeyPatterns, kept: int, weight: Floats) -> Floats:
     return sums[label]
 
 
-def cheapest_matching(question: SuppressionQuestion, k: int, budget: Budget) -> Integers:
+def cheapest_matching(problem: AnonymityProblem, k: int, budget: Budget) -> Integers:
     """Search for the fewest values whose loss makes all frequencies k.
 
     Candidates are the cheapest release where missing values of others do not count, and the one in
@@ -166,60 +166,52 @@ def cheapest_matching(question: SuppressionQuestion, k: int, budget: Budget) -> 
     numpy.ndarray of int, shape (n_records,)
         Set of suppressed keys of each record.
     """
-    patterns = question.patterns
-    own = cheapest_choice(question, budget.share(0.3)).suppressed[patterns.of_record]
-    needs = Needs(question, k)
-    empty = (patterns.missing & question.asked)[patterns.of_record]
-    need = k - np.min(
-        [frequencies(patterns, empty, each) for each in question.combinations], axis=0
-    )
+    patterns = problem.patterns
+    alone = cheapest_choice(problem, budget.share(0.3)).suppressed[patterns.of_record]
+    needs = MissingMatches(problem, k)
+    empty = problem.absent[patterns.of_record]
+    need = k - np.min([frequencies(patterns, empty, each) for each in problem.combinations], axis=0)
     need = np.maximum(need, 0)
-    empty[np.argsort(-need, kind="stable")[: int(need.max())]] = question.asked
-    found = min((own, empty), key=lambda lost: _cost(question, lost))
-    found = _put_back(question, k, found, budget)
-    exact = _by_program(question, needs, found, budget)
-    return min((found, exact), key=lambda lost: _cost(question, lost))
+    empty[np.argsort(-need, kind="stable")[: int(need.max())]] = problem.keys
+    incumbent = _put_back(problem, k, min(alone, empty, key=problem.total), budget)
+    exact = _by_program(problem, needs, incumbent, budget)
+    return min(incumbent, exact, key=problem.total)
 
 
-def _cost(question: SuppressionQuestion, lost: Integers) -> float:
-    kinds, count = np.unique(lost, return_counts=True)
-    return float(sum(question.cost(int(kind)) * n for kind, n in zip(kinds, count, strict=True)))
-
-
-def _is_enough(question: SuppressionQuestion, k: int, lost: Integers) -> bool:
+def _is_enough(problem: AnonymityProblem, k: int, lost: Integers) -> bool:
     return all(
-        int(frequencies(question.patterns, lost, each).min()) >= k for each in question.combinations
+        int(frequencies(problem.patterns, lost, each).min()) >= k for each in problem.combinations
     )
 
 
-def _put_back(question: SuppressionQuestion, k: int, lost: Integers, budget: Budget) -> Integers:
+def _put_back(problem: AnonymityProblem, k: int, lost: Integers, budget: Budget) -> Integers:
     """Put values back that are not needed, the dearest first; only where they are few."""
-    more = lost & ~question.patterns.missing[question.patterns.of_record]
+    more = lost & ~problem.patterns.missing[problem.patterns.of_record]
     records = np.flatnonzero(more)
     values = [(key, int(record)) for record in records for key in bits_of(int(more[record]))]
     if len(values) > FEW_VALUES:
         return lost
-    for key, record in sorted(values, key=lambda value: -question.costs[value[0]]):
+    for key, record in sorted(values, key=lambda value: -problem.costs[value[0]]):
         fewer = lost.copy()
         fewer[record] &= ~(1 << key)
-        if not budget.is_over and _is_enough(question, k, fewer):
+        if not budget.is_over and _is_enough(problem, k, fewer):
             lost = fewer
     return lost
 
 
 def _by_program(
-    question: SuppressionQuestion, needs: Needs, start: Integers, budget: Budget
+    problem: AnonymityProblem, needs: MissingMatches, start: Integers, budget: Budget
 ) -> Integers:
     """Solve small files as a mixed-integer program; return the start if it is too large.
 
     min sum w(c) s(i,c)  with  z(i,Q,j) <= s(i,c) + s(j,c) for each key c of Q in which i and j
     differ, and sum over j of z(i,Q,j) >= n(i,Q): z says that i and j match after the loss.
     """
-    patterns = question.patterns
-    n, keys = patterns.n_records, list(bits_of(question.asked))
+    patterns = problem.patterns
+    n, keys = patterns.n_records, list(bits_of(problem.keys))
     codes = patterns.matrix[patterns.of_record]
     pairs = sum(
-        int(np.sum(needs.of(each)[patterns.of_record] > 0)) * n for each in question.combinations
+        int(np.sum(needs.of(each)[patterns.of_record] > 0)) * n for each in problem.combinations
     )
     if pairs > FEW_PAIRS or budget.is_over or patterns.missing.any():
         return start
@@ -229,7 +221,7 @@ def _by_program(
     entries: list[float] = []
     low: list[float] = []
     n_columns = n * len(keys)
-    for combination in question.combinations:
+    for combination in problem.combinations:
         need = needs.of(combination)[patterns.of_record]
         inside = list(bits_of(combination))
         for i in np.flatnonzero(need).tolist():
@@ -252,7 +244,7 @@ def _by_program(
     if not low:
         return start
     n_values = n * len(keys)
-    cost = np.concatenate([np.tile(question.costs[keys], n), np.zeros(n_columns - n_values)])
+    cost = np.concatenate([np.tile(problem.costs[keys], n), np.zeros(n_columns - n_values)])
     matrix = csr_array(coo_array((entries, (rows, columns)), shape=(len(low), n_columns)))
     program = Program(
         cost=cost,
@@ -268,10 +260,10 @@ def _by_program(
         return start
     chosen = np.rint(answer.x[:n_values]).astype(np.int64).reshape(n, len(keys))
     lost: Integers = chosen @ (1 << np.array(keys))
-    return lost if _is_enough(question, needs.k, lost) else start
+    return lost if _is_enough(problem, needs.k, lost) else start
 
 
-def greedy_matching(question: SuppressionQuestion, k: int, budget: Budget) -> Integers:
+def greedy_matching(problem: AnonymityProblem, k: int, budget: Budget) -> Integers:
     """Suppress as `kAnon` of sdcMicro does: one value after the other, near records first.
 
     For each combination, of each pattern at most k records are looked at. Each of these whose
@@ -284,12 +276,12 @@ def greedy_matching(question: SuppressionQuestion, k: int, budget: Budget) -> In
     numpy.ndarray of int, shape (n_records,)
         Set of suppressed keys of each record. When the time is over, the rest loses all keys.
     """
-    patterns = question.patterns
-    lost = (patterns.missing & question.asked)[patterns.of_record]
+    patterns = problem.patterns
+    lost = problem.absent[patterns.of_record]
     sizes = np.array(patterns.sizes)
-    for combination in question.combinations:
+    for combination in problem.combinations:
         inside = np.array(list(bits_of(combination)))
-        order = np.lexsort((-sizes[inside], question.costs[inside]))
+        order = np.lexsort((-sizes[inside], problem.costs[inside]))
         some = _some_of_each(patterns, k)
         codes = patterns.matrix[patterns.of_record[some]][:, inside]
         codes[(lost[some][:, None] >> inside) & 1 == 1] = -1
@@ -316,5 +308,4 @@ def _some_of_each(patterns: KeyPatterns, k: int) -> Integers:
     order = np.argsort(patterns.of_record, kind="stable")
     start = np.cumsum(patterns.frequency) - patterns.frequency
     rank = np.arange(len(order)) - start[patterns.of_record[order]]
-    some: Integers = np.sort(order[rank < k])
-    return some
+    return np.asarray(np.sort(order[rank < k]))

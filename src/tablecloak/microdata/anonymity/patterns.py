@@ -14,7 +14,7 @@ import pandas as pd
 
 from tablecloak.arrays import Integers
 from tablecloak.errors import InputError
-from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
+from tablecloak.microdata.coding import MOST_CELLS, CodedRecords, renumbered
 
 MANY_KEYS = 30
 """Most keys of a file, so that sets of keys are small whole numbers."""
@@ -97,11 +97,6 @@ class KeyPatterns:
         """Number of records."""
         return len(self.of_record)
 
-    @property
-    def everything(self) -> int:
-        """The set of all keys."""
-        return (1 << len(self.names)) - 1
-
     @cached_property
     def matrix(self) -> Integers:
         """The codes as one matrix, shape (n_patterns, n_keys)."""
@@ -119,14 +114,10 @@ class KeyPatterns:
         used = int(label.max(initial=0)) + 1
         for key in bits_of(kept):
             if used * self.sizes[key] > MOST_CELLS:
-                label, used = _renumbered(label)
+                label, used = renumbered(label, used)
             label = label * self.sizes[key] + self.codes[key]
             used *= self.sizes[key]
-        if used <= 4 * self.n_patterns + 1024:
-            present = np.bincount(label, minlength=used) > 0
-            number = np.cumsum(present) - 1
-            return number[label], int(number[-1]) + 1
-        return _renumbered(label)
+        return renumbered(label, used)
 
     def set_of(self, names: Iterable[str]) -> int:
         """Return some keys as a set."""
@@ -137,24 +128,19 @@ class KeyPatterns:
         return [self.names[key] for key in bits_of(keys)]
 
 
-def _renumbered(label: Integers) -> tuple[Integers, int]:
-    found, inverse = np.unique(label, return_inverse=True)
-    return inverse.ravel().astype(np.int64), len(found)
-
-
 def bits_of(keys: int) -> Iterator[int]:
     """Return the positions of the keys in a set, in rising order."""
-    at = 0
+    position = 0
     while keys:
         if keys & 1:
-            yield at
+            yield position
         keys >>= 1
-        at += 1
+        position += 1
 
 
 def mask_of(positions: Iterable[int]) -> int:
     """Return the set of the keys at some positions."""
     keys = 0
-    for at in positions:
-        keys |= 1 << at
+    for position in positions:
+        keys |= 1 << position
     return keys

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
@@ -238,7 +239,7 @@ def proved_by_prices(
     k: int,
     strata: Sequence[str] = (),
 ) -> float:
-    """Return the bound of prices: see `tablecloak.microdata.anonymity.prices`.
+    """Return the bound of prices: see `tablecloak.microdata.anonymity.classes`.
 
     Each record pays its price in its class. What a class can collect beyond the cost of its
     records, from the best k or more of those that may be in it, is taken from the sum of prices.
@@ -257,18 +258,28 @@ def proved_by_prices(
             if not np.any(over[may] > 0):
                 continue
             here = np.flatnonzero(may)
-            rows = pd.DataFrame({"group": np.zeros(len(here), dtype=np.int64), "over": over[here]})
+            group: npt.NDArray[np.integer] = np.zeros(len(here), dtype=np.int64)
             kept = [*strata, *(name for at, name in enumerate(keys) if not chosen[at])]
             if kept:
                 part = original[kept].iloc[here]
                 by = part.groupby(kept, observed=True, sort=False, dropna=False)
-                rows["group"] = by.ngroup().to_numpy()
-            rows = rows.sort_values("over", ascending=False, kind="stable")
-            rank = rows.groupby("group").cumcount()
-            rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
-            found = rows.groupby("group")["paid"].agg(["sum", "size"])
-            proved -= float(found.loc[found["size"] >= k, "sum"].clip(lower=0).sum())
+                group = by.ngroup().to_numpy()
+            proved -= collected_in_groups(group, over[here], k)
     return proved
+
+
+def collected_in_groups(group: npt.NDArray[np.integer], over: Floats, k: int) -> float:
+    """Return what groups collect from what their records pay beyond their cost.
+
+    Each collects from the best k of its records and from all that pay more than they cost; groups
+    of fewer records, and those that would lose, collect nothing.
+    """
+    rows = pd.DataFrame({"group": group, "over": over})
+    rows = rows.sort_values("over", ascending=False, kind="stable")
+    rank = rows.groupby("group").cumcount()
+    rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
+    sums = rows.groupby("group")["paid"].agg(["sum", "size"])
+    return float(sums.loc[sums["size"] >= k, "sum"].clip(lower=0).sum())
 
 
 def proved_by_multipliers(
@@ -277,7 +288,7 @@ def proved_by_multipliers(
     costs: Mapping[str, float],
     k: int,
 ) -> float:
-    """Return the bound that multipliers prove: see `tablecloak.microdata.anonymity.matching.Needs`.
+    """Return the bound that multipliers prove: see `MissingMatches` of the search.
 
     Parameters
     ----------
@@ -297,13 +308,12 @@ def proved_by_multipliers(
         if not names:
             return np.full(len(original), weight.sum())
         by = [original[name].to_numpy() for name in names]
-        sums: Floats = pd.Series(weight).groupby(by, sort=False).transform("sum").to_numpy()
-        return sums
+        return np.asarray(pd.Series(weight).groupby(by, sort=False).transform("sum").to_numpy())
 
     if original[list(costs)].isna().any(axis=None):
         # Values that were missing before supply matches that the proof does not count.
         return 0.0
-    value, own, used = 0.0, {}, {}
+    value, supplied, used = 0.0, {}, {}
     for names, y in multipliers.items():
         if np.any(y < 0):
             raise VerificationError(f"A multiplier of the combination {list(names)} is negative.")
@@ -311,7 +321,7 @@ def proved_by_multipliers(
         value += float(np.sum(need * y))
         # A multiplier without a need proves nothing and supplies nothing.
         used[names] = np.where(need > 0, y, 0.0)
-        own[names] = need * y - together(names, used[names])
+        supplied[names] = need * y - together(names, used[names])
     share = 1.0
     for size in range(1, len(costs) + 1):
         for lost in itertools.combinations(costs, size):
@@ -320,7 +330,7 @@ def proved_by_multipliers(
             for names, y in used.items():
                 kept = tuple(name for name in names if name not in lost)
                 if len(kept) < len(names):
-                    supply += own[names]
+                    supply += supplied[names]
                     left[kept] = left.get(kept, 0.0) + y
             for kept, weight in left.items():
                 supply += together(kept, weight)
@@ -343,11 +353,11 @@ def packed(bounds: Mapping[tuple[str, ...], float]) -> float:
     asked = sorted({name for combination in bounds for name in combination})
     inside = np.array([[name in combination for combination in bounds] for name in asked], float)
     worth = np.array(list(bounds.values()))
-    found = linprog(-worth, A_ub=inside, b_ub=np.ones(len(asked)), bounds=(0, 1), method="highs")
+    answer = linprog(-worth, A_ub=inside, b_ub=np.ones(len(asked)), bounds=(0, 1), method="highs")
     shares = np.zeros(len(worth))
     shares[int(np.argmax(worth))] = 1.0
-    if found.x is not None:
-        other = np.maximum(found.x, 0.0)
+    if answer.x is not None:
+        other = np.maximum(answer.x, 0.0)
         other /= max(float((inside @ other).max()), 1.0)
         shares = max((shares, other), key=lambda each: float(worth @ each))
     return float(worth @ shares)

@@ -23,27 +23,33 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.asked import require_key, without
-from tablecloak.microdata.anonymity.class_pairs import ClassPairs
-from tablecloak.microdata.anonymity.classes import ClassProgram
-from tablecloak.microdata.anonymity.generalisation import KeyLevels, key_levels, keys_in_bands
+from tablecloak.microdata.anonymity.classes import (
+    ClassPairs,
+    classes_by_program,
+    proved_prices,
+    way_of_each,
+)
+from tablecloak.microdata.anonymity.levels import (
+    KeyLevels,
+    RecordLevels,
+    key_levels,
+    keys_in_bands,
+    n_kept,
+)
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
-from tablecloak.microdata.anonymity.placing import Placing
-from tablecloak.microdata.anonymity.prices import price_bound, raised_prices
-from tablecloak.microdata.anonymity.record_levels import RecordLevels, n_kept
-from tablecloak.microdata.anonymity.refilling import refill
-from tablecloak.microdata.anonymity.top_down import split_from_the_top
-from tablecloak.microdata.anonymity.verification import check_classes
+from tablecloak.microdata.anonymity.placing import Placing, split_from_the_top
+from tablecloak.microdata.anonymity.problem import require_key, without
+from tablecloak.microdata.anonymity.verification import check_classes, collected_in_groups
 from tablecloak.microdata.columns import row_label
 from tablecloak.microdata.library_frames import seen_by_pandas
-from tablecloak.microdata.methods.group_parameters import (
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import (
     GroupKeys,
     GroupSize,
     KeyHierarchies,
     SearchSeconds,
+    option,
 )
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
-from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
 MANY_NODES = 5_000
@@ -58,151 +64,80 @@ With 1.0, Adult (seven keys, bands of ages) loses 12,000 values, with 1.3 or mor
 NO_BOUND = "No bound is proved: there are too many combinations of levels, or too little time."
 
 
-@dataclass(frozen=True, eq=False)
-class RecodedClasses:
-    """The node of each record, and prices that prove a bound.
-
-    Parameters
-    ----------
-    level : numpy.ndarray of int, shape (n_records, n_keys)
-    price : numpy.ndarray of float, shape (n_patterns,)
-        See `tablecloak.microdata.anonymity.prices`.
-    loss, bound : float
-    """
-
-    level: Integers
-    price: Floats
-    loss: float
-    bound: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Counts:
-    """How many records of a pattern are at a node; patterns and nodes may occur several times."""
-
-    pattern: Integers
-    node: Integers
-    count: Integers
-    loss: float
-
-    def per_record(self, levels: RecordLevels) -> Integers:
-        """Return the levels of each record; equal records take them in the order of the file."""
-        order = np.argsort(levels.patterns.of_record, kind="stable")
-        at = np.argsort(self.pattern, kind="stable")
-        node = np.empty(levels.patterns.n_records, dtype=np.int64)
-        node[order] = np.repeat(self.node[at], self.count[at])
-        found = [(node // stride) % size for stride, size in _strides(levels.n_levels)]
-        return np.column_stack(found)
-
-
 def cheapest_nodes(
     levels: RecordLevels, k: int, random: np.random.Generator, budget: Budget
-) -> RecodedClasses:
-    """Search for nodes that lose little and put k records in each class."""
-    frequency = levels.patterns.frequency
-    best = _from_the_top(levels, k, budget.share(0.3))
+) -> tuple[Integers, Floats, float]:
+    """Search for nodes that lose little and put k records in each class.
+
+    Returns
+    -------
+    level : numpy.ndarray of int, shape (n_records, n_keys)
+    price : numpy.ndarray of float, shape (n_patterns,)
+        See `tablecloak.microdata.anonymity.classes`.
+    bound : float
+        What prices prove.
+    """
+    patterns, frequency = levels.patterns, levels.patterns.frequency
+    best = split_from_the_top(levels, k, budget.share(0.3))[patterns.of_record]
     price, bound = np.zeros(len(frequency)), 0.0
-    if levels.n_nodes <= MANY_NODES and np.any(frequency < k) and not budget.is_over:
-        floor = np.where(frequency < k, levels.floor(k, budget.share(0.2)), 0.0)
-        price, bound = floor, float(floor @ frequency)
-        if not budget.is_over and bound:
-            other, price, bound = _by_prices(levels, k, floor, best.loss, random, budget)
-            exact = _by_program(levels, k, budget)
-            best = min((each for each in (best, other, exact) if each), key=lambda each: each.loss)
-    return RecodedClasses(best.per_record(levels), price, best.loss, min(bound, best.loss))
+    if levels.n_nodes > MANY_NODES or not np.any(frequency < k) or budget.is_over:
+        return best, price, bound
+    floor = np.where(frequency < k, levels.floor(k, budget.share(0.2)), 0.0)
+    price, bound = floor, float(floor @ frequency)
+    if not budget.is_over and bound:
+        most = floor + REACH * levels.mean_weight
+        pairs = ClassPairs.of(frequency, k, levels.ways(), levels.home, most, budget)
+        price, bound = proved_prices(
+            pairs, frequency, floor, lambda _: levels.ways(), levels.total(best), budget
+        )
+        state = Placing.by_prices(pairs, frequency, price, bound, random, budget)
+        for placed in (
+            _placed_at(levels, pairs, state),
+            classes_by_program(frequency, k, levels.ways(), levels.n_nodes, budget),
+        ):
+            if placed is not None:
+                node = way_of_each(patterns.of_record, *placed)
+                level = np.column_stack(np.unravel_index(node, levels.n_levels))
+                # Sums of the same fractions round differently: of equal losses the first stays.
+                best = min(best, level, key=lambda tried: round(levels.total(tried), 9))
+    return best, price, bound
 
 
-def _from_the_top(levels: RecordLevels, k: int, budget: Budget) -> _Counts:
-    level = split_from_the_top(levels, k, budget)
-    node = np.zeros(len(level), dtype=np.int64)
-    loss = np.zeros(len(level))
-    for key, (stride, _) in enumerate(_strides(levels.n_levels)):
-        node += stride * level[:, key]
-        loss += np.column_stack(levels.losses[key])[np.arange(len(level)), level[:, key]]
-    frequency = levels.patterns.frequency
-    return _Counts(np.arange(len(level)), node, frequency, float(loss @ frequency))
+def _placed_at(
+    levels: RecordLevels, pairs: ClassPairs, state: Placing
+) -> tuple[Integers, Integers, Integers] | None:
+    """Return how many records of a pattern are at a node, as patterns, nodes and numbers.
 
-
-def _by_prices(
-    levels: RecordLevels, k: int, floor: Floats, loss: float, random: np.random.Generator,
-    budget: Budget,
-) -> tuple[_Counts | None, Floats, float]:  # fmt: skip
-    """Return classes that are formed by prices, the prices and their bound."""
-    frequency = levels.patterns.frequency
-    most = floor + REACH * levels.mean_weight
-    pairs = ClassPairs.of(frequency, k, levels.ways(), levels.home, most, budget)
-    price = floor.copy()
-    for raised, _ in raised_prices(pairs, price[pairs.need], loss, budget.share(0.4)):
-        price[pairs.need] = raised
-    bound = price_bound(frequency, k, price, levels.ways(), budget.share(0.5))
-    if bound < float(floor @ frequency):
-        price, bound = floor, float(floor @ frequency)
-    state = Placing.empty(pairs, frequency)
-    state.fill(price[pairs.need], random, budget)
-    refill(state, price[pairs.need], bound, random, budget)
-    return _counted(levels, pairs, state), price, bound
-
-
-def _by_program(levels: RecordLevels, k: int, budget: Budget) -> _Counts | None:
-    """Return the classes of the exact program; None for files that are too large."""
-    frequency = levels.patterns.frequency
-    program = ClassProgram.of(frequency, k, levels.ways(), levels.n_nodes)
-    counts = {} if program is None else program.chosen(len(frequency), budget)
-    if not counts:
-        return None
-    loss = sum(
-        float(levels.loss(levels.node(node))[count > 0] @ count[count > 0])
-        for node, count in counts.items()
-    )
-    everybody = np.tile(np.arange(len(frequency)), len(counts))
-    nodes = np.repeat(list(counts), len(frequency))
-    found = _Counts(everybody, nodes, np.concatenate(list(counts.values())), loss)
-    return found if np.array_equal(sum(counts.values()), frequency) else None
-
-
-def _counted(levels: RecordLevels, pairs: ClassPairs, state: Placing) -> _Counts | None:
-    """Return where records are; None if those that are left cannot lose all keys together."""
+    None if those that are in no class cannot lose all keys together.
+    """
     frequency = levels.patterns.frequency
     taken, lent = np.flatnonzero(state.taken), np.flatnonzero(state.lent)
     top = tuple(size - 1 for size in levels.n_levels)
-    all_lost, last = levels.loss(top), levels.number(top)
+    last = levels.number(top)
     left = np.zeros(len(frequency), dtype=np.int64)
     left[pairs.need] = state.left
     if left.any():
         there = state.taken[taken] @ (pairs.way[pairs.group[taken]] == last)
         there += state.lent[lent] @ (pairs.way[pairs.lender_group[lent]] == last)
         short = max(pairs.k - int(left.sum()) - int(there), 0)
-        order = np.argsort(all_lost, kind="stable")
+        order = np.argsort(levels.loss(top), kind="stable")
         spare = state.spare[order]
         left[order] += np.clip(short - (np.cumsum(spare) - spare), 0, spare)
         if int(spare.sum()) < short:
             return None
     gone = np.bincount(pairs.lender[lent], weights=state.lent[lent], minlength=len(frequency))
     home = np.where(frequency >= pairs.k, frequency - gone.astype(np.int64) - left, 0)
-    loss = state.cost + float(all_lost @ left)
     everybody = np.arange(len(frequency))
-    return _Counts(
-        pattern=np.concatenate(
-            [pairs.need[pairs.pattern[taken]], pairs.lender[lent], everybody, everybody]
-        ),
-        node=np.concatenate(
-            [
-                pairs.way[pairs.group[taken]], pairs.way[pairs.lender_group[lent]],
-                np.full(len(frequency), last), levels.home,
-            ]
-        ),
-        count=np.concatenate([state.taken[taken], state.lent[lent], left, home]),
-        loss=loss,
+    return (
+        np.concatenate([
+            pairs.need[pairs.pattern[taken]], pairs.lender[lent], everybody, everybody,
+        ]),
+        np.concatenate([
+            pairs.way[pairs.group[taken]], pairs.way[pairs.lender_group[lent]],
+            np.full(len(frequency), last), levels.home,
+        ]),
+        np.concatenate([state.taken[taken], state.lent[lent], left, home]),
     )  # fmt: skip
-
-
-def _strides(n_levels: Sequence[int]) -> list[tuple[int, int]]:
-    """Return for each key what a level adds to the number of a node, and the number of levels."""
-    stride, found = 1, []
-    for size in reversed(n_levels):
-        found.append((stride, size))
-        stride *= size
-    return found[::-1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -265,7 +200,7 @@ class LocallyRecodedRelease(Result):
         method = self.method
         released = self.frame[list(method.keys)]
         total = 0.0
-        found: list[tuple[list[npt.NDArray[np.object_]], list[Floats]]] = []
+        options: list[tuple[list[npt.NDArray[np.object_]], list[Floats]]] = []
         for each in method.key_levels(original):
             texts, losses = _texts_and_losses(original[each.name], each, method.costs[each.name])
             values = released[each.name].astype(object).to_numpy()
@@ -277,14 +212,14 @@ class LocallyRecodedRelease(Result):
                     "neither the value of the original nor a group of its hierarchy."
                 )
             total += float(np.min(np.where(fits, losses, np.inf), axis=0).sum())
-            found.append((texts, losses))
+            options.append((texts, losses))
         for name in original.columns:
             if name not in method.keys and not original[name].equals(self.frame[name]):
                 raise VerificationError(f"Column {name!r} is no key, and differs.")
         check_classes(self.frame, list(method.keys), method.k)
         if not np.isclose(total, self.loss, rtol=1e-6, atol=1e-6):
             raise VerificationError(f"The loss is said to be {self.loss:g}, but is {total:g}.")
-        proved = _proved(found, self.price, method.k) if self.bound else 0.0
+        proved = _proved(options, self.price, method.k) if self.bound else 0.0
         if proved < self.bound * (1 - 1e-9):
             raise VerificationError(
                 f"The bound is said to be {self.bound:g}, but {proved:g} is proved."
@@ -398,18 +333,19 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
         levels = RecordLevels.of(patterns, steps, list(self.costs.values()))
         with budget.interruptible():
             # The seed is fixed: chance only breaks ties.
-            found = cheapest_nodes(levels, self.k, np.random.default_rng(0), budget)
-        bound = (1 - 1e-7) * found.bound
+            level, price, bound = cheapest_nodes(levels, self.k, np.random.default_rng(0), budget)
+        lost = levels.total(level)
+        bound = (1 - 1e-7) * min(bound, lost)
         return LocallyRecodedRelease(
-            frame=_recoded(frame, steps, found.level),
-            level=found.level,
+            frame=_recoded(frame, steps, level),
+            level=level,
             method=self,
-            lost=found.loss,
+            lost=lost,
             bound=bound,
-            price=found.price[patterns.of_record],
+            price=price[patterns.of_record],
             kept_levels=tuple(n_kept(each) for each in steps),
             seconds=watch.seconds,
-            notes=() if bound or not found.loss else (NO_BOUND,),
+            notes=() if bound or not lost else (NO_BOUND,),
         )
 
 
@@ -467,12 +403,6 @@ def _proved(
             continue
         here = np.flatnonzero(np.isfinite(loss))
         rows = pd.DataFrame({str(key): coded[key][level][here] for key, level in enumerate(node)})
-        rows = pd.DataFrame(
-            {"group": rows.groupby(list(rows.columns), sort=False).ngroup(),
-             "over": (price - np.where(np.isfinite(loss), loss, 0.0))[here]}
-        ).sort_values("over", ascending=False, kind="stable")  # fmt: skip
-        rank = rows.groupby("group").cumcount()
-        rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
-        sums = rows.groupby("group")["paid"].agg(["sum", "size"])
-        proved -= float(sums.loc[sums["size"] >= k, "sum"].clip(lower=0).sum())
+        group = rows.groupby(list(rows.columns), sort=False).ngroup().to_numpy()
+        proved -= collected_in_groups(group, (price - loss)[here], k)
     return proved

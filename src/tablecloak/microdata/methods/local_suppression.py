@@ -27,18 +27,25 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.asked import (
-    Diverse,
-    GroupsAsked,
+from tablecloak.microdata.anonymity.equal_records import (
+    cheapest_classes,
+    classes_in_combinations,
+    greedy_classes,
+)
+from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
+from tablecloak.microdata.anonymity.matching import (
+    MissingMatches,
+    cheapest_matching,
+    greedy_matching,
+)
+from tablecloak.microdata.anonymity.problem import (
+    AnonymityProblem,
+    DiversityDemand,
+    GroupDemand,
     flags_of,
     require_key,
     with_missing,
 )
-from tablecloak.microdata.anonymity.combined_classes import classes_in_combinations
-from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
-from tablecloak.microdata.anonymity.matching import Needs, cheapest_matching, greedy_matching
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
-from tablecloak.microdata.anonymity.strict import cheapest_classes, greedy_classes
 from tablecloak.microdata.anonymity.verification import (
     check_classes,
     check_left_alone,
@@ -52,7 +59,8 @@ from tablecloak.microdata.anonymity.verification import (
 )
 from tablecloak.microdata.columns import names_of
 from tablecloak.microdata.library_frames import seen_by_pandas
-from tablecloak.microdata.methods.group_parameters import (
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import (
     Closeness,
     DifferentValues,
     GroupKeys,
@@ -60,9 +68,8 @@ from tablecloak.microdata.methods.group_parameters import (
     SearchSeconds,
     SensitiveAttribute,
     Subsets,
+    option,
 )
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
-from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
 MANY_COMBINATIONS = 20_000
@@ -79,7 +86,7 @@ class LocalSuppressionRelease(Result):
         The records; what is suppressed is missing.
     suppressed : numpy.ndarray of bool, shape (n_records, n_keys)
         Which values are suppressed.
-    asked : GroupsAsked
+    asked : GroupDemand
         What was asked.
     bound : float
         Proved lower bound on the loss of every release that satisfies the same requirements.
@@ -95,7 +102,7 @@ class LocalSuppressionRelease(Result):
 
     frame: Any
     suppressed: Flags
-    asked: GroupsAsked
+    asked: GroupDemand
     bound: float
     floor: Floats
     multipliers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
@@ -205,7 +212,7 @@ def _total(suppressed: Flags, costs: Floats) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ProvedSuppression:
     """Suppressed values and what proves the bound on their cost.
 
     Parameters
@@ -225,70 +232,64 @@ class Found:
     multipliers: dict[tuple[str, ...], Floats] = field(default_factory=dict)
 
 
-def search_for(
-    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, *, is_greedy: bool
-) -> Found:
-    """Search in the stated meaning of missing values."""
-    searches = {"own": _own, "category": _classes, "any": _matching}
-    return searches[asked.missing](question, asked, budget, is_greedy)
-
-
 def _own(
-    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
-) -> Found:
-    choice = greedy_with_floor(question) if is_greedy else cheapest_choice(question, budget)
-    of_record = question.patterns.of_record
+    problem: AnonymityProblem, asked: GroupDemand, budget: Budget, is_greedy: bool
+) -> ProvedSuppression:
+    choice = greedy_with_floor(problem) if is_greedy else cheapest_choice(problem, budget)
+    of_record = problem.patterns.of_record
     floor = choice.floor[of_record]
-    return Found(choice.suppressed[of_record], float(floor.sum()), floor)
+    return ProvedSuppression(choice.suppressed[of_record], float(floor.sum()), floor)
 
 
 def _classes(
-    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
-) -> Found:
+    problem: AnonymityProblem, asked: GroupDemand, budget: Budget, is_greedy: bool
+) -> ProvedSuppression:
     # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
     random = np.random.default_rng(0)
-    if len(question.combinations) > 1:
-        return _combined(question, asked, random, budget, is_greedy)
+    if len(problem.combinations) > 1:
+        return _combined(problem, asked, random, budget, is_greedy)
     if is_greedy:
-        found = greedy_classes(question, asked.k, budget)
+        classes = greedy_classes(problem, asked.k, budget)
     else:
-        found = cheapest_classes(question, asked.k, random, budget)
+        classes = cheapest_classes(problem, asked.k, random, budget)
     # A little less than what is proved, since the check adds in another order.
-    bound = rounded_up(max((1 - 1e-7) * found.bound, 0.0), list(asked.costs.values()))
-    return Found(found.lost, bound, found.price[question.patterns.of_record])
+    bound = rounded_up(max((1 - 1e-7) * classes.bound, 0.0), list(asked.costs.values()))
+    return ProvedSuppression(classes.lost, bound, classes.price[problem.patterns.of_record])
 
 
 def _combined(
-    question: SuppressionQuestion,
-    asked: GroupsAsked,
+    problem: AnonymityProblem,
+    asked: GroupDemand,
     random: np.random.Generator,
     budget: Budget,
     is_greedy: bool,
-) -> Found:
-    found = classes_in_combinations(question, asked.k, random, budget, is_greedy=is_greedy)
-    names = question.patterns.names_of
-    bounds = {tuple(names(each)): bound for each, bound in found.bounds.items()}
-    bound = rounded_up((1 - 1e-7) * packed(bounds), list(asked.costs.values()))
+) -> ProvedSuppression:
+    lost, prices, bounds = classes_in_combinations(
+        problem, asked.k, random, budget, is_greedy=is_greedy
+    )
+    names = problem.patterns.names_of
+    packing = packed({tuple(names(each)): bound for each, bound in bounds.items()})
+    bound = rounded_up((1 - 1e-7) * packing, list(asked.costs.values()))
     # A record of equal ones is also safe by itself, in all combinations at once.
-    floor = cheapest_choice(question, budget.share(0.5)).floor[question.patterns.of_record]
+    floor = cheapest_choice(problem, budget.share(0.5)).floor[problem.patterns.of_record]
     if float(floor.sum()) > bound:
-        return Found(found.lost, float(floor.sum()), floor)
-    prices = {tuple(names(each)): price for each, price in found.prices.items()}
-    return Found(found.lost, bound, multipliers=prices)
+        return ProvedSuppression(lost, float(floor.sum()), floor)
+    proof = {tuple(names(each)): price for each, price in prices.items()}
+    return ProvedSuppression(lost, bound, multipliers=proof)
 
 
 def _matching(
-    question: SuppressionQuestion, asked: GroupsAsked, budget: Budget, is_greedy: bool
-) -> Found:
+    problem: AnonymityProblem, asked: GroupDemand, budget: Budget, is_greedy: bool
+) -> ProvedSuppression:
     search = greedy_matching if is_greedy else cheapest_matching
-    lost = search(question, asked.k, budget.share(0.7))
-    needs = Needs(question, asked.k)
-    found = needs.multipliers(budget)
+    lost = search(problem, asked.k, budget.share(0.7))
+    needs = MissingMatches(problem, asked.k)
+    prices = needs.multipliers(budget)
     # A little less than what is proved, as above.
-    bound = rounded_up((1 - 1e-8) * needs.value(found), list(asked.costs.values()))
-    of_record, names = question.patterns.of_record, question.patterns.names_of
-    multipliers = {tuple(names(each)): y[of_record] for each, y in found.items()}
-    return Found(lost, bound, multipliers=multipliers)
+    bound = rounded_up((1 - 1e-8) * needs.value(prices), list(asked.costs.values()))
+    of_record, names = problem.patterns.of_record, problem.patterns.names_of
+    multipliers = {tuple(names(each)): y[of_record] for each, y in prices.items()}
+    return ProvedSuppression(lost, bound, multipliers=multipliers)
 
 
 @METHODS.register
@@ -467,13 +468,13 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         return {name: float(given.get(name, 1.0)) for name in self.keys}
 
     @property
-    def diverse(self) -> Diverse:
+    def diverse(self) -> DiversityDemand:
         """What is asked of sensitive values."""
-        return Diverse(
+        return DiversityDemand(
             self.sensitive, self.diversity, self.diversity_kind, self.ratio, self.closeness
         )
 
-    def asked(self) -> GroupsAsked:
+    def asked(self) -> GroupDemand:
         """Return what is asked of groups.
 
         Raises
@@ -496,7 +497,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             words = f"by {len(keys)} keys"
             if self.subsets is not None:
                 words = f"in all combinations of {size} of {len(keys)} keys"
-        return GroupsAsked(
+        return GroupDemand(
             keys, asked, words, self.costs, self.k, self.diverse, self.missing,
             tuple(self.strata or ()),
         )  # fmt: skip
@@ -514,17 +515,18 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         budget = Budget.begun(self.time_limit)
         watch = Stopwatch()
         asked = self.asked()
-        question = asked.question(frame)
+        problem = asked.problem(frame)
+        search = {"own": _own, "category": _classes, "any": _matching}[asked.missing]
         with budget.interruptible():
-            found = search_for(question, asked, budget, is_greedy=self.search == "greedy")
+            proved = search(problem, asked, budget, self.search == "greedy")
         # What was missing before is not suppressed, and costs nothing.
-        missing = flags_of(found.lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
+        missing = flags_of(proved.lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
         return LocalSuppressionRelease(
             frame=with_missing(frame, self.keys, missing),
             suppressed=missing,
             asked=asked,
-            bound=found.bound,
-            floor=found.floor,
-            multipliers=found.multipliers,
+            bound=proved.bound,
+            floor=proved.floor,
+            multipliers=proved.multipliers,
             seconds=watch.seconds,
         )

@@ -132,11 +132,11 @@ def _smallest(distance: Floats, k: int) -> Integers:
         limit = np.partition(distance, k - 1)[k - 1]
         less = np.flatnonzero(distance < limit)
         return np.concatenate([less, np.flatnonzero(distance == limit)[: k - len(less)]])
-    found = np.empty(k, dtype=np.int64)
+    nearest = np.empty(k, dtype=np.int64)
     for rank in range(k):
-        found[rank] = distance.argmin()
-        distance[found[rank]] = np.inf
-    return found
+        nearest[rank] = distance.argmin()
+        distance[nearest[rank]] = np.inf
+    return nearest
 
 
 def mdav(points: Floats, k: int) -> Integers:
@@ -240,12 +240,10 @@ def _grouped(points: Floats, left: Integers, k: int) -> list[Integers]:
 
     def squares(centre: Floats) -> Floats:
         away = place - centre[:, None, :]
-        found: Floats = np.einsum("lmc,lmc->lm", away, away)
-        return found
+        return np.asarray(np.einsum("lmc,lmc->lm", away, away))
 
     def farthest(square: Floats) -> Floats:
-        found: Floats = place[np.arange(len(place)), square.argmax(axis=1)]
-        return found
+        return np.asarray(place[np.arange(len(place)), square.argmax(axis=1)])
 
     def take(square: Floats) -> None:
         nonlocal left, place

@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.microdata.columns import like, names_of, numbers_of
+from tablecloak.microdata.columns import like, numbers_of
 from tablecloak.microdata.methods.mdav import leaf_groups, mdav
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
@@ -99,12 +99,15 @@ def _last_sizes(ordered: Floats, k: int) -> list[int]:
             distance[:, most - 1 + step] = np.take_along_axis(total, best[:, None], axis=1)[:, 0]
             sizes[changed, step - 1] = most - best
         ends[changed] = distance[:, length:]
-        found = np.concatenate([start[:1], ends[:-1] - ends[:-1].min(axis=1, keepdims=True)])
+        distances = np.concatenate([start[:1], ends[:-1] - ends[:-1].min(axis=1, keepdims=True)])
         # In the units of each row; numpy 1 takes no tolerances of rows.
-        unit = np.maximum(_largest(found), np.finfo(float).tiny)
-        is_same = np.isclose(found / unit, start / unit, rtol=SAME, atol=SAME).all(axis=1)
+        largest = np.max(
+            distances, axis=1, keepdims=True, where=np.isfinite(distances), initial=0.0
+        )
+        unit = np.maximum(largest, np.finfo(float).tiny)
+        is_same = np.isclose(distances / unit, start / unit, rtol=SAME, atol=SAME).all(axis=1)
         changed = np.flatnonzero(~is_same)
-        start[changed] = found[changed]
+        start[changed] = distances[changed]
     found_sizes: list[int] = sizes.ravel()[:count].tolist()
     return found_sizes
 
@@ -119,15 +122,7 @@ def _losses(windows: Floats, k: int) -> Floats:
     size = np.arange(k, windows.shape[1] + 1)
     sums, squares = (np.cumsum(part, axis=1)[:, k - 1 :] for part in (away, away**2))
     loss = np.maximum(squares - sums**2 / size, 0.0)[:, ::-1]
-    found: Floats = np.where(np.isnan(loss), np.inf, loss)
-    return found
-
-
-def _largest(distances: Floats) -> Floats:
-    """Return the largest finite distance of each row, as a column."""
-    finite = np.isfinite(distances)
-    found: Floats = np.max(distances, axis=1, keepdims=True, where=finite, initial=0.0)
-    return found
+    return np.asarray(np.where(np.isnan(loss), np.inf, loss))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +208,6 @@ class Microaggregation(Method[MicroaggregationRelease]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names_of(self.columns, "columns")
         if self.grouping == "optimal" and len(self.columns) > 1:
             raise InputError(
                 "Optimal groups are found for one column only: for several this is a hard problem. "
@@ -243,9 +237,9 @@ class Microaggregation(Method[MicroaggregationRelease]):
         groups = np.full(len(points), -1, dtype=np.int64)
         bound = None
         if grouping == "search":
-            found = microaggregation_bound(points[complete], self.k, time_limit=self.time_limit)
-            groups[complete] = found.groups
-            bound = found.bound / float(np.sum(points**2)) if complete.all() else None
+            partition = microaggregation_bound(points[complete], self.k, time_limit=self.time_limit)
+            groups[complete] = partition.groups
+            bound = partition.bound / float(np.sum(points**2)) if complete.all() else None
         else:
             groups[complete] = _GROUPINGS[grouping](points[complete], self.k)
         if not complete.all():
@@ -307,8 +301,7 @@ def standardised(values: Floats, names: Sequence[str], k: int) -> Floats:
             "of `columns`."
         )
     mean, std = (np.mean, np.std) if complete == len(values) else (np.nanmean, np.nanstd)
-    found: Floats = (values - mean(values, axis=0)) / std(values, axis=0, ddof=1)
-    return found
+    return np.asarray((values - mean(values, axis=0)) / std(values, axis=0, ddof=1))
 
 
 def _join(points: Floats, groups: Integers) -> None:
@@ -331,5 +324,4 @@ def _means(values: Floats, groups: Integers) -> Floats:
     """Return the mean of the group of each value."""
     size = np.bincount(groups)
     total = np.bincount(groups, weights=values)
-    found: Floats = total[groups] / size[groups]
-    return found
+    return np.asarray(total[groups] / size[groups])

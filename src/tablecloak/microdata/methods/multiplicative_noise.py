@@ -19,12 +19,12 @@ from scipy.sparse import csr_array
 from scipy.sparse import vstack as stacked
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
-from tablecloak.microdata.columns import columns_of, like, names_of, numbers_of, row_label
+from tablecloak.microdata.columns import like, names_of, numbers_of, require_column, row_label
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
-from tablecloak.microdata.multipliers import KEPT, Least, Most, Multipliers, Shape, Sizes
+from tablecloak.microdata.multipliers import KEPT, ContributorMultipliers, Least, Most, Shape, Sizes
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,6 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names_of(self.columns, "columns")
         for parameter in ("balance", "keep"):
             if getattr(self, parameter):
                 names_of(getattr(self, parameter), parameter)
@@ -149,12 +148,11 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
         number, names = self._contributors(frame)
         keep = self._groups(frame, self.keep, number, values)
         balance = self._groups(frame, self.balance, number, values)
-        both = [each for each in (balance, keep) if each is not None]
-        drawn = Multipliers.drawn(
+        drawn = ContributorMultipliers.drawn(
             names,
             Sizes(self.least, self.most, self.shape),
             random,
-            balance=csr_array(stacked(both)) if both else None,
+            balance=balance,
             keep=keep,
         )
         released = frame.copy()
@@ -171,7 +169,14 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
         """Return the number of the contributor of each record, and their names."""
         if self.contributor is None:
             return np.arange(len(frame)), list(range(len(frame)))
-        number, names = pd.factorize(_contributor_codes(frame, self.contributor), sort=True)
+        require_column(frame, self.contributor)
+        missing = np.flatnonzero(frame[self.contributor].isna())
+        if len(missing):
+            raise InputError(
+                f"Column {self.contributor!r} has no entry in row {row_label(frame, missing[0])}. "
+                "Fill it in."
+            )
+        number, names = pd.factorize(frame[self.contributor].astype(str), sort=True)
         return number.astype(np.int64), list(names)
 
     def _groups(
@@ -192,16 +197,3 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
             for column in values.values()
         ]
         return csr_array(stacked(added))
-
-
-def _contributor_codes(frame: pd.DataFrame, name: str) -> pd.Series:
-    """Return the contributors of the records as text."""
-    known = columns_of(frame)
-    if name not in known:
-        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
-    missing = np.flatnonzero(frame[name].isna())
-    if len(missing):
-        raise InputError(
-            f"Column {name!r} has no entry in row {row_label(frame, missing[0])}. Fill it in."
-        )
-    return frame[name].astype(str)

@@ -31,8 +31,8 @@ from tablecloak.microdata.columns import columns_of, numbers_of, row_label, take
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
-from tablecloak.microdata.samplers import LegacySampler, NumpySampler, Sampler
-from tablecloak.microdata.utility.analyses import regression_compared
+from tablecloak.microdata.samplers import LegacySampler
+from tablecloak.microdata.utility.comparison import regression_compared
 
 Neighbours = tuple[Integers, Integers, Integers]
 """Some records, the neighbours of all of them in one array, and the number of each one's."""
@@ -141,11 +141,11 @@ class NearRecords:
 
 def _pairs(tree: KDTree, places: Floats, eps: Floats) -> tuple[Integers, Integers]:
     """Return pairs of a place and a point of a tree that are closer than the eps of the place."""
-    found = KDTree(places, leafsize=LEAF).sparse_distance_matrix(
+    close = KDTree(places, leafsize=LEAF).sparse_distance_matrix(
         tree, float(eps.max()), output_type="ndarray"
     )
-    near = found["v"] < eps[found["i"]]
-    return found["i"][near].astype(np.int64), found["j"][near].astype(np.int64)
+    near = close["v"] < eps[close["i"]]
+    return close["i"][near].astype(np.int64), close["j"][near].astype(np.int64)
 
 
 def _strata(points: Floats, eps: float) -> tuple[Integers, Flags]:
@@ -369,7 +369,6 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
         InputError
             If a column does not exist, is constant, or has infinite values; names column and row.
         """
-        sampler: Sampler = random if isinstance(random, LegacySampler) else NumpySampler(random)
         names = self._names(frame)
         points = self._points(frame, names)
         warn_of_order(frame, names)
@@ -382,7 +381,7 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
                 f"{n} records."
             )
         eps = np.broadcast_to(radius, (n,))
-        order = sampler.permutation(n)[: int(n * self.proportion)]
+        order = random.permutation(n)[: int(n * self.proportion)]
         counts = np.full(n, -1, dtype=np.int64)
         fallback = np.zeros(n, dtype=bool)
         donors = np.full((n, len(groups)), -1, dtype=np.int64)
@@ -393,15 +392,15 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
             near = records.by_strata(place[wanted], eps[pool])
             if isinstance(random, LegacySampler):
                 near = records.in_order(place[wanted], eps[pool])
-            for part, found, number in near:
+            for part, cells, number in near:
                 counts[pool[part]] = number
-                flat, size = found, number
+                flat, size = cells, number
                 few = np.flatnonzero(size < self.nearest)
                 if len(few):
                     fallback[pool[part[few]]] = True
                     flat, size = records.with_nearest(part, flat, size, few, self.nearest)
                 some = np.flatnonzero(size)
-                u = sampler.uniforms(len(some) * len(groups)).reshape(len(some), len(groups))
+                u = random.random(len(some) * len(groups)).reshape(len(some), len(groups))
                 own = size[some][:, None]
                 chosen = np.minimum((u * own).astype(np.int64), own - 1)
                 first = (np.cumsum(size) - size)[some][:, None]

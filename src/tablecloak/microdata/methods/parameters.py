@@ -1,4 +1,4 @@
-"""Parameters of methods: their names as options, and their ranges in words.
+"""Parameters of methods: their names as options, ranges in words, and those that several share.
 
 Both are declared with the parameter: ``rate: Annotated[float, Field(ge=0, le=1)]``.
 """
@@ -6,17 +6,18 @@ Both are declared with the parameter: ``rate: Annotated[float, Field(ge=0, le=1)
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from numbers import Integral, Real
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from tablecloak.errors import InputError
+from tablecloak.microdata.anonymity.levels import HierarchyLike
 from tablecloak.parameters import parameters_of
 
 LARGEST = 10**100
@@ -65,7 +66,10 @@ def _unmet(field: FieldInfo, value: Any) -> str:
     if choices:
         return "" if value in choices else f"must be {_either(choices)}"
     if any(isinstance(limit, MinLen) for limit in field.metadata):
-        return "" if _is_list(value) else "must be a list of one or more names"
+        is_list = isinstance(value, Collection) and not isinstance(value, str) and len(value) > 0
+        if is_list and len({*map(repr, value)}) < len(value):
+            return "must be a list of one or more names, none of them twice"
+        return "" if is_list else "must be a list of one or more names"
     if float in kinds or int in kinds:
         return _number_unmet(field, value, is_whole=float not in kinds)
     return ""
@@ -84,10 +88,6 @@ def _odd(value: Any) -> str:
     if is_number and math.isfinite(value) and abs(value) > LARGEST:
         return f"must be at most {LARGEST:g} in size"
     return ""
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, str) and len(value) > 0
 
 
 def _number_unmet(field: FieldInfo, value: Any, *, is_whole: bool) -> str:
@@ -137,3 +137,32 @@ def _written(number: Any) -> str:
 def _either(choices: list[Any]) -> str:
     *first, last = map(repr, choices)
     return f"{', '.join(first)} or {last}" if first else last
+
+
+GroupKeys = Annotated[Sequence[str], option("key", "Attribute known to an intruder.", min_length=1)]
+GroupSize = Annotated[int, Field(ge=2, description="Smallest number of records in a group.")]
+KeyHierarchies = Annotated[
+    Mapping[str, HierarchyLike] | None,
+    option("hierarchy", "Hierarchy of a key: age=5/10/20 for bands, or region=region.hrc."),
+]
+Subsets = Annotated[
+    int | None,
+    Field(ge=1, description="Ask for all combinations of this many keys; default: all keys."),
+]
+SensitiveAttribute = Annotated[
+    str | None, Field(description="Attribute whose values must differ within each group.")
+]
+DifferentValues = Annotated[
+    float | None,
+    Field(ge=1, description="Different sensitive values in each group (l-diversity)."),
+]
+Closeness = Annotated[
+    float | None,
+    Field(
+        ge=0,
+        le=1,
+        description="Largest distance of the sensitive values of a group from those of the "
+        "file (t-closeness).",
+    ),
+]
+SearchSeconds = Annotated[float, Field(gt=0, description="Seconds for the search.")]

@@ -75,8 +75,7 @@ def sums_of_squares(distance: Floats, members: Integers) -> Floats:
     for one in range(size):
         for other in range(one + 1, size):
             total += distance[members[:, one], members[:, other]]
-    loss: Floats = total / size
-    return loss
+    return np.asarray(total / size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,7 @@ class GroupPrices:
         least : float
             At most 0; minus the tolerance stands for "none is negative".
         """
-        found, least = [], -self.tolerance
+        cheap_groups, least = [], -self.tolerance
         term, order = self._around()
         sums = np.concatenate([np.zeros((len(term), 1)), np.cumsum(term, axis=1)], axis=1)
         for size in self._sizes():
@@ -152,29 +151,28 @@ class GroupPrices:
             reduced = self.reduced(sets)
             cheap = reduced < -self.tolerance
             if cheap.any():
-                found.append(sets[cheap][np.argsort(reduced[cheap])])
+                cheap_groups.append(sets[cheap][np.argsort(reduced[cheap])])
                 least = min(least, float(reduced.min()))
-        return found, least
+        return cheap_groups, least
 
     def below(self, margin: float) -> list[Integers] | None:
         """Return all groups with a reduced cost below a margin, None if they are too many."""
-        found = []
+        groups = []
         term, order = self._around()
         sums = np.concatenate([np.zeros((len(term), 1)), np.cumsum(term, axis=1)], axis=1)
         for size in self._sizes():
             sets = self._sets(sums, order, size, -margin)
             if sets is None:
                 return None
-            found.append(sets[self.reduced(sets) < margin])
-        return found
+            groups.append(sets[self.reduced(sets) < margin])
+        return groups
 
     def _sizes(self) -> range:
         return range(self.k, min(2 * self.k - 1, len(self.price)) + 1)
 
     def reduced(self, members: Integers) -> Floats:
         """Return reduced costs of groups of equal size."""
-        cost: Floats = sums_of_squares(self.distance, members) - self.price[members].sum(axis=1)
-        return cost
+        return np.asarray(sums_of_squares(self.distance, members) - self.price[members].sum(axis=1))
 
     def _sets(self, sums: Floats, order: Integers, size: int, tolerance: float) -> Integers | None:
         """Return all sets of one size around an anchor with a sum below minus a tolerance.
@@ -216,8 +214,7 @@ class GroupPrices:
                 kept = self._completable(members, size, tolerance)
                 anchor, total, chosen = anchor[kept], total[kept], chosen[kept]
         members = np.column_stack([anchor, order[anchor[:, None], chosen]])
-        found: Integers = np.unique(np.sort(members, axis=1), axis=0)
-        return found
+        return np.asarray(np.unique(np.sort(members, axis=1), axis=0))
 
     def _completable(self, members: Integers, size: int, tolerance: float) -> Integers:
         """Return which parts of groups could have a reduced cost below minus a tolerance.
@@ -248,7 +245,7 @@ class GroupPrices:
         members = np.column_stack([np.repeat(np.arange(count), near.shape[1]), near.ravel()])
         pairs = self.distance[members[:, 0], members[:, 1]]
         cross = self.distance[members[:, 0]] + self.distance[members[:, 1]]
-        found = []
+        grown = []
         for size in range(3, min(2 * self.k - 1, count) + 1):
             cost = (pairs[:, None] + cross) / size - self.price
             np.put_along_axis(cost, members, np.inf, axis=1)
@@ -260,8 +257,8 @@ class GroupPrices:
                 groups = np.unique(np.sort(members, axis=1), axis=0)
                 cheap = groups[self.reduced(groups) < -self.tolerance]
                 if len(cheap):
-                    found.append(cheap)
-        return found
+                    grown.append(cheap)
+        return grown
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +302,8 @@ class PartitionBound:
         are searched for; where these are too many, sets around single points are a weaker proof.
         """
         distance = _distances(_as_points(points))
-        return _proved(GroupPrices(distance, self.k, self.prices, _tolerance(distance, self.k)))
+        prices = GroupPrices(distance, self.k, self.prices, _tolerance(distance, self.k))
+        return max(_proved(prices, prices.too_cheap()[1]), 0.0)
 
     def __str__(self) -> str:
         saved = 1 - self.loss / self.first_loss if self.first_loss else 0.0
@@ -357,11 +355,11 @@ def microaggregation_bound(points: Any, k: int = 3, *, time_limit: float = 60.0)
         raise InputError(
             f"`k` must be a whole number from 2 to the number of points, {len(chosen)}. Got {k!r}."
         )
-    search = _Search(chosen, k, Budget.begun(time_limit))
+    search = _ColumnGeneration(chosen, k, Budget.begun(time_limit))
     return search.run()
 
 
-class _Search:
+class _ColumnGeneration:
     """Column generation for one set of points."""
 
     def __init__(self, points: Floats, k: int, budget: Budget) -> None:
@@ -408,7 +406,7 @@ class _Search:
             new = self._add(prices.grown())
             if not new and not budget.is_over:
                 cheap, least = prices.too_cheap()
-                self._improve(prices, least)
+                self._keep(prices, _proved(prices, least))
                 new = self._add(cheap)
                 if not new:
                     return prices if least >= -self.tolerance else None
@@ -427,7 +425,7 @@ class _Search:
                 break
             prices = self._priced(price, budget)
             value, slope = prices.star_bound()
-            self._improve(prices, None, value)
+            self._keep(prices, value)
             idle = 0 if value > best else idle + 1
             best = max(best, value)
             if idle >= PATIENCE:
@@ -437,15 +435,10 @@ class _Search:
                 break
             price = price + step * max(self.first_loss - value, 0.0) / square * slope
 
-    def _improve(
-        self, prices: GroupPrices, least: float | None, value: float | None = None
-    ) -> None:
+    def _keep(self, prices: GroupPrices, value: float) -> None:
         """Keep prices that prove more than those before."""
-        found = value if value is not None else -np.inf
-        if least is not None:
-            found = max(found, _with_least(prices, least), prices.star_bound()[0])
-        if found > self.bound:
-            self.bound, self.prices = found, prices.price
+        if value > self.bound:
+            self.bound, self.prices = value, prices.price
 
     def _priced(self, price: Floats, budget: Budget) -> GroupPrices:
         return GroupPrices(self.distance, self.k, price, self.tolerance, budget)
@@ -512,16 +505,10 @@ class _Search:
         return new
 
 
-def _proved(prices: GroupPrices) -> float:
-    """Return what prices prove, at least 0."""
-    _, least = prices.too_cheap()
-    return max(_with_least(prices, least), prices.star_bound()[0], 0.0)
-
-
-def _with_least(prices: GroupPrices, least: float) -> float:
-    """Return the bound that follows if no group has a reduced cost below a negative number."""
+def _proved(prices: GroupPrices, least: float) -> float:
+    """Return what prices prove if no group has a reduced cost below a negative number."""
     most_groups = len(prices.price) // prices.k
-    return float(prices.price.sum() + most_groups * least)
+    return max(float(prices.price.sum() + most_groups * least), prices.star_bound()[0])
 
 
 def _rows(groups: list[tuple[int, ...]], count: int) -> csr_array:
@@ -533,17 +520,17 @@ def _rows(groups: list[tuple[int, ...]], count: int) -> csr_array:
 
 
 def _as_points(points: Any) -> Floats:
-    found = np.asarray(points, dtype=np.float64)
-    if found.ndim != 2 or not np.isfinite(found).all():
+    array = np.asarray(points, dtype=np.float64)
+    if array.ndim != 2 or not np.isfinite(array).all():
         raise InputError(
             "`points` must be numbers in rows and columns, none of them missing or infinite."
         )
-    if len(found) > MOST_POINTS:
+    if len(array) > MOST_POINTS:
         raise InputError(
-            f"{len(found)} points are more than {MOST_POINTS}, for which a bound can be proved. "
+            f"{len(array)} points are more than {MOST_POINTS}, for which a bound can be proved. "
             "Bound a part of the file, such as one region."
         )
-    return found
+    return array
 
 
 def _distances(points: Floats) -> Floats:

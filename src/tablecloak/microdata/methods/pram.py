@@ -107,8 +107,8 @@ def correct_match_probability(counts: Sequence[int], cell: int, theta: float, mo
     e = _symmetric(odds, others, most)
     a = np.arange(1, most + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (1 / a) / (1 + e[1:] / (e[:-1] * odds[cell]))
-    return np.where(e[:-1] > 0, found, np.nan)
+        probability = (1 / a) / (1 + e[1:] / (e[:-1] * odds[cell]))
+    return np.where(e[:-1] > 0, probability, np.nan)
 
 
 def _odds(counts: Sequence[int], cell: int, theta: float) -> tuple[Floats, Integers]:
@@ -145,7 +145,7 @@ def _symmetric(odds: Floats, multiplicity: Integers, most: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class _OccupiedCells:
     """The non-empty cells of some attributes, in order of their codes.
 
     Parameters
@@ -165,7 +165,7 @@ class _Cells:
     codes: list[Integers]
 
     @classmethod
-    def of(cls, records: CodedRecords) -> _Cells:
+    def of(cls, records: CodedRecords) -> _OccupiedCells:
         if records.n_cells <= MOST_CELLS:
             label = records.labels()
             every = np.bincount(label)
@@ -182,8 +182,7 @@ class _Cells:
 
     def of_records(self, values: Floats) -> Floats:
         """Return the value of each record's cell."""
-        spread: Floats = values[self.number][self.label]
-        return spread
+        return np.asarray(values[self.number][self.label])
 
 
 @METHODS.register
@@ -258,8 +257,8 @@ class GuaranteedPRAM(Method[PRAMRelease]):
         warn_of_order(frame, self.keys)
         moves, codes, report = self.draw(records, random)
         changed = frame.copy()
-        for name, found in zip(self.keys, codes, strict=True):
-            donor = records.first_of_each(name)[found]
+        for name, new_codes in zip(self.keys, codes, strict=True):
+            donor = records.first_of_each(name)[new_codes]
             changed[name] = taken_from(frame[[name]], [name], moves, donor)[name]
         moved = np.zeros(len(frame), dtype=bool)
         moved[moves] = True
@@ -293,7 +292,7 @@ class GuaranteedPRAM(Method[PRAMRelease]):
             raise ModelError("There are no records: the file or frame has no row. Give some.")
         theta = retention(self.xi)
         # Blocks first, so that the cells of a block are consecutive.
-        cells = _Cells.of(records.only([*self.blocks, *self.keys]))
+        cells = _OccupiedCells.of(records.only([*self.blocks, *self.keys]))
         counts, n_blocks = cells.counts, len(self.blocks)
         of_block = cells.codes[:n_blocks]
         first = np.zeros(len(counts), dtype=bool)

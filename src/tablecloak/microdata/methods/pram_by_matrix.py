@@ -43,16 +43,16 @@ def transition_matrix(matrix: npt.ArrayLike) -> Floats:
         If it is not square, or a row is not a probability distribution.
     """
     try:
-        found = np.asarray(matrix, dtype=np.float64)
+        array = np.asarray(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"A transition matrix must hold numbers: {error}.") from None
-    square = found.ndim == 2 and found.shape[0] == found.shape[1] > 0
-    if not square or not np.all(found >= 0) or np.any(np.abs(found.sum(axis=1) - 1) > 1e-9):
+    square = array.ndim == 2 and array.shape[0] == array.shape[1] > 0
+    if not square or not np.all(array >= 0) or np.any(np.abs(array.sum(axis=1) - 1) > 1e-9):
         raise InputError(
             "A transition matrix must be square, without negative entries, and each *row* must "
             "sum to 1: row i is the distribution of the released value of category i."
         )
-    return found
+    return array
 
 
 def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha: float) -> Floats:
@@ -92,8 +92,7 @@ def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha
         out=np.eye(len(p)),
         where=reached[:, None] > 0,
     )
-    found: Floats = alpha * (given @ back) + (1 - alpha) * np.eye(len(p))
-    return found
+    return np.asarray(alpha * (given @ back) + (1 - alpha) * np.eye(len(p)))
 
 
 def unbiased_frequencies(released: npt.ArrayLike, matrix: npt.ArrayLike) -> Floats:
@@ -118,19 +117,19 @@ def unbiased_frequencies(released: npt.ArrayLike, matrix: npt.ArrayLike) -> Floa
             "released frequencies do not determine the original ones. Use one with larger "
             "probabilities of no change."
         )
-    found = np.linalg.solve(applied.T, _fitting(released, applied, "released"))
-    return np.asarray(found, dtype=np.float64)
+    frequencies = np.linalg.solve(applied.T, _fitting(released, applied, "released"))
+    return np.asarray(frequencies, dtype=np.float64)
 
 
 def _fitting(values: npt.ArrayLike, matrix: Floats, name: str) -> Floats:
     """Return one finite number for each category."""
-    found = np.asarray(values, dtype=np.float64)
-    if found.shape != (len(matrix),) or not np.all(np.isfinite(found)):
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (len(matrix),) or not np.all(np.isfinite(numbers)):
         raise InputError(
             f"`{name}` must hold {len(matrix)} finite numbers, one for each category. Got an array "
-            f"of shape {found.shape}."
+            f"of shape {numbers.shape}."
         )
-    return found
+    return numbers
 
 
 @METHODS.register
@@ -229,6 +228,5 @@ def _drawn(matrix: Floats, codes: Integers, random: np.random.Generator) -> Inte
     steps = np.cumsum(matrix, axis=1)
     steps[:, -1] = 1.0
     ladder = (steps + np.arange(len(matrix))[:, None]).ravel()
-    found = np.searchsorted(ladder, codes + random.random(len(codes)), side="right")
-    released: Integers = np.minimum(found - codes * len(matrix), len(matrix) - 1)
-    return released
+    places = np.searchsorted(ladder, codes + random.random(len(codes)), side="right")
+    return np.asarray(np.minimum(places - codes * len(matrix), len(matrix) - 1))

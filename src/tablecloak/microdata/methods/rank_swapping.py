@@ -18,7 +18,7 @@ from pydantic import Field
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.microdata.columns import names_of, numbers_of
+from tablecloak.microdata.columns import numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.topcoding import coded_by_means
@@ -131,7 +131,6 @@ class RankSwapping(Method[RankSwapRelease]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names_of(self.columns, "columns")
         asked = [self.window, self.correlation, self.mean_change]
         if sum(value is not None for value in asked) > 1:
             raise InputError(
@@ -164,15 +163,15 @@ class RankSwapping(Method[RankSwapRelease]):
         for name, values in known.items():
             places = np.flatnonzero(~np.isnan(values))
             coded, n_coded = coded_by_means(frame[name], values, self.top, self.bottom)
-            column = _Column(name, coded.to_numpy(dtype=np.float64, na_value=np.nan)[places])
-            exchange = self._exchange(column, random)
+            exchanged = coded.to_numpy(dtype=np.float64, na_value=np.nan)[places]
+            exchange = self._exchange(name, exchanged, random)
             array: Any = coded.array.copy()
             array[places[exchange.records]] = coded.array[places[exchange.donors]]
             released[name] = pd.Series(array, index=frame.index)
             report[name] = {**exchange.report(values[places]), "coded": n_coded}
         return RankSwapRelease(released, pd.DataFrame.from_dict(report, orient="index"))
 
-    def _exchange(self, column: _Column, random: np.random.Generator) -> _Exchange:
+    def _exchange(self, name: str, values: Floats, random: np.random.Generator) -> _Exchange:
         """Draw pairs in the window that is asked for, or in the widest that changes little enough.
 
         Raises
@@ -180,21 +179,21 @@ class RankSwapping(Method[RankSwapRelease]):
         InputError
             If not even neighbours in rank can be exchanged.
         """
-        count = len(column.values)
-        ranked = column.ranked(random)
+        count = len(values)
+        ranked = _Ranked.of(values, random)
         if self.window is not None:
             window = int(self.window * count)
             if count < 2 or window < 1:
                 raise InputError(
-                    f"A window of {self.window:g} of {count} values of {column.name!r} is less "
+                    f"A window of {self.window:g} of {count} values of {name!r} is less "
                     "than one rank, so that nothing is exchanged. Take a wider one."
                 )
             return _Exchange.drawn(ranked, window, random)
-        found = self._widest(ranked, self._allowed(column), random)
-        if found is not None:
-            return found
+        exchange = self._widest(ranked, self._allowed(values), random)
+        if exchange is not None:
+            return exchange
         raise InputError(
-            f"Exchanging neighbours in rank already changes {column.name!r} by more than is "
+            f"Exchanging neighbours in rank already changes {name!r} by more than is "
             "allowed, or there are no two values. Lower `correlation`, raise `mean_change`, code "
             "extreme values by `top` and `bottom`, or leave the column out."
         )
@@ -210,9 +209,9 @@ class RankSwapping(Method[RankSwapRelease]):
         kept = None
         window = _window_guessed(ranked.values, most)
         while window >= 1 and failed - passed > max(NEAR * passed, 1):
-            found = _Exchange.drawn(ranked, window, random)
-            if found.mean_square <= most:
-                kept, passed = found, window
+            exchange = _Exchange.drawn(ranked, window, random)
+            if exchange.mean_square <= most:
+                kept, passed = exchange, window
             else:
                 failed = window
             is_open = failed > widest
@@ -221,28 +220,14 @@ class RankSwapping(Method[RankSwapRelease]):
                 break
         return kept
 
-    def _allowed(self, column: _Column) -> float:
+    def _allowed(self, values: Floats) -> float:
         """Return the largest mean square change."""
-        if not len(column.values):
+        if not len(values):
             return 0.0
         if self.mean_change is not None:
-            return float((self.mean_change * column.values.mean()) ** 2)
+            return float((self.mean_change * values.mean()) ** 2)
         kept = USUAL_CORRELATION if self.correlation is None else self.correlation
-        return float(2 * column.values.var() * (1 - kept))
-
-
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """The known values of a column."""
-
-    name: str
-    values: Floats
-
-    def ranked(self, random: np.random.Generator) -> _Ranked:
-        """Sort the values, equal ones in random order."""
-        shuffled = random.permutation(len(self.values))
-        order = shuffled[np.argsort(self.values[shuffled], kind="stable")]
-        return _Ranked(order, self.values[order])
+        return float(2 * values.var() * (1 - kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +236,13 @@ class _Ranked:
 
     order: Integers
     values: Floats
+
+    @classmethod
+    def of(cls, values: Floats, random: np.random.Generator) -> _Ranked:
+        """Sort the values, equal ones in random order."""
+        shuffled = random.permutation(len(values))
+        order = shuffled[np.argsort(values[shuffled], kind="stable")]
+        return cls(order, values[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,14 +262,12 @@ class _Exchange:
     @property
     def records(self) -> Integers:
         """Positions of the records that get another value."""
-        found: Integers = self.ranked.order[np.concatenate([self.low, self.high])]
-        return found
+        return np.asarray(self.ranked.order[np.concatenate([self.low, self.high])])
 
     @property
     def donors(self) -> Integers:
         """Positions of the records whose values they get."""
-        found: Integers = self.ranked.order[np.concatenate([self.high, self.low])]
-        return found
+        return np.asarray(self.ranked.order[np.concatenate([self.high, self.low])])
 
     @property
     def mean_square(self) -> float:

@@ -30,12 +30,18 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import VerificationError
-from tablecloak.microdata.anonymity.asked import flags_of, require_key, with_missing
-from tablecloak.microdata.anonymity.generalisation import KeyLevels, key_levels, keys_in_bands
+from tablecloak.microdata.anonymity.levels import KeyLevels, key_levels, keys_in_bands
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
-from tablecloak.microdata.anonymity.question import SuppressionQuestion
+from tablecloak.microdata.anonymity.problem import (
+    AnonymityProblem,
+    flags_of,
+    require_key,
+    with_missing,
+)
 from tablecloak.microdata.library_frames import seen_by_pandas
-from tablecloak.microdata.methods.group_parameters import (
+from tablecloak.microdata.methods.local_suppression import LocalSuppression, LocalSuppressionRelease
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.parameters import (
     Closeness,
     DifferentValues,
     GroupKeys,
@@ -44,10 +50,8 @@ from tablecloak.microdata.methods.group_parameters import (
     SearchSeconds,
     SensitiveAttribute,
     Subsets,
+    option,
 )
-from tablecloak.microdata.methods.local_suppression import LocalSuppression, LocalSuppressionRelease
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
-from tablecloak.microdata.methods.parameters import option
 from tablecloak.results import Result
 
 Node = tuple[int, ...]
@@ -56,30 +60,51 @@ ROUNDING = 1e-9
 """Share of a loss that sums of floating-point numbers may differ by."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecodingQuestion:
-    """Levels to choose from.
+class LatticeSearch:
+    """The search for the node of the smallest total loss, and the best one so far.
 
     Parameters
     ----------
-    base : SuppressionQuestion
-        The question on the values as they are; its costs are those of missing values.
+    base : AnonymityProblem
+        The problem on the values as they are; its costs are those of missing values.
     levels : tuple of KeyLevels
     weights : numpy.ndarray of float, shape (n_keys,)
         Cost of a value of each key in the total.
     may_suppress : bool
+    budget : Budget
+
+    Attributes
+    ----------
+    node : tuple of int
+        Level of each key.
+    suppressed : numpy.ndarray of int, shape (n_patterns,)
+        Set of missing keys of each pattern.
+    n_counted : int
+        Nodes whose groups were counted.
     """
 
-    base: SuppressionQuestion
-    levels: tuple[KeyLevels, ...]
-    weights: Floats
-    may_suppress: bool
-    _lost: dict[tuple[int, int], float] = field(default_factory=dict, repr=False)
-
-    @property
-    def top(self) -> Node:
+    def __init__(
+        self,
+        base: AnonymityProblem,
+        levels: tuple[KeyLevels, ...],
+        weights: Floats,
+        *,
+        may_suppress: bool,
+        budget: Budget,
+    ) -> None:
+        self.base, self.levels, self.weights = base, levels, weights
+        self.may_suppress, self.budget = may_suppress, budget
+        self.top: Node = tuple(each.n_levels - 1 for each in levels)
         """The node in which all keys are in one."""
-        return tuple(each.n_levels - 1 for each in self.levels)
+        self._lost: dict[tuple[int, int], float] = {}
+        self.node = self.top
+        self.suppressed = np.zeros(base.patterns.n_patterns, dtype=np.int64)
+        self.total = self.loss(self.top)
+        self.unproved = np.inf
+        """Least bound of the nodes whose missing values were not searched to the end."""
+        self.failing: list[Node] = []
+        self.n_counted = 0
+        self.is_monotone = base.is_monotone and not may_suppress
 
     def loss(self, node: Node) -> float:
         """Return the loss of recoding to a node."""
@@ -94,8 +119,8 @@ class RecodingQuestion:
             self._lost[key, level] = float(self.weights[key]) * total
         return self._lost[key, level]
 
-    def at(self, node: Node) -> SuppressionQuestion:
-        """Return the question on recoded values."""
+    def problem_of(self, node: Node) -> AnonymityProblem:
+        """Return the problem on recoded values."""
         patterns = self.base.patterns
         # Missing values, whose code is the last one, stay a category of their own.
         chosen = [
@@ -108,7 +133,7 @@ class RecodingQuestion:
             sizes=tuple(int(code.max()) + 1 for code in chosen),
         )
         base = self.base
-        return SuppressionQuestion(recoded, base.combinations, base.requirements, base.costs)
+        return AnonymityProblem(recoded, base.combinations, base.requirements, base.costs)
 
     def above(self, node: Node) -> list[Node]:
         """Return the nodes in which one level is raised by one."""
@@ -118,110 +143,61 @@ class RecodingQuestion:
             if level < self.top[key]
         ]
 
-
-@dataclass(frozen=True, eq=False)
-class LatticeAnswer:
-    """The best node that was found.
-
-    Parameters
-    ----------
-    node : tuple of int
-        Level of each key.
-    suppressed : numpy.ndarray of int, shape (n_patterns,)
-        Set of missing keys of each pattern.
-    loss, bound : float
-    n_counted : int
-        Nodes whose groups were counted.
-    """
-
-    node: Node
-    suppressed: Integers
-    loss: float
-    bound: float
-    n_counted: int
-
-
-def best_levels(question: RecodingQuestion, budget: Budget) -> LatticeAnswer:
-    """Search for the node of the smallest total loss."""
-    return _Search(question, budget).run()
-
-
-class _Search:
-    def __init__(self, question: RecodingQuestion, budget: Budget) -> None:
-        self.question = question
-        self.budget = budget
-        self.node = question.top
-        self.suppressed = np.zeros(question.base.patterns.n_patterns, dtype=np.int64)
-        self.loss = question.loss(question.top)
-        self.unproved = np.inf
-        """Least bound of the nodes whose missing values were not searched to the end."""
-        self.failing: list[Node] = []
-        self.n_counted = 0
-        base = question.base
-        self.is_monotone = base.is_monotone and not question.may_suppress
-
-    def run(self) -> LatticeAnswer:
-        """Look at nodes in the order of their loss."""
-        start = (0,) * len(self.question.levels)
-        heap, seen = [(self.question.loss(start), start)], {start}
+    def run(self) -> float:
+        """Look at nodes in the order of their loss, and return the bound that is proved."""
+        start = (0,) * len(self.levels)
+        heap, seen = [(self.loss(start), start)], {start}
         reached = 0.0
         while heap:
             reached, node = heappop(heap)
-            if reached >= self.loss or self.budget.is_over:
+            if reached >= self.total or self.budget.is_over:
                 break
             if self._look(node):
                 continue
-            for other in self.question.above(node):
+            for other in self.above(node):
                 if other not in seen:
                     seen.add(other)
-                    heappush(heap, (self.question.loss(other), other))
+                    heappush(heap, (self.loss(other), other))
         else:
-            reached = self.loss
-        bound = min(self.loss, self.unproved, reached)
-        return LatticeAnswer(self.node, self.suppressed, self.loss, bound, self.n_counted)
+            reached = self.total
+        return min(self.total, self.unproved, reached)
 
     def _look(self, node: Node) -> bool:
         """Return whether a node is safe as it is, so that coarser ones are no better."""
-        if self._is_known_to_fail(node):
+        if any(np.less_equal(node, failed).all() for failed in self.failing):
             return False
         if self.is_monotone:
             return self._bisect(node)
-        asked = self.question.at(node)
+        asked = self.problem_of(node)
         if self._is_safe(node, asked):
             return True
-        if self.question.may_suppress:
+        if self.may_suppress:
             self._suppress(node, asked)
         return False
 
-    def _is_known_to_fail(self, node: Node) -> bool:
-        return any(
-            all(level <= other for level, other in zip(node, failed, strict=True))
-            for failed in self.failing
-        )
-
-    def _is_safe(self, node: Node, asked: SuppressionQuestion) -> bool:
+    def _is_safe(self, node: Node, asked: AnonymityProblem) -> bool:
         """Count the groups of a node, and note it if it is safe and better than the best."""
         self.n_counted += 1
         if any(asked.unsafe(each) is not None for each in asked.combinations):
             return False
-        self._note(node, np.zeros_like(self.suppressed), self.question.loss(node))
+        self._note(node, np.zeros_like(self.suppressed), self.loss(node))
         return True
 
     def _note(self, node: Node, suppressed: Integers, loss: float) -> None:
-        if loss < self.loss:
-            self.node, self.suppressed, self.loss = node, suppressed, loss
+        if loss < self.total:
+            self.node, self.suppressed, self.total = node, suppressed, loss
             self.budget.report("levels", loss)
 
     def _bisect(self, node: Node) -> bool:
         """Find on a chain from a node to the top where groups become safe."""
-        chain, top = [node], self.question.top
+        chain, top = [node], self.top
         while chain[-1] != top:
             # The key whose next level costs least.
-            chain.append(min(self.question.above(chain[-1]), key=self.question.loss))
+            chain.append(min(self.above(chain[-1]), key=self.loss))
         low, high = -1, len(chain) - 1
         while high - low > 1 or low < 0 < high:
             middle = (low + high) // 2 if low >= 0 else 0
-            if self._is_safe(chain[middle], self.question.at(chain[middle])):
+            if self._is_safe(chain[middle], self.problem_of(chain[middle])):
                 high = middle
             else:
                 low = middle
@@ -229,9 +205,9 @@ class _Search:
             self.failing.append(chain[low])
         return high == 0
 
-    def _suppress(self, node: Node, asked: SuppressionQuestion) -> None:
+    def _suppress(self, node: Node, asked: AnonymityProblem) -> None:
         """Search for the fewest missing values at a node, unless they cannot be few enough."""
-        recoded = self.question.loss(node)
+        recoded = self.loss(node)
         frequency = asked.patterns.frequency
         unsafe = np.zeros(len(frequency), dtype=bool)
         for combination in asked.combinations:
@@ -239,7 +215,7 @@ class _Search:
             if failed is not None:
                 unsafe |= failed
         least = float(np.sum(frequency[unsafe])) * float(np.min(asked.costs))
-        if recoded + least >= self.loss:
+        if recoded + least >= self.total:
             return
         choice = cheapest_choice(asked, self.budget)
         more = choice.suppressed & ~asked.patterns.missing
@@ -473,23 +449,25 @@ class Recoding(Method[RecodedRelease]):
         del random
         budget = Budget.begun(self.time_limit)
         watch = Stopwatch()
-        base = self.local().asked().question(frame)
+        base = self.local().asked().problem(frame)
         steps = self.key_levels(frame)
         weights = np.array(list(self._plain().costs.values()))
-        question = RecodingQuestion(base, steps, weights, self.suppression is not None)
+        search = LatticeSearch(
+            base, steps, weights, may_suppress=self.suppression is not None, budget=budget
+        )
         with budget.interruptible():
-            answer = best_levels(question, budget)
-        levels = dict(zip(self.keys, answer.node, strict=True))
-        missing = flags_of(answer.suppressed[base.patterns.of_record], len(self.keys))
+            bound = search.run()
+        levels = dict(zip(self.keys, search.node, strict=True))
+        missing = flags_of(search.suppressed[base.patterns.of_record], len(self.keys))
         missing &= ~frame[list(self.keys)].isna().to_numpy()
         return RecodedRelease(
             frame=with_missing(_recoded(frame, steps, levels), self.keys, missing),
             levels=levels,
             suppressed=missing,
-            recoding_loss=question.loss(answer.node),
+            recoding_loss=search.loss(search.node),
             method=self,
-            n_counted=answer.n_counted,
-            bound=answer.bound,
+            n_counted=search.n_counted,
+            bound=bound,
             seconds=watch.seconds,
         )
 

@@ -21,7 +21,7 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import names_of, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
-from tablecloak.microdata.methods.normal_draws import normal_draws, root_of
+from tablecloak.microdata.methods.noise import normal_draws, root_of
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
@@ -102,7 +102,6 @@ class Shuffling(Method[ShuffledRelease]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        names_of(self.columns, "columns")
         if self.regressors:
             names_of(self.regressors, "regressors")
         both = sorted(set(self.columns) & set(self.regressors))
@@ -159,8 +158,7 @@ class Shuffling(Method[ShuffledRelease]):
         slopes = cross @ np.linalg.pinv(model[n_columns:, n_columns:])
         scores = _normal_scores(ranks[list(self.regressors)])
         errors = normal_draws(scores, n_columns, random)
-        drawn: Floats = scores @ slopes.T + errors @ root_of(inner - slopes @ cross.T).T
-        return drawn
+        return np.asarray(scores @ slopes.T + errors @ root_of(inner - slopes @ cross.T).T)
 
 
 def _correlations(ranks: pd.DataFrame) -> pd.DataFrame:
@@ -168,16 +166,15 @@ def _correlations(ranks: pd.DataFrame) -> pd.DataFrame:
     if ranks.isna().any(axis=None):
         return ranks.corr()
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.atleast_2d(np.corrcoef(ranks.to_numpy(), rowvar=False))
-    return pd.DataFrame(found, index=ranks.columns, columns=ranks.columns)
+        correlations = np.atleast_2d(np.corrcoef(ranks.to_numpy(), rowvar=False))
+    return pd.DataFrame(correlations, index=ranks.columns, columns=ranks.columns)
 
 
 def _normal_scores(ranks: pd.DataFrame) -> Floats:
     """Return normal scores of ranks, 0 where a value is missing."""
     known = ranks.notna().sum().to_numpy()
     scores = ndtri((ranks.to_numpy(dtype=np.float64) - 0.5) / np.maximum(known, 1))
-    filled: Floats = np.nan_to_num(scores, nan=0.0)
-    return filled
+    return np.asarray(np.nan_to_num(scores, nan=0.0))
 
 
 def _nearest_correlation(matrix: Floats) -> Floats:
@@ -186,5 +183,4 @@ def _nearest_correlation(matrix: Floats) -> Floats:
     root = root_of(matrix)
     covariance = root @ root.T
     scale = np.sqrt(np.diag(covariance))
-    found: Floats = covariance / np.outer(scale, scale)
-    return found
+    return np.asarray(covariance / np.outer(scale, scale))

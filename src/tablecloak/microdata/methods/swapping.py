@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import columns_of, taken_from
@@ -33,6 +34,7 @@ from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
+from tablecloak.risk_utility_map import best_below, frontier
 
 Change = Literal["none", "some", "all"]
 
@@ -78,8 +80,8 @@ class PairConstraint:
 
     def strata(self, records: CodedRecords) -> Integers:
         """Return the combination of `equal_on` of each record, numbered from 0."""
-        found = _codes(records, self.equal_on)
-        return np.zeros(records.n_records, dtype=np.int64) if found is None else found
+        combination = _codes(records, self.equal_on)
+        return np.zeros(records.n_records, dtype=np.int64) if combination is None else combination
 
     def admits(self, records: CodedRecords, pairs: Integers) -> Flags:
         """Whether each pair of positions differs where it must; `equal_on` is not checked."""
@@ -244,9 +246,9 @@ def _codes(records: CodedRecords, names: Sequence[str]) -> Integers | None:
     """Return each record's combination of some attributes, numbered from 0; None without any."""
     if not len(names):
         return None
-    found = records.combined(names)
+    combination = records.combined(names)
     # Small types are sorted without comparisons.
-    return found.astype(np.min_scalar_type(int(found.max(initial=0))))
+    return combination.astype(np.min_scalar_type(int(combination.max(initial=0))))
 
 
 @dataclass(frozen=True)
@@ -412,12 +414,12 @@ class SwapRelease:
         rows = []
         for one, other in itertools.combinations(range(len(shape)), 2):
             rest = tuple(axis for axis in range(len(shape)) if axis not in (one, other))
-            found = [
+            measures = [
                 association(table.reshape(shape).sum(axis=rest).astype(np.float64))
                 for table in (self.before, self.after)
             ]
             names = self.records.names[one], self.records.names[other]
-            rows.append((*names, *found[0], *found[1]))
+            rows.append((*names, *measures[0], *measures[1]))
         columns = ["one", "other", "contingency", "cramer", "contingency_after", "cramer_after"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -592,3 +594,107 @@ def _as_pairs(pairs: npt.ArrayLike) -> Integers:
             f"of {given.dtype} with the shape {given.shape}."
         )
     return given.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class SwapCandidates:
+    """Mean risk and distortion of many candidates, and the frontier of the best.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row for each candidate: its parameters, means and standard errors of risk and
+        distortion, and whether it is on the frontier of the means or within two standard errors
+        of it.
+    candidates : tuple of DataSwapping
+    """
+
+    table: pd.DataFrame
+    candidates: tuple[DataSwapping, ...] = field(default=())
+
+    def best(self, risk_limit: float) -> pd.DataFrame:
+        """Return the candidates of least distortion among those within the limit, with ties."""
+        rows = best_below(self.table["risk"], -self.table["distortion"], risk_limit)
+        return self.table.iloc[rows]
+
+
+def sweep(
+    frame: pd.DataFrame,
+    candidates: Sequence[DataSwapping],
+    *,
+    replicates: int = 20,
+    distortion: Literal["hellinger", "total_variation"] = "hellinger",
+    seed: int = 0,
+) -> SwapCandidates:
+    """Compare candidates by their means over replicates.
+
+    At low rates a single replicate says little, and its frontier is mostly chance.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    candidates : sequence of DataSwapping
+        Methods with the same keys.
+    replicates : int, default=20
+    distortion : {"hellinger", "total_variation"}, default="hellinger"
+    seed : int, default=0
+        Each candidate and replicate has random numbers of its own, so that results do not
+        depend on their order.
+
+    Raises
+    ------
+    InputError
+        If there is no candidate or no replicate.
+    ModelError
+        If a rate cannot be met.
+    """
+    if not len(candidates) or replicates < 1:
+        raise InputError(
+            f"At least one candidate and one replicate are needed. Got {len(candidates)} and "
+            f"{replicates}."
+        )
+    columns = list(dict.fromkeys(itertools.chain(*(c.coded_columns(frame) for c in candidates))))
+    records = CodedRecords.of(frame, columns)
+    tables: dict[tuple[str, ...], SwapTable] = {}
+    rows: list[dict[str, Any]] = []
+    for number, candidate in enumerate(candidates):
+        keys = tuple(map(str, frame.columns)) if candidate.keys is None else tuple(candidate.keys)
+        if keys not in tables:
+            tables[keys] = SwapTable(records.only(keys))
+        inside = [name for name in candidate.attributes if name in keys]
+        figures = np.empty((replicates, 2))
+        for replicate in range(replicates):
+            pairs = candidate.draw(records, generator([seed, number, replicate]))
+            altered = candidate.alters(records, pairs)
+            report, _ = tables[keys].evaluate(pairs, inside, altered)
+            figures[replicate] = report.risk, getattr(report, distortion)
+        rows.append(_row(candidate, figures))
+    return SwapCandidates(_with_frontier(pd.DataFrame(rows)), tuple(candidates))
+
+
+def _row(candidate: DataSwapping, found: Floats) -> dict[str, Any]:
+    """Return means and standard errors of risk and distortion over replicates."""
+    count = len(found)
+    error = found.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else [np.nan] * 2
+    return {
+        "attributes": "+".join(candidate.attributes),
+        "rate": candidate.rate,
+        "must_change": candidate.must_change,
+        "risk": found[:, 0].mean(),
+        "risk_error": error[0],
+        "distortion": found[:, 1].mean(),
+        "distortion_error": error[1],
+    }
+
+
+def _with_frontier(table: pd.DataFrame) -> pd.DataFrame:
+    """Add which candidates are on the frontier of the means, and which could be."""
+    on = frontier(table["risk"], -table["distortion"])
+    # A candidate could be on it if it were with risk and distortion two standard errors lower.
+    lower_risk = table["risk"] - 2 * table["risk_error"].fillna(0)
+    lower = table["distortion"] - 2 * table["distortion_error"].fillna(0)
+    near = [
+        not bool(np.any((table["risk"][on] < r) & (table["distortion"][on] < d)))
+        for r, d in zip(lower_risk, lower, strict=True)
+    ]
+    return table.assign(frontier=np.isin(np.arange(len(table)), on), near_frontier=near)

@@ -216,15 +216,13 @@ def _disjoint(pairs: Integers) -> Integers:
     at = np.arange(len(pairs))
     np.minimum.at(earliest, pairs[:, 0], at)
     np.minimum.at(earliest, pairs[:, 1], at)
-    kept: Integers = pairs[(earliest[pairs[:, 0]] == at) & (earliest[pairs[:, 1]] == at)]
-    return kept
+    return np.asarray(pairs[(earliest[pairs[:, 0]] == at) & (earliest[pairs[:, 1]] == at)])
 
 
 def joined(one: Integers, other: Integers) -> Integers:
     """Return combinations of two labels, numbered from 0 in sorted order."""
     label = one * (int(other.max(initial=0)) + 1) + other
-    found: Integers = np.unique(label, return_inverse=True)[1].ravel().astype(np.int64)
-    return found
+    return np.asarray(np.unique(label, return_inverse=True)[1].ravel().astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

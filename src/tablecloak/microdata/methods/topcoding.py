@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
-from tablecloak.microdata.columns import like, names_of, numbers_of
+from tablecloak.microdata.columns import like, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 
@@ -48,7 +48,7 @@ class TopcodedRelease:
 
     def summary(self) -> str:
         """Return the number of replaced values in one line."""
-        found = [
+        parts = [
             f"{int(self.limits.loc[name, number])} of {len(self.frame)} values {of}lie {side} "
             f"{self.limits.loc[name, limit]:g}"
             for name in self.limits.index
@@ -56,7 +56,7 @@ class TopcodedRelease:
             for limit, number, side in (("bottom", "n_bottom", "below"), ("top", "n_top", "above"))
             if not np.isnan(self.limits.loc[name, limit])
         ]
-        return f"topcoding: {', '.join(found) or 'no value is known'}"
+        return f"topcoding: {', '.join(parts) or 'no value is known'}"
 
 
 def _as_list(given: Any) -> Any:
@@ -138,7 +138,6 @@ class Topcoding(Method[TopcodedRelease]):
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", _as_list(self.column))
         super().__post_init__()
-        names_of(self.column, "column")
         unused = {
             "top": [self.bottom_threshold, self.bottom_thresholds],
             "bottom": [self.threshold, self.thresholds],

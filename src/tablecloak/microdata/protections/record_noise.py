@@ -14,16 +14,17 @@ from pydantic import Field, model_validator
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
+from tablecloak.comparison.figures import notes
 from tablecloak.comparison.inferred import are_wide
 from tablecloak.comparison.side_by_side import compare
 from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import suggestion
 from tablecloak.microdata.multipliers import Least, Most, Shape, Sizes
-from tablecloak.microdata.noise_report import noise_report
 from tablecloak.microdata.noise_risk import insiders, insiders_guess, outsiders_guess, windows
-from tablecloak.microdata.noisy_table import NoisyTable, noisy_table
+from tablecloak.microdata.noisy_tables import NoisyTable, noisy_table
 from tablecloak.protection import PROTECTIONS, Attackers, Material, Product, Protection, Search
-from tablecloak.render.page import Page
+from tablecloak.render.heat_map import Drawing, add_heat_map, as_number, labels_of
+from tablecloak.render.page import Page, Square
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.tables.leaving import Leaving
@@ -157,7 +158,6 @@ class RecordNoise(Protection):
             measure=table.name,
             unit=table.unit,
             decimals=published_decimals(release.values, table.decimals),
-            n_cells=len(released),
             method={
                 "method": "multiplicative noise of records",
                 "reading": "The values of each contributor were multiplied by a number near 1 "
@@ -216,14 +216,22 @@ class RecordNoise(Protection):
         """Return the page on what was lost, and what can be inferred."""
         is_safe = product.audit.is_safe
         verdict = list(cls.statements(product)) if is_safe else [cls.refusal(product)]
-        return noise_report(
-            title or product.release.problem.table.name,
-            product.release,
-            [*cls.lines(product), *verdict],
-            product.audit.to_frame(),
-            settings,
-            source,
-        )
+        made, page = product.release, Page(title or product.release.problem.table.name)
+        table = made.problem.table
+        page.heading("What was multiplied")
+        for line in filter(None, [*cls.lines(product), *verdict]):
+            page.text(line)
+        page.legend({"up": "raised", "down": "lowered", "": "not changed"})
+        add_heat_map(page, table.keys, table.hierarchies, _squares(made))
+        page.heading("Risk and utility")
+        page.table(product.audit.to_frame(), index=False)
+        for line in notes():
+            page.text(line)
+        page.heading("How it was done")
+        page.table(settings, index=False)
+        if source:
+            page.code(source)
+        return page
 
     @classmethod
     def methods_for_records(
@@ -288,5 +296,18 @@ def _right(problem: ProtectionProblem, cells: Integers, guesses: Floats) -> Flag
     all_of = problem.table.values[problem.sensitive].copy()
     place = np.searchsorted(np.flatnonzero(problem.sensitive), cells)
     all_of[place] = guesses
-    right: Flags = TruthGuesses(problem, all_of).recovered[place]
-    return right
+    return np.asarray(TruthGuesses(problem, all_of).recovered[place])
+
+
+def _squares(made: NoisyTable) -> Drawing:
+    """Draw each cell as published; pointing at it shows the true value."""
+    true, labels = made.problem.table.values, labels_of(made.problem.table.keys)
+
+    def square(cell: int) -> Square:
+        change = float(made.changes[cell])
+        kind = "up" if change > 0 else "down" if change < 0 else ""
+        hover = f"{labels[cell]}: {as_number(true[cell])} became {as_number(made.values[cell])}"
+        share = float(np.sqrt(min(abs(change) / max(abs(true[cell]), 1.0), 1.0)))
+        return Square(as_number(made.values[cell]), kind, hover, share)
+
+    return square

@@ -255,7 +255,7 @@ def _fitted(
         full = ~absent.any(axis=1)
         start[tuple(codes[full] for codes in cells.codes)] = offset[full]
     parts = [
-        _Part(mine, tuple(np.flatnonzero(absent[mine[0]]).tolist()))
+        _IncompleteCells(mine, tuple(np.flatnonzero(absent[mine[0]]).tolist()))
         for mine in ([m for m, _, _ in cells.patterns()] if is_open else [np.arange(len(given))])
     ]
     probability = shares[0]
@@ -276,7 +276,7 @@ def _fitted(
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _IncompleteCells:
     """Cells that lack the same keys."""
 
     cells: Integers

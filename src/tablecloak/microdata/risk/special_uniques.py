@@ -218,7 +218,7 @@ def _labels(cells: KeyCells, size: int) -> Iterator[tuple[tuple[int, ...], Integ
             _, label, limit = prefix[-1] if prefix else (-1, np.zeros_like(codes), 1)
             label, limit = label * width + codes, limit * width
             if limit > dense:
-                label, found = pd.factorize(label)
-                limit = len(found)
+                label, labels = pd.factorize(label)
+                limit = len(labels)
             prefix.append((key, label, limit))
         yield subset, prefix[-1][1], prefix[-1][2]

@@ -107,8 +107,7 @@ def slope_utility(
     if masked != "predictor":
         raise InputError(f"`masked` must be 'both', 'predictor' or 'response'. Got {masked!r}.")
     error = noise / (1 + noise) * (1 / (n - 3) + noise) + rest / (n - 3)
-    utility: Floats = 1 / (slope**2 / (1 + noise) * error)
-    return utility
+    return np.asarray(1 / (slope**2 / (1 + noise) * error))
 
 
 def corrected_slope_utility(
@@ -116,8 +115,7 @@ def corrected_slope_utility(
 ) -> Floats:
     """Return the utility of the slope times 1 + lambda^2, which is unbiased: equation (5.1)."""
     noise = _checked(noise, r2, n)
-    utility: Floats = (n - 3) * r2 / (slope**2 * (noise + 1 - r2))
-    return utility
+    return np.asarray((n - 3) * r2 / (slope**2 * (noise + 1 - r2)))
 
 
 def break_even(r2: float, n: int) -> float:
@@ -146,13 +144,13 @@ def break_even(r2: float, n: int) -> float:
 
 
 def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
-    found = np.asarray(noise, dtype=np.float64)
-    if np.any(found < 0) or not 0 < r2 < 1 or n < 4:
+    array = np.asarray(noise, dtype=np.float64)
+    if np.any(array < 0) or not 0 < r2 < 1 or n < 4:
         raise InputError(
             "`noise` must be >= 0, `r2` between 0 and 1, and `n` at least 4. Got "
-            f"{np.min(found, initial=np.inf):g} as the least noise, r2 = {r2!r} and n = {n!r}."
+            f"{np.min(array, initial=np.inf):g} as the least noise, r2 = {r2!r} and n = {n!r}."
         )
-    return found
+    return array
 
 
 @dataclass(frozen=True, eq=False)

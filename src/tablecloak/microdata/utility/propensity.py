@@ -18,16 +18,21 @@ import pandas as pd
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
-from tablecloak.microdata.columns import columns_of, names_of, numbers_of, some_rows
+from tablecloak.microdata.columns import (
+    columns_of,
+    is_number,
+    names_of,
+    numbers_of,
+    require_column,
+    some_rows,
+)
+from tablecloak.microdata.utility.comparison import independent_columns
 
 STEPS = 50
 """Most Newton steps of the propensity model."""
 
 MOST_DUMMIES = 30
 """Categories of a column that have a dummy variable; the others are one group."""
-
-DEPENDENT = 1e-9
-"""A variable is left out if the others explain all but this share of its variance."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def propensity_score(
         raise InputError(
             "There is nothing to compare: both files need records, and at least one column."
         )
-    one, other = (_part(frame, most) for frame in (original, released))
+    one, other = (frame.iloc[some_rows(len(frame), most)] for frame in (original, released))
     parts = [_variables(one, other, name) for name in names]
     design = _independent(np.column_stack([np.ones(len(one) + len(other)), *parts]))
     label = np.repeat([0.0, 1.0], [len(one), len(other)])
@@ -137,14 +142,11 @@ def propensity_score(
     return PropensityScore(pmse if pmse > 1e-20 else 0.0, expected, design.shape[1], n)
 
 
-def _part(frame: pd.DataFrame, most: int | None) -> pd.DataFrame:
-    rows = some_rows(len(frame), most)
-    return frame if len(rows) == len(frame) else frame.iloc[rows]
-
-
 def _variables(one: pd.DataFrame, other: pd.DataFrame, name: str) -> Floats:
     """Return the variables of a column for the records of both files."""
-    if all(_is_number(frame, name) for frame in (one, other)):
+    for frame in (one, other):
+        require_column(frame, name)
+    if is_number(one[name]) and is_number(other[name]):
         both = np.concatenate(
             [numbers_of(frame, name, refuse_missing=False) for frame in (one, other)]
         )
@@ -158,31 +160,14 @@ def _variables(one: pd.DataFrame, other: pd.DataFrame, name: str) -> Floats:
     both_texts = pd.concat([one[name].astype(object), other[name].astype(object)])
     codes = pd.factorize(both_texts.where(both_texts.notna(), None), use_na_sentinel=False)[0]
     frequent = np.argsort(-np.bincount(codes), kind="stable")[:MOST_DUMMIES]
-    dummies: Floats = (codes[:, None] == frequent[None, :]).astype(np.float64)
-    return dummies
-
-
-def _is_number(frame: pd.DataFrame, name: str) -> bool:
-    if name not in frame.columns:
-        numbers_of(frame, name)  # Names the column and what it may have meant.
-    kind = frame[name].dtype
-    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+    return np.asarray((codes[:, None] == frequent[None, :]).astype(np.float64))
 
 
 def _independent(design: Floats) -> Floats:
     """Leave out variables that depend linearly on those before them."""
     scale = np.sqrt(np.mean(design**2, axis=0))
-    scaled = design[:, scale > 0] / scale[scale > 0]
-    gram = scaled.T @ scaled / len(scaled)
-    kept: list[int] = []
-    for at in range(len(gram)):
-        if kept:
-            explained = gram[at, kept] @ np.linalg.solve(gram[np.ix_(kept, kept)], gram[kept, at])
-            if gram[at, at] - explained <= DEPENDENT * gram[at, at]:
-                continue
-        kept.append(at)
-    chosen: Floats = scaled[:, kept]
-    return chosen
+    scaled: Floats = design[:, scale > 0] / scale[scale > 0]
+    return scaled[:, independent_columns(scaled)]
 
 
 def _fitted(design: Floats, label: Floats) -> Floats:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,24 +24,16 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.order import OrderWarning
 from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 
-Measure = Callable[[pd.DataFrame, pd.DataFrame], float]
+ReleaseMeasure = Callable[[pd.DataFrame, pd.DataFrame], float]
 """Function of the original and the released records that returns a risk or a utility."""
-
-
-class Method(Protocol):
-    """Any object that protects records."""
-
-    def protect(self, frame: pd.DataFrame, *, seed: Any) -> Any:
-        """Protect the records with random numbers of this seed."""
-        ...
 
 
 def risk_utility_map(
     frame: pd.DataFrame,
-    methods: Mapping[str, Method],
+    methods: Mapping[str, Any],
     *,
-    risk: Measure,
-    utility: Measure,
+    risk: ReleaseMeasure,
+    utility: ReleaseMeasure,
     replicates: int = 20,
     seed: int = 0,
 ) -> RiskUtilityMap:
@@ -73,22 +65,24 @@ def risk_utility_map(
         )
     rows = []
     for number, (name, method) in enumerate(methods.items()):
-        found = np.empty((replicates, 2))
+        figures = np.empty((replicates, 2))
         for replicate in range(replicates):
             random = generator([seed, number, replicate])
             with warnings.catch_warnings():
                 # Releases for comparison are not published, so their order does no harm.
                 warnings.simplefilter("ignore", OrderWarning)
                 released = method.protect(frame, seed=random).frame
-            found[replicate] = risk(frame, released), utility(frame, released)
-        if np.any(np.isnan(found)):
-            at = int(np.flatnonzero(np.isnan(found).any(axis=1))[0])
+            figures[replicate] = risk(frame, released), utility(frame, released)
+        if np.any(np.isnan(figures)):
+            at = int(np.flatnonzero(np.isnan(figures).any(axis=1))[0])
             raise InputError(
                 f"The risk or the utility of {name!r} is not a number in replicate {at} (counted "
                 "from 0). Check the functions `risk` and `utility`."
             )
-        error = found.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
-        rows.append([*found.mean(axis=0), *error])
+        error = (
+            figures.std(axis=0, ddof=1) / np.sqrt(replicates) if replicates > 1 else [np.nan] * 2
+        )
+        rows.append([*figures.mean(axis=0), *error])
     columns = ["risk", "utility", "risk_error", "utility_error"]
     table = pd.DataFrame(rows, columns=columns, index=pd.Index(list(methods), name="method"))
     on = frontier(table["risk"], table["utility"])

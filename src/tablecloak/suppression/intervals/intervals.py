@@ -61,7 +61,7 @@ from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_intervals
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 NOISE = 3e-7
 """Share of a width that may be the solver's rounding error, or its repair (`ROUNDED`). Ends are

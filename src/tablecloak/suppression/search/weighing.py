@@ -13,7 +13,7 @@ from tablecloak.errors import InputError
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.weights.rule import WeightRule
+from tablecloak.tables.weights import WeightRule
 
 
 @dataclass(frozen=True, eq=False)

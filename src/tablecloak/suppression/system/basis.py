@@ -22,7 +22,7 @@ from scipy.sparse import csc_array, csr_array, vstack
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace
-from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.relations import distinct_rows
 
 NOTHING = 1e-9
 """Coefficients below this are rounding errors: those of relations between cells are about 1."""

@@ -22,9 +22,9 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Integers
 from tablecloak.graph import components_of_cells
 from tablecloak.solve.exact import whole_rows
-from tablecloak.tables.coupled import CoupledCells
-from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.coupling import CoupledCells
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import distinct_rows
 
 PRIME = 2**61 - 1
 """A Mersenne prime; sums of two products below it still fit into few machine words."""

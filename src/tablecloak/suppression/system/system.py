@@ -24,9 +24,9 @@ from tablecloak.graph import components_of_columns
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.needs import Needs, own_precision
-from tablecloak.tables.coupled import CoupledCells, whole_rows
-from tablecloak.tables.distinct import distinct_rows
+from tablecloak.tables.coupling import CoupledCells, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import distinct_rows
 
 BUNDLE_CELLS = 300
 """Components smaller than this share a solver, since starting one costs more than a program."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -22,10 +22,10 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS
 from tablecloak.tables.equations import Equation, match
 from tablecloak.tables.keys import EARLIER, are_rests
-from tablecloak.tables.link import linked_hierarchies
+from tablecloak.tables.link import completed_keys, linked_hierarchies, stacked_contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
@@ -37,7 +37,7 @@ SAME = 1e-9
 
 
 @runtime_checkable
-class Tells(Protocol):
+class PublishedResult(Protocol):
     """A release, as far as others need to know what it tells."""
 
     problem: ProtectionProblem
@@ -63,7 +63,7 @@ class EarlierRelease:
     upper: Floats
 
     @classmethod
-    def of(cls, release: EarlierRelease | Tells) -> EarlierRelease:
+    def of(cls, release: EarlierRelease | PublishedResult) -> EarlierRelease:
         """Return what a release of this package tells.
 
         Raises
@@ -73,7 +73,7 @@ class EarlierRelease:
         """
         if isinstance(release, EarlierRelease):
             return release
-        if not isinstance(release, Tells):
+        if not isinstance(release, PublishedResult):
             raise InputError(
                 f"`published` must hold earlier releases, such as patterns of `suppress`. Got "
                 f"{type(release).__name__}; read files with `tc.read_published`."
@@ -107,20 +107,22 @@ class Published:
         If there is no release, or one has a name that is taken.
     """
 
-    releases: Mapping[str, EarlierRelease | Tells] | Sequence[EarlierRelease | Tells]
+    releases: (
+        Mapping[str, EarlierRelease | PublishedResult] | Sequence[EarlierRelease | PublishedResult]
+    )
     equations: Sequence[Equation | str] = field(default=())
 
     def __post_init__(self) -> None:
         given = self.releases
         if not isinstance(given, Mapping):
-            given = {f"release {number + 1}": each for number, each in enumerate(given)}
-        known = {str(name): EarlierRelease.of(each) for name, each in given.items()}
-        if NOW in known or not all(known):
+            given = {f"release {number + 1}": release for number, release in enumerate(given)}
+        releases = {str(name): EarlierRelease.of(release) for name, release in given.items()}
+        if NOW in releases or not all(releases):
             raise InputError(
                 f"An earlier release cannot be called {NOW!r}, which is the new one, and needs a "
                 f"name. Rename it."
             )
-        object.__setattr__(self, "releases", known)
+        object.__setattr__(self, "releases", releases)
         object.__setattr__(self, "equations", tuple(map(Equation.of, self.equations)))
 
     @classmethod
@@ -128,7 +130,7 @@ class Published:
         """Return earlier releases that were given as such, alone, or in a sequence or mapping."""
         if isinstance(given, Published):
             return given if given.releases else None
-        if isinstance(given, EarlierRelease | Tells):
+        if isinstance(given, EarlierRelease | PublishedResult):
             return cls([given])
         if isinstance(given, Mapping | list | tuple):
             return cls(given) if given else None
@@ -168,7 +170,7 @@ class Published:
             If the tables do not fit together, or an equation does not hold.
         """
         earlier = list(self._known.values())
-        table = _joined_table(problem.table, self._known, self._equations)
+        table = _joined_table(problem.table, self._known, tuple(map(Equation.of, self.equations)))
         joint = ProtectionProblem.of(table, problem.stacked(map(_as_further_cells, earlier)))
         return Change.within(problem, joint, relations=None)
 
@@ -186,19 +188,15 @@ class Published:
 
     def hidden_beside(self, hidden: Flags) -> Flags:
         """Return which cells are hidden: those of the new release, then of the earlier ones."""
-        return np.concatenate([hidden, *(~each.is_shown for each in self._known.values())])
+        return np.concatenate([hidden, *(~release.is_shown for release in self._known.values())])
 
     def ends_beside(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Return the ends of what is published of each cell, of the new release first."""
-        known = self._known.values()
+        releases = self._known.values()
         return (
-            np.concatenate([lower, *(each.lower for each in known)]),
-            np.concatenate([upper, *(each.upper for each in known)]),
+            np.concatenate([lower, *(release.lower for release in releases)]),
+            np.concatenate([upper, *(release.upper for release in releases)]),
         )
-
-    @property
-    def _equations(self) -> tuple[Equation, ...]:
-        return tuple(map(Equation.of, self.equations))
 
 
 def _as_further_cells(release: EarlierRelease) -> ProtectionProblem:
@@ -229,13 +227,11 @@ def _joined_table(
     table: Table, releases: Mapping[str, EarlierRelease], equations: Sequence[Equation]
 ) -> Table:
     """Return the new table with the cells and relations of the earlier ones, and those between."""
-    tables = {NOW: table, **{name: each.problem.table for name, each in releases.items()}}
+    tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    names = list(dict.fromkeys(name for each in every for name in each.keys.columns))
-    totals = _totals(every, names)
-    keys = {name: _completed(each, names, totals) for name, each in tables.items()}
-    starts = np.cumsum([0, *(each.n_cells for each in every)])
+    keys = dict(zip(tables, completed_keys(every, _totals(every)), strict=True))
+    starts = np.cumsum([0, *(member.n_cells for member in every)])
     bare = set(releases).difference(*(equation.variables for equation in equations))
     between = [
         _equalities(keys[NOW], keys[name], table, tables[name], int(start), int(starts[-1]))
@@ -243,33 +239,36 @@ def _joined_table(
         if name in bare
     ]
     between += _equated(tables, keys, equations)
-    rows = [block_diag([each.relations for each in every], format="csr")]
-    sides = [each.right_hand_side for each in every]
+    contributions: dict[str, Any] = {
+        level: stacked_contributions(every, level) if getattr(table, level) else None
+        for level in LEVELS.values()
+    }
+    rows = [block_diag([member.relations for member in every], format="csr")]
+    sides = [member.right_hand_side for member in every]
     sides += [side for _, side in between]
     return replace(
         table,
         keys=_marked(table, keys),
-        values=np.concatenate([each.values for each in every]),
-        relations=csr_array(vstack([*rows, *(found for found, _ in between)], format="csr")),
+        values=np.concatenate([member.values for member in every]),
+        relations=csr_array(vstack([*rows, *(more for more, _ in between)], format="csr")),
         right_hand_side=np.concatenate(sides),
         hierarchies={name: hierarchies[name] for name in table.hierarchies},
-        integer=bool(all(each.integer for each in every)),
+        integer=bool(all(member.integer for member in every)),
         decimals=_fitting(table.decimals, every),
-        contributions=_stacked([each.contributions for each in every], every),
-        holdings=_stacked([each.holdings for each in every], every),
+        **contributions,
     )
 
 
-def _totals(tables: Sequence[Table], names: Sequence[str]) -> dict[str, str]:
+def _totals(tables: Sequence[Table]) -> dict[str, str]:
     """Return the total of each dimension that some table lacks.
 
     Where no table has a hierarchy, as those read from files of problems, it is the code that is the
     total of relations and never a part.
     """
-    found = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
-    for name in names:
+    totals = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
+    for name in dict.fromkeys(name for table in tables for name in table.keys.columns):
         holders = [table for table in tables if name in table.keys.columns]
-        if name in found or len(holders) == len(tables):
+        if name in totals or len(holders) == len(tables):
             continue
         tops = set.union(*(_tops(table, name) for table in holders))
         if len(tops) != 1:
@@ -277,8 +276,8 @@ def _totals(tables: Sequence[Table], names: Sequence[str]) -> dict[str, str]:
                 f"Dimension {name!r} is missing in one of the releases, and its total is not "
                 f"known. Give the hierarchy of each dimension."
             )
-        found[name] = tops.pop()
-    return found
+        totals[name] = tops.pop()
+    return totals
 
 
 def _tops(table: Table, name: str) -> set[str]:
@@ -291,12 +290,6 @@ def _tops(table: Table, name: str) -> set[str]:
     part = entries.data > 0
     differs = codes[cell[part]] != total[row[part]]
     return set(total[row[part]][differs]) - set(codes[cell[part]][differs])
-
-
-def _completed(table: Table, names: Sequence[str], totals: Mapping[str, str]) -> pd.DataFrame:
-    """Return the keys over all dimensions: those that the table lacks stand at their total."""
-    missing = {name: totals[name] for name in names if name not in table.keys.columns}
-    return table.keys.assign(**missing)[list(names)]
 
 
 def _equalities(
@@ -324,10 +317,10 @@ def _equated(
         return []
     column = "release"
     stacked = pd.concat(
-        [each.assign(**{column: name}) for name, each in keys.items()], ignore_index=True
+        [codes.assign(**{column: name}) for name, codes in keys.items()], ignore_index=True
     )
-    found = [match(equation, tables, stacked, column) for equation in equations]
-    return [(each.relations, each.residual) for each in found]
+    relations = [match(equation, tables, stacked, column) for equation in equations]
+    return [(rows.relations, rows.residual) for rows in relations]
 
 
 def _marked(table: Table, keys: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -335,20 +328,20 @@ def _marked(table: Table, keys: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     Codes of dimensions that the new table lacks stand in the mark as well.
     """
-    own = list(table.keys.columns)
+    dimensions = list(table.keys.columns)
     variable = None if table.variables is None else table.variables.dimension
-    column = next(name for name in own if name != variable)
+    column = next(name for name in dimensions if name != variable)
     parts = [table.keys]
-    for release, each in keys.items():
+    for release, codes in keys.items():
         if release == NOW:
             continue
-        others = [name for name in each.columns if name not in own]
-        told = reduce(
-            lambda text, name: text + ", " + name + "=" + each[name].astype(str),
+        others = [name for name in codes.columns if name not in dimensions]
+        marks = reduce(
+            lambda text, name: text + ", " + name + "=" + codes[name].astype(str),
             others,
-            f"{EARLIER}{release}: " + each[column].astype(str),
+            f"{EARLIER}{release}: " + codes[column].astype(str),
         )
-        parts.append(each[own].assign(**{column: told}))
+        parts.append(codes[dimensions].assign(**{column: marks}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -357,20 +350,5 @@ def _fitting(decimals: int | None, tables: Sequence[Table]) -> int | None:
     if decimals is None:
         return None
     unit = 10.0**-decimals
-    rest = [np.abs(each.values / unit - np.rint(each.values / unit)) for each in tables]
-    return decimals if all(np.all(each <= 1e-6) for each in rest) else None
-
-
-def _stacked(
-    parts: Sequence[Contributions | None], tables: Sequence[Table]
-) -> Contributions | None:
-    """Stack contributions; releases without any have cells of unknown contributors."""
-    if parts[0] is None:
-        return None
-    most = max(part.largest.shape[1] for part in parts if part is not None)
-    return Contributions.concatenate(
-        [
-            (Contributions.unknown(each.values) if part is None else part).padded(most)
-            for part, each in zip(parts, tables, strict=True)
-        ]
-    )
+    rest = [np.abs(member.values / unit - np.rint(member.values / unit)) for member in tables]
+    return decimals if all(np.all(off <= 1e-6) for off in rest) else None

@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.coupled import CoupledCells, whole_rows
-from tablecloak.tables.distinct import without_repeated_rows
+from tablecloak.tables.coupling import CoupledCells, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import without_repeated_rows
 from tablecloak.tables.table import Table
 
 Levels = tuple[Floats, Floats, Floats]
@@ -97,7 +97,9 @@ class MergedCells(Change):
         of whole numbers such a group would not stay in whole numbers.
         """
         coupled, still = _coupled(problem, apart)
-        namesakes = _named(coupled, problem.sensitive)
+        every = np.arange(len(coupled.group))
+        order = np.lexsort([every, ~problem.sensitive, coupled.group])
+        namesakes = order[np.unique(coupled.group[order], return_index=True)[1]].astype(np.int64)
         turn = coupled.sign[namesakes]
         coupled = CoupledCells(coupled.group, coupled.sign * turn[coupled.group])
         merged = _merged(problem, coupled, namesakes, levels, still)
@@ -128,30 +130,22 @@ def _coupled(problem: ProtectionProblem, apart: Flags | None) -> tuple[CoupledCe
     relations = problem.table.relations
     is_whole = whole_rows(relations)
     movable = ~problem.frozen & (problem.upper_bound > problem.lower_bound)
-    found = CoupledCells.find(csr_array(relations[is_whole, :]), movable, problem.sensitive)
-    alone = found.group < 0
+    coupled = CoupledCells.find(csr_array(relations[is_whole, :]), movable, problem.sensitive)
+    alone = coupled.group < 0
     still = alone & movable & ~problem.sensitive & ~problem.forced
     alone[csr_array(relations[~is_whole, :]).indices] = True
     if apart is not None:
         alone |= apart
-    protected = np.zeros(found.n_groups + 1, dtype=bool)
-    protected[found.group[problem.sensitive & ~alone]] = True
-    alone |= problem.forced & ~protected[found.group]
+    protected = np.zeros(coupled.n_groups + 1, dtype=bool)
+    protected[coupled.group[problem.sensitive & ~alone]] = True
+    alone |= problem.forced & ~protected[coupled.group]
     every = np.arange(len(alone))
-    first = np.full(found.n_groups + 1, len(alone))
-    np.minimum.at(first, found.group[~alone], every[~alone])
+    first = np.full(coupled.n_groups + 1, len(alone))
+    np.minimum.at(first, coupled.group[~alone], every[~alone])
     # Groups follow each other like the first of their cells.
-    first = np.where(alone, every, first[found.group])
+    first = np.where(alone, every, first[coupled.group])
     group = np.unique(first, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return CoupledCells(group, np.where(alone, 1.0, found.sign)), still
-
-
-def _named(coupled: CoupledCells, sensitive: Flags) -> Integers:
-    """Return the cell that each group is named by."""
-    order = np.lexsort([np.arange(len(sensitive)), ~sensitive, coupled.group])
-    _, first = np.unique(coupled.group[order], return_index=True)
-    named: Integers = order[first].astype(np.int64)
-    return named
+    return CoupledCells(group, np.where(alone, 1.0, coupled.sign)), still
 
 
 def _merged(

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, diags_array, vstack
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.changes.further_cells import with_further_cells
+from tablecloak.tables.changes.sums import with_further_cells
 from tablecloak.tables.keys import REST, label_of
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -107,14 +107,14 @@ def find_rests(
     for name in attributes:
         _require_dimension(table, name)
     groups = _groups_of(table, attributes)
-    found = [_without_each(table, groups, most)]
+    small_rests = [_without_each(table, groups, most)]
     for combination in combinations:
         for name, codes in combination.items():
             around, inside = _together(table, groups, name, codes)
             joined = "+".join(codes)
-            found.append(_without(table, around, inside.parts, joined, most))
-            found.append(_without_each(table, inside, most, f"~in~{joined}"))
-    every = _stacked(found)
+            small_rests.append(_without(table, around, inside.parts, joined, most))
+            small_rests.append(_without_each(table, inside, most, f"~in~{joined}"))
+    every = _stacked(small_rests)
     # Of a group that is divided in two ways, a part leaves the same rest in both.
     return every.chosen(np.flatnonzero(~every.keys.duplicated().to_numpy()))
 
@@ -184,11 +184,11 @@ def _together(
 def _check_combination(table: Table, name: str, codes: Sequence[str]) -> None:
     """Refuse codes that are unknown, or no combination of some parts of one group."""
     tree = table.hierarchies.get(name)
-    known = list(tree.codes) if tree else table.keys[name].unique().tolist()
+    valid_codes = list(tree.codes) if tree else table.keys[name].unique().tolist()
     for code in codes:
-        if code not in known:
+        if code not in valid_codes:
             raise InputError(
-                f"A combination names the code {code!r} of {name!r}.{suggestion(code, known)}"
+                f"A combination names the code {code!r} of {name!r}.{suggestion(code, valid_codes)}"
             )
     around = [set(parts) for _, parts in tree.groups if set(codes) <= set(parts)] if tree else []
     if (tree and not around) or len(set(codes)) < 2 or set(codes) in around:
@@ -202,7 +202,7 @@ def _without_each(table: Table, groups: _Groups, most: int, where: str = "") -> 
     """Return the small rests of groups without one cell."""
     values = table.values
     block = groups.parts.tocoo()
-    row, cell = (each.astype(np.int64) for each in block.coords)
+    row, cell = (numbers.astype(np.int64) for numbers in block.coords)
     small = (values[cell] > 0) & ((groups.parts @ values)[row] - values[cell] <= most)
     row, cell = row[small], cell[small]
     shape = (len(cell), table.n_cells)
@@ -231,13 +231,13 @@ def _rests(
     return Rests(frame, cells, most + 1 - cells @ table.values)
 
 
-def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Change:
+def with_rests(problem: ProtectionProblem, by_rule: Mapping[str, Rests]) -> Change:
     """Return the change to a problem with rests as further sensitive cells, which weigh nothing.
 
     Parameters
     ----------
     problem : ProtectionProblem
-    found : mapping of str to Rests
+    by_rule : mapping of str to Rests
         Rests by the name of the rule that found them. Of a rest that several rules found, the
         largest growth counts.
 
@@ -246,8 +246,8 @@ def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Change
     ModelError
         If all cells of a rest must be published, so that everybody can add them up.
     """
-    rests = _stacked(list(found.values()))
-    reasons = np.repeat(list(found), [len(each.keys) for each in found.values()])
+    rests = _stacked(list(by_rule.values()))
+    reasons = np.repeat(list(by_rule), [len(some.keys) for some in by_rule.values()])
     order = np.argsort(-rests.growth, kind="stable")
     kept = np.sort(order[~rests.keys.iloc[order].duplicated().to_numpy()])
     rests, reasons = rests.chosen(kept), reasons[kept]
@@ -259,10 +259,10 @@ def with_rests(problem: ProtectionProblem, found: Mapping[str, Rests]) -> Change
     )
 
 
-def _stacked(found: Sequence[Rests]) -> Rests:
-    keys = pd.concat([each.keys for each in found], ignore_index=True)
-    cells = csr_array(vstack([each.cells for each in found], format="csr"))
-    return Rests(keys, cells, np.concatenate([each.growth for each in found]))
+def _stacked(parts: Sequence[Rests]) -> Rests:
+    keys = pd.concat([part.keys for part in parts], ignore_index=True)
+    cells = csr_array(vstack([part.cells for part in parts], format="csr"))
+    return Rests(keys, cells, np.concatenate([part.growth for part in parts]))
 
 
 def _require_room(problem: ProtectionProblem, rests: Rests, reasons: Texts) -> None:
@@ -291,8 +291,8 @@ def values_with_rests(table: Table, values: Floats) -> Floats:
     if not len(rests):
         return values
     # A rest is in one relation only, of which it is the total.
-    own = csr_array(table.relations[:, rests]).tocoo()
-    row, rest = own.coords
-    found: Floats = np.where(table.rests, 0.0, values)
-    found[rests[rest]] = (table.relations[row, :] @ found) - table.right_hand_side[row]
-    return found
+    definitions = csr_array(table.relations[:, rests]).tocoo()
+    row, rest = definitions.coords
+    completed: Floats = np.where(table.rests, 0.0, values)
+    completed[rests[rest]] = (table.relations[row, :] @ completed) - table.right_hand_side[row]
+    return completed

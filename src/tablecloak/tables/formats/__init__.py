@@ -2,7 +2,6 @@
 
 from tablecloak.tables.formats.files import (
     column_names,
-    existing,
     read_columns,
     read_frame,
     read_problem,
@@ -32,7 +31,6 @@ __all__ = [
     "ReleaseFormat",
     "can_hold",
     "column_names",
-    "existing",
     "format_of",
     "formats_holding",
     "harmless",

@@ -80,7 +80,7 @@ class CSV(FrameFormat):
 
     def appender(self, path: Path) -> Appender:
         """Begin a file with its header."""
-        return _Appender(self, path)
+        return _CSVAppender(self, path)
 
     def fields(self, text: str) -> Iterable[str]:
         """Return all fields; quotes that do not match would hide what follows, so they raise."""
@@ -103,7 +103,7 @@ def _require_names_once(path: Path) -> None:
         raise InputError(f"{path}: two columns are called {twice!r}. Rename one of them.")
 
 
-class _Appender(Appender):
+class _CSVAppender(Appender):
     """Text is appended unchanged: it was made harmless when it was first written."""
 
     is_begun = False

@@ -1,4 +1,4 @@
-"""Released tables as Excel workbooks: statuses as styles, no hidden value, no formula."""
+"""Workbooks of Excel: releases that are written, and sheets that somebody gives."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
+from tablecloak.extras import required
 from tablecloak.storage import replacing
-from tablecloak.tables.formats.format import FORMATS, Part, ReleaseFormat
-from tablecloak.tables.formats.layouts import WideTable
-from tablecloak.tables.formats.release_values import as_written, hidden_cells
+from tablecloak.tables.formats.format import FORMATS, FilePart, ReleaseFormat
+from tablecloak.tables.formats.layouts import WideTable, as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
 MOST_ROWS = 2**20
@@ -39,8 +40,26 @@ class Excel(ReleaseFormat):
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path
     ) -> None:
-        """Write a sheet with the table, and one with what users may know."""
-        write_workbook(released, about, path)
+        """Write a sheet with the table, and one with what users may know.
+
+        Suppressed cells get a grey square with an x. All text is written as text, so that a code
+        such as ``=1+1`` is not calculated.
+
+        Raises
+        ------
+        InputError
+            If openpyxl is not installed, or the table has more rows than a sheet.
+        """
+        hidden = hidden_cells(released).tolist()
+        shown = released.drop(columns="status", errors="ignore")
+        rows = (
+            [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
+            for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)
+        )
+        last = shown.shape[1] - 1
+        notes = {**about, "grey x": f"{shown.columns[-1]} is confidential"}
+        places = ([last] if secret else [] for secret in hidden)
+        _write_book(list(map(str, shown.columns)), rows, places, len(shown), notes, path)
 
     def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
         """Write a sheet with keys and values beside each other, and one for the notes."""
@@ -52,46 +71,13 @@ class Excel(ReleaseFormat):
             path,
         )  # fmt: skip
 
-    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+    def parts(self, path: Path, content: bytes) -> Iterator[FilePart]:
         """Yield the files in the archive."""
         del content
         with zipfile.ZipFile(path) as archive:
             for name in archive.namelist():
                 if not name.startswith(SAME_EVERYWHERE):
-                    yield Part(name, archive.read(name))
-
-
-def write_workbook(released: pd.DataFrame, about: Mapping[str, object], path: str | Path) -> None:
-    """Write a release: a sheet with the table, and one with what users may know.
-
-    Parameters
-    ----------
-    released : pandas.DataFrame
-        What `SuppressionPattern.release` or `Adjustment.release` returns. Suppressed cells get
-        a grey square with an x.
-    about : mapping of str to object
-    path : str or path
-        Name in .xlsx.
-
-    Raises
-    ------
-    InputError
-        If openpyxl is not installed, or the table has more rows than a sheet.
-
-    Notes
-    -----
-    All text is written as text, so that a code such as ``=1+1`` is not calculated.
-    """
-    hidden = hidden_cells(released).tolist()
-    shown = released.drop(columns="status", errors="ignore")
-    rows = (
-        [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
-        for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)
-    )
-    last = shown.shape[1] - 1
-    notes = {**about, "grey x": f"{shown.columns[-1]} is confidential"}
-    places = ([last] if secret else [] for secret in hidden)
-    _write_book(list(map(str, shown.columns)), rows, places, len(shown), notes, Path(path))
+                    yield FilePart(name, archive.read(name))
 
 
 def _write_book(
@@ -113,7 +99,11 @@ def _write_book(
         )
     book = Workbook()
     _fill_table(book.active, header, rows, hidden)
-    _fill_notes(book.create_sheet("about"), about)
+    notes = book.create_sheet("about")
+    for key, value in about.items():
+        notes.append([str(key), str(value)])
+        for square in notes[notes.max_row]:
+            _as_text(square)
     book.properties.creator = str(about.get("software", "tablecloak"))
     with replacing(path) as temporary:
         save_book(book, temporary)
@@ -138,13 +128,6 @@ def _fill_table(
             square = sheet.cell(at, int(place) + 1)
             square.fill, square.comment = grey, None
     sheet.freeze_panes = "A2"
-
-
-def _fill_notes(notes: Any, about: Mapping[str, object]) -> None:
-    for key, value in about.items():
-        notes.append([str(key), str(value)])
-        for square in notes[notes.max_row]:
-            _as_text(square)
 
 
 def save_book(book: Any, path: Path) -> None:
@@ -172,3 +155,70 @@ def _as_text(square: object) -> None:
     if isinstance(square.value, str):  # type: ignore[attr-defined]
         square.data_type = "s"  # type: ignore[attr-defined]
         square.quotePrefix = marked(square.value) != square.value  # type: ignore[attr-defined]
+
+
+MOST_UNPACKED = 1 << 26
+"""Most bytes of a workbook, unpacked: about a million squares that are filled."""
+
+MOST_SQUARES = 1 << 22
+"""Most squares of a sheet between the first one and the last row and column that are used.
+
+Readers make all of them, also where a single square at the far end is filled.
+"""
+
+_PLACE = re.compile(rb'<(?:\w+:)?(?:c|row|mergeCell)\b[^>]*?\br(?:ef)?="([A-Z0-9:]+)"')
+_SQUARE = re.compile(rb"([A-Z]*)([0-9]+)")
+
+
+@contextmanager
+def reading_workbook(path: Path) -> Iterator[None]:
+    """Turn any error while a workbook is read into an InputError that names the file.
+
+    Raises
+    ------
+    InputError
+        If it is no workbook, or larger than can be read.
+    """
+    required("openpyxl", "Excel files")
+    try:
+        _require_small(path)
+        yield
+    except InputError:
+        raise
+    # What a broken workbook raises in openpyxl is of any kind: KeyError, TypeError, ParseError.
+    except Exception as error:
+        raise InputError(
+            f"{path}: cannot be read as a workbook ({type(error).__name__}: {error}). Open it in a "
+            f"spreadsheet and save it as .xlsx again."
+        ) from error
+
+
+def _require_small(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        size = sum(entry.file_size for entry in entries)
+        if size > MOST_UNPACKED:
+            raise InputError(
+                f"{path}: the workbook unpacks to {size >> 20:,} MiB; at most "
+                f"{MOST_UNPACKED >> 20} MiB are read. Save the sheet as .csv."
+            )
+        for entry in entries:
+            if re.search(r"worksheets/[^/]+\.xml$", entry.filename):
+                _require_few_squares(archive.read(entry), f"{path}, {entry.filename}")
+
+
+def _require_few_squares(content: bytes, where: str) -> None:
+    rows, columns = 0, 0
+    for place in _PLACE.finditer(content):
+        for letters, number in _SQUARE.findall(place[1]):
+            # Excel has no row of more digits, and no column of more letters.
+            rows = max(rows, int(number[:8]))
+            column = 0
+            for letter in letters[:4]:
+                column = 26 * column + letter - ord("A") + 1
+            columns = max(columns, column)
+    if rows * columns > MOST_SQUARES:
+        raise InputError(
+            f"{where}: the sheet is used up to row {rows:,} and column {columns:,}; at most "
+            f"{MOST_SQUARES:,} squares are read. Delete the rows and columns beside the table."
+        )

@@ -48,19 +48,8 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     InputError
         If the file does not exist or cannot be read.
     """
-    path = existing(path)
+    path = existing_file(path)
     return format_of(path, FrameFormat).read_checked(path, text_columns)
-
-
-def existing(path: str | Path) -> Path:
-    """Return the path of a file that must exist.
-
-    Raises
-    ------
-    InputError
-        If it does not exist, or is a folder.
-    """
-    return existing_file(path)
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) -> None:
@@ -86,7 +75,7 @@ def column_names(path: str | Path) -> list[str]:
     InputError
         If the file does not exist or cannot be read.
     """
-    path = existing(path)
+    path = existing_file(path)
     with reading(path):
         return _format_of(path).column_names(path)
 
@@ -150,28 +139,27 @@ def replace_columns(
     is_copied = _format_of(source).name == written.name
     with replacing(target) as temporary:
         appender = written.appender(temporary)
-        pieces = _pieces(source, typed=not is_copied)
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".order-") as aside:
-            replaced = _replaced(source, pieces, changed)
+            # From CSV to Parquet types must be known, so that the file is read whole.
+            replaced = _replaced(source, changed, typed=not is_copied)
             for piece in replaced if places is None else _placed(replaced, places, Path(aside)):
                 appender.add(piece)
         appender.close()
 
 
-def _replaced(
-    source: Path, pieces: Iterator[pd.DataFrame], changed: pd.DataFrame
-) -> Iterator[pd.DataFrame]:
-    """Put other values into some columns of the pieces of a file."""
-    at = 0
-    for piece in pieces:
-        part = changed.iloc[at : at + len(piece)]
-        at += len(piece)
-        if len(part) < len(piece):
-            break
-        for name in changed.columns:
-            piece[name] = part[name].to_numpy()
-        yield piece
-    if at != len(changed):
+def _replaced(source: Path, changed: pd.DataFrame, *, typed: bool) -> Iterator[pd.DataFrame]:
+    """Yield a file piece by piece, with other values in some columns."""
+    end = 0
+    with reading(source):
+        for piece in _format_of(source).pieces(source, PIECE, typed=typed):
+            part = changed.iloc[end : end + len(piece)]
+            end += len(piece)
+            if len(part) < len(piece):
+                break
+            for name in changed.columns:
+                piece[name] = part[name].to_numpy()
+            yield piece
+    if end != len(changed):
         raise InputError(
             f"{source}: the number of records has changed since it was read. Nothing was written."
         )
@@ -190,9 +178,3 @@ def _placed(
     for bucket in range(-(-len(places) // PIECE)):
         parts = [pd.read_pickle(path) for path in sorted(aside.glob(f"{bucket}-*.pickle"))]
         yield pd.concat(parts).sort_index().reset_index(drop=True)
-
-
-def _pieces(path: Path, *, typed: bool) -> Iterator[pd.DataFrame]:
-    """Read a file piece by piece; whole if types must be known, as from CSV to Parquet."""
-    with reading(path):
-        yield from _format_of(path).pieces(path, PIECE, typed=typed)

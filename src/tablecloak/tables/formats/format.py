@@ -24,14 +24,11 @@ from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.packed import require_sound_ratio
 from tablecloak.registry import Registry
-from tablecloak.tables.formats.layouts import WideTable
+from tablecloak.tables.formats.layouts import MOST_COLUMNS, WideTable
 from tablecloak.tables.problem import ProtectionProblem
 
 GZIP = b"\x1f\x8b"
 """How packed files begin."""
-
-MOST_COLUMNS = 1 << 14
-"""Most columns of text, as in a sheet of Excel: readers take minutes for many more."""
 
 MOST_LINE = 1 << 24
 """Most bytes of the first lines of text."""
@@ -51,7 +48,7 @@ FIELD_END = "\x1f"
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """An unpacked part of a file that is searched for values.
 
     Parameters
@@ -95,10 +92,10 @@ class Format(ABC):
         for library in cls.libraries:
             required(library, f"Files in the format {cls.name!r}")
 
-    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+    def parts(self, path: Path, content: bytes) -> Iterator[FilePart]:
         """Yield all parts of a file, unpacked."""
         del path
-        yield Part("", content)
+        yield FilePart("", content)
 
     def fields(self, text: str) -> Iterable[str]:
         """Return a text with its fields apart, so that a code and a value are not one number.

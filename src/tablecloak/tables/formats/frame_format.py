@@ -10,10 +10,9 @@ number of contributors and the largest of them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,90 +22,17 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.formats.format import ProblemFormat, ReleaseFormat, reading
-from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
 from tablecloak.tables.text_numbers import numbers_of
 
 _ARRAYS = CellArrays.kinds()
 _REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
-_LEVELS = {"contributor": "contributions", "holding": "holdings"}
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
-
-
-class ReadFrame(Protocol):
-    """Reads the frame of a file; the named columns as text."""
-
-    def __call__(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
-        """Read the file, these columns as text."""
-        ...
-
-
-WriteFrame = Callable[[pd.DataFrame, Path], None]
-"""Writes a frame to a file that only its owner can read."""
-
-
-def write_frames(problem: ProtectionProblem, path: Path, write: WriteFrame) -> None:
-    """Write the cells of a problem to a file, and relations and contributors beside it."""
-    frame = problem.to_frame()
-    if problem.table.is_count and "measure" not in frame:
-        frame = frame.assign(measure="count")
-    write(frame, path)
-    write(_relations_frame(problem.table), beside(path, "relations"))
-    levels = {"contributor": problem.table.contributions, "holding": problem.table.holdings}
-    known = [given.to_frame().assign(level=level) for level, given in levels.items() if given]
-    if known:
-        write(pd.concat(known), beside(path, "contributions"))
-    else:
-        beside(path, "contributions").unlink(missing_ok=True)
-
-
-def problem_from_frames(
-    path: Path, read: ReadFrame, *, is_typed: bool, tolerance: float
-) -> ProtectionProblem:
-    """Read a problem from a file of cells and those beside it.
-
-    Parameters
-    ----------
-    path : Path
-        The file of cells.
-    read : callable
-    is_typed : bool
-        Whether the file says the types of its columns; otherwise codes are read again, as text.
-    tolerance : float
-        Accepted absolute error of a relation.
-
-    Raises
-    ------
-    InputError
-        Names file, row and column.
-    """
-    frame = read(path)
-    _require_columns(frame, path)
-    is_count = "measure" in frame and bool((frame["measure"] == "count").all())
-    known = {*_REQUIRED, *_ARRAYS, *(["measure"] if is_count else [])}
-    codes = [column for column in frame.columns if column not in known]
-    frame = frame if is_typed else read(path, tuple(codes))
-    _require_codes(frame, codes, path)
-    n_cells = len(frame)
-    relations = _relation_rows(read, beside(path, "relations"))
-    _check_order(frame, path)
-    matrix, right_hand_side = _read_relations(relations, beside(path, "relations"), n_cells)
-    contributions = _read_contributions(read, beside(path, "contributions"), n_cells)
-    table = Table(
-        keys=_keys(frame, codes),
-        values=numbers(frame["value"], path),
-        relations=matrix,
-        right_hand_side=right_hand_side,
-        name="count" if is_count else "value",
-        tolerance=tolerance,
-        contributions=contributions.get("contributions"),
-        holdings=contributions.get("holdings"),
-    )
-    return ProtectionProblem(table=table, **_arrays(frame, path))
 
 
 def beside(path: Path, what: str) -> Path:
@@ -145,23 +71,6 @@ def _require_codes(frame: pd.DataFrame, codes: list[str], path: Path) -> None:
             raise InputError(
                 f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing. Fill it in."
             )
-
-
-def _relation_rows(read: ReadFrame, path: Path) -> pd.DataFrame:
-    relations = read(path)
-    for column in _RELATIONS:
-        if column not in relations.columns:
-            raise InputError(
-                f"{path}: column {column!r} is missing. A file of relations needs "
-                f"{listed(list(_RELATIONS))}."
-            )
-    return relations
-
-
-def _keys(frame: pd.DataFrame, codes: list[str]) -> pd.DataFrame:
-    if codes:
-        return frame[codes].apply(original_codes)
-    return pd.DataFrame({"cell": np.arange(len(frame)).astype(str)})
 
 
 def _arrays(frame: pd.DataFrame, path: Path) -> dict[str, Any]:
@@ -246,36 +155,6 @@ def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None
             )
 
 
-def _read_contributions(read: ReadFrame, path: Path, n_cells: int) -> dict[str, Contributions]:
-    """Contributions by the name of their attribute; empty if there is no such file."""
-    if not path.exists():
-        return {}
-    first = read(path)
-    if "level" not in first.columns:
-        raise InputError(
-            f"{path}: column 'level' is missing, which says of each row whether it is about the "
-            f"contributors or the holdings of a cell. Write the file again by `tablecloak convert`."
-        )
-    odd = np.flatnonzero(~first["level"].isin(list(_LEVELS)))
-    if len(odd):
-        raise InputError(
-            f"{path}, row {odd[0] + 1}: the level is {first['level'].iloc[odd[0]]!r}. Known are: "
-            f"{listed(list(_LEVELS))}."
-        )
-    text = tuple(column for column in first.columns if column.startswith("contributor_"))
-    frame = read(path, text)
-    for name in text:
-        frame[name] = frame[name].map(unmarked)
-    contributions = {}
-    for level, attribute in _LEVELS.items():
-        rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
-        if len(rows) not in (0, n_cells):
-            raise InputError(f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells.")
-        if len(rows):
-            contributions[attribute] = Contributions.from_frame(rows)
-    return contributions
-
-
 class Appender:
     """Writes frames one after the other to a file; by default all at once in the end.
 
@@ -352,14 +231,95 @@ class FrameFormat(ProblemFormat, ReleaseFormat):
         return Appender(self, path)
 
     def read_problem(self, path: Path, tolerance: float) -> ProtectionProblem:
-        """Read cells from the file, relations and contributors from those beside it."""
-        return problem_from_frames(
-            path, self.read_checked, is_typed=self.is_typed, tolerance=tolerance
+        """Read cells from the file, relations and contributors from those beside it.
+
+        Raises
+        ------
+        InputError
+            Names file, row and column.
+        """
+        frame = self.read_checked(path)
+        _require_columns(frame, path)
+        is_count = "measure" in frame and bool((frame["measure"] == "count").all())
+        known = {*_REQUIRED, *_ARRAYS, *(["measure"] if is_count else [])}
+        codes = [column for column in frame.columns if column not in known]
+        if not self.is_typed:
+            frame = self.read_checked(path, tuple(codes))
+        _require_codes(frame, codes, path)
+        relations = self._relation_rows(beside(path, "relations"))
+        _check_order(frame, path)
+        matrix, right_hand_side = _read_relations(relations, beside(path, "relations"), len(frame))
+        numbered = pd.DataFrame({"cell": np.arange(len(frame)).astype(str)})
+        table = Table(
+            keys=frame[codes].apply(original_codes) if codes else numbered,
+            values=numbers(frame["value"], path),
+            relations=matrix,
+            right_hand_side=right_hand_side,
+            name="count" if is_count else "value",
+            tolerance=tolerance,
+            **self._contributions(beside(path, "contributions"), len(frame)),
         )
+        return ProtectionProblem(table=table, **_arrays(frame, path))
+
+    def _relation_rows(self, path: Path) -> pd.DataFrame:
+        relations = self.read_checked(path)
+        for column in _RELATIONS:
+            if column not in relations.columns:
+                raise InputError(
+                    f"{path}: column {column!r} is missing. A file of relations needs "
+                    f"{listed(list(_RELATIONS))}."
+                )
+        return relations
+
+    def _contributions(self, path: Path, n_cells: int) -> dict[str, Any]:
+        """Contributions by the name of their attribute; empty if there is no such file."""
+        if not path.exists():
+            return {}
+        first = self.read_checked(path)
+        if "level" not in first.columns:
+            raise InputError(
+                f"{path}: column 'level' is missing, which says of each row whether it is about "
+                f"the contributors or the holdings of a cell. Write the file again by `tablecloak "
+                f"convert`."
+            )
+        odd = np.flatnonzero(~first["level"].isin(list(LEVELS)))
+        if len(odd):
+            raise InputError(
+                f"{path}, row {odd[0] + 1}: the level is {first['level'].iloc[odd[0]]!r}. Known "
+                f"are: {listed(list(LEVELS))}."
+            )
+        text = tuple(column for column in first.columns if column.startswith("contributor_"))
+        frame = self.read_checked(path, text)
+        for name in text:
+            frame[name] = frame[name].map(unmarked)
+        contributions = {}
+        for level, attribute in LEVELS.items():
+            rows = frame[frame["level"] == level].drop(columns="level").dropna(axis=1, how="all")
+            if len(rows) not in (0, n_cells):
+                raise InputError(
+                    f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells."
+                )
+            if len(rows):
+                contributions[attribute] = Contributions.from_frame(rows)
+        return contributions
 
     def write_problem(self, problem: ProtectionProblem, path: Path) -> None:
         """Write cells to the file, relations and contributors beside it."""
-        write_frames(problem, path, partial(self.write_whole, secret=True))
+        frame = problem.to_frame()
+        if problem.table.is_count and "measure" not in frame:
+            frame = frame.assign(measure="count")
+        self.write_whole(frame, path, secret=True)
+        relations = _relations_frame(problem.table)
+        self.write_whole(relations, beside(path, "relations"), secret=True)
+        frames = [
+            contributions.to_frame().assign(level=level)
+            for level, attribute in LEVELS.items()
+            if (contributions := getattr(problem.table, attribute))
+        ]
+        if frames:
+            self.write_whole(pd.concat(frames), beside(path, "contributions"), secret=True)
+        else:
+            beside(path, "contributions").unlink(missing_ok=True)
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,9 +26,9 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file, replacing_folder
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat, reading
-from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.keys import SUM
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
 from tablecloak.tables.text_numbers import numbers_of
 
@@ -90,8 +90,6 @@ class GConfidTables:
 
     frames: dict[str, pd.DataFrame]
     content: dict[str, bytes]
-
-    needed: ClassVar[dict[str, tuple[str, ...]]] = _NEEDED
 
     @classmethod
     def are_in(cls, folder: Path) -> bool:

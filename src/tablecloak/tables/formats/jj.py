@@ -25,8 +25,8 @@ from tablecloak.errors import InputError
 from tablecloak.packed import unpacked
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
-from tablecloak.tables.formats.relation_terms import relation_matrix
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
 
 _FIELDS = ("index", "value", "weight", "status", "lb", "ub", "lpl", "upl", "spl")
@@ -72,7 +72,12 @@ def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
         message names line and cell.
     """
     path = Path(path)
-    reader = _Reader(path, _read_text(path))
+    try:
+        # Editors on Windows write a byte-order mark in front.
+        text = unpacked(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+    reader = _JJReader(path, text)
     reader.expect("0", "the format mark 0")
     n_cells = reader.whole("the number of cells")
     cells = reader.cells(n_cells)
@@ -154,15 +159,7 @@ def _number(number: float) -> str:
     return str(int(number)) if float(number).is_integer() else repr(float(number))
 
 
-def _read_text(path: Path) -> str:
-    try:
-        # Editors on Windows write a byte-order mark in front.
-        return unpacked(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
-
-
-class _Reader:
+class _JJReader:
     """Reads the tokens of a file one after the other, with their position for messages."""
 
     def __init__(self, path: Path, text: str) -> None:

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tablecloak.storage import write_text
 from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
-from tablecloak.tables.formats.release_values import (
+from tablecloak.tables.formats.layouts import (
     as_written,
     codes_of,
     hidden_cells,

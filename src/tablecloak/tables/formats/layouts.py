@@ -1,4 +1,8 @@
-"""Layouts of a release: one row for each cell, or some dimensions along the columns."""
+"""Layouts of a release: one row for each cell, or some dimensions along the columns.
+
+Suppressed cells have no value. Their flags say that they are confidential, not whether they are
+sensitive themselves or protect others: that alone would help an intruder.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,6 @@ import pandas as pd
 from tablecloak.arrays import AnyIntegers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.graph import children_of, parts_first
-from tablecloak.tables.formats.release_values import as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -23,7 +26,7 @@ BETWEEN = " | "
 """Between the codes of two dimensions that share the columns."""
 
 MOST_COLUMNS = 2**14
-"""Columns of a sheet of Excel; nobody reads a wider table."""
+"""Columns of a sheet of Excel: nobody reads a wider table, and readers take minutes for one."""
 
 
 @dataclass(frozen=True)
@@ -136,23 +139,13 @@ class Layout:
             header = [f"{BETWEEN.join(columns)}={code}" for code in header]
         down = released.groupby(rows, sort=False).ngroup().to_numpy()
         keys = released[rows].iloc[np.unique(down, return_index=True)[1]].reset_index(drop=True)
-        return self._filled(released, measure, keys, header, (down, across.ravel()))
-
-    def _filled(
-        self,
-        released: pd.DataFrame,
-        measure: str,
-        keys: pd.DataFrame,
-        header: list[str],
-        at: tuple[AnyIntegers, AnyIntegers],
-    ) -> WideTable:
-        """Put the values of a release, and markers, into rows and columns."""
+        places = down, across.ravel()
         entries = np.full((len(keys), len(header)), "", dtype=object)
         secret = np.zeros(entries.shape, dtype=bool)
         hidden = hidden_cells(released).to_numpy()
-        secret[at] = hidden
+        secret[places] = hidden
         # Nothing but the marker is written for a hidden cell, whatever lies under its mask.
-        entries[at] = [
+        entries[places] = [
             self.marker if is_hidden else as_written(value)
             for is_hidden, value in zip(hidden, released[measure], strict=True)
         ]
@@ -190,3 +183,54 @@ class WideTable:
 
 LONG = Layout()
 """One row for each cell."""
+
+
+MOST_SQUARES = 20_000_000
+"""Combinations of codes up to which JSON-stat and PX, which list all of them, are written: 200 MB
+of JSON. docs/decisions, "Combinations of codes"."""
+
+
+def hidden_cells(released: pd.DataFrame) -> pd.Series:
+    """Which cells of a release are confidential: primary and secondary alike."""
+    if "status" in released:
+        return released["status"].eq("suppressed")
+    return pd.Series(False, index=released.index)
+
+
+def codes_of(released: pd.DataFrame, measure: str) -> dict[str, list[str]]:
+    """Return the codes of each dimension in the order in which they occur.
+
+    Raises
+    ------
+    InputError
+        If there are too many combinations of them.
+    """
+    codes = {
+        str(name): list(dict.fromkeys(map(str, released[name])))
+        for name in released.columns
+        if name not in (measure, "status")
+    }
+    squares = 1
+    for known in codes.values():
+        squares *= len(known)
+    if squares > MOST_SQUARES:
+        raise InputError(
+            f"JSON-stat and PX list every combination of codes, here {squares:,}. Write CSV, "
+            f"Parquet or SDMX-CSV instead."
+        )
+    return codes
+
+
+def places_of(released: pd.DataFrame, codes: Mapping[str, list[str]]) -> list[int]:
+    """Number of each cell among all combinations of codes, the last dimension fastest."""
+    place = pd.Series(0, index=released.index)
+    for name, known in codes.items():
+        number = {code: at for at, code in enumerate(known)}
+        place = place * len(known) + released[name].astype(str).map(number)
+    return [int(at) for at in place]
+
+
+def as_written(value: object) -> float | int:
+    """Return a number as it is written: without a decimal point where it is whole."""
+    number = float(value)  # type: ignore[arg-type]
+    return int(number) if number == int(number) and abs(number) < 2**53 else number

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from tablecloak.tables.formats.format import FIELD_END, FORMATS, Part
+from tablecloak.tables.formats.format import FIELD_END, FORMATS, FilePart
 from tablecloak.tables.formats.frame_format import Appender, FrameFormat
 
 
@@ -54,27 +54,27 @@ class Parquet(FrameFormat):
 
     def appender(self, path: Path) -> Appender:
         """Begin a file with the types of the first piece."""
-        return _Appender(self, path)
+        return _ParquetAppender(self, path)
 
-    def parts(self, path: Path, content: bytes) -> Iterator[Part]:
+    def parts(self, path: Path, content: bytes) -> Iterator[FilePart]:
         """Yield all bytes, and what is in them column by column, with the metadata."""
         import pyarrow.parquet
 
-        yield Part("pages", content, is_packed=True)
+        yield FilePart("pages", content, is_packed=True)
         opened = pyarrow.parquet.ParquetFile(path)
         for group in range(opened.metadata.num_row_groups):
             for number in range(opened.metadata.num_columns):
                 # Smallest and largest value; the rest are lengths and positions in the file.
                 statistics = opened.metadata.row_group(group).column(number).statistics
-                yield Part("statistics", str(statistics).encode())
+                yield FilePart("statistics", str(statistics).encode())
         for key, text in (opened.schema_arrow.metadata or {}).items():
-            yield Part(f"metadata {key.decode(errors='replace')}", text)
+            yield FilePart(f"metadata {key.decode(errors='replace')}", text)
         for name, entries in zip(opened.schema_arrow.names, opened.read().columns, strict=True):
             text = FIELD_END.join(map(str, entries.to_pylist()))
-            yield Part(f"column {name}", text.encode())
+            yield FilePart(f"column {name}", text.encode())
 
 
-class _Appender(Appender):
+class _ParquetAppender(Appender):
     """Each piece is a group of rows."""
 
     file: Any = None

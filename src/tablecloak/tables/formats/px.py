@@ -15,7 +15,7 @@ import pandas as pd
 
 from tablecloak.storage import write_text
 from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
-from tablecloak.tables.formats.release_values import codes_of, hidden_cells, places_of
+from tablecloak.tables.formats.layouts import codes_of, hidden_cells, places_of
 
 
 @FORMATS.register

@@ -16,7 +16,7 @@ from tablecloak.storage import replacing
 from tablecloak.tables.formats.csv_file import CSV
 from tablecloak.tables.formats.files import read_frame
 from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
-from tablecloak.tables.formats.release_values import hidden_cells
+from tablecloak.tables.formats.layouts import hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import harmless
 
 NORMAL, ESTIMATED, SUPPRESSED = "A", "E", "Q"

@@ -1,16 +1,19 @@
-"""What rules on the share of the largest contributors have in common."""
+"""Rules on the share of the largest contributors, and the (n, k) dominance rule."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Texts
+from tablecloak.parameters import percent
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.rules.rule import Rule, contributions_of
+from tablecloak.tables.rules.rule import RULES, Level, Rule, contributions_of
 from tablecloak.tables.table import Table
 
 NOISE = 1e-12
@@ -86,80 +89,78 @@ class ConcentrationRule(Rule):
         return distance
 
 
+@RULES.register
 @dataclass(frozen=True)
-class EstimationRule(ConcentrationRule):
-    """A rule on how well a coalition can estimate the largest contribution; not a rule itself.
+class Dominance(ConcentrationRule):
+    """(n, k) dominance: unsafe if the n largest hold more than k per cent of the total.
 
-    Rules of this kind have `p`, `q`, `coalition` and `level`; see `PriorPosterior`.
+    Unsafe if 100 (x1 + ... + xn) > k X, so that a total of 0 or less is unsafe wherever anybody
+    gives more than 0. Safe total U = (100 / k) (x1 + ... + xn). With full waivers of all the n
+    largest it is safe, see Notes.
+
+    Parameters
+    ----------
+    n : int
+        Number of contributors that count as a coalition, 1 or more.
+    k : float
+        Per cent, above 0 and below 100.
+    level : {"contributor", "holding"}, default="contributor"
+        Whose contributions are compared.
+
+    Notes
+    -----
+    The rule protects the n largest from each other and from everybody else. If all of them gave
+    full waivers, it is met: without negative contributions n - 1 of them can estimate no other
+    contributor i better than within X - x_i - (x1 + ... + x_{n-1}) >= xn >= x_i, 100 per cent.
+    Where contributions may be negative, are ranked by another variable or are weighted, all
+    contributors of the cell must have waived. Partial waivers play no part.
     """
 
-    def _numbers(self) -> tuple[float, float, int]:
-        """Return p, q and the size of the coalition."""
-        raise NotImplementedError
+    n: Annotated[
+        int, Field(ge=1, description="Number of contributors that count together.", examples=[1])
+    ]
+    k: Annotated[
+        float,
+        percent("Share of the total above which they dominate.", gt=0, lt=100, examples=[75]),
+    ]
+    level: Level = "contributor"
+    name: ClassVar[str] = "dominance"
+    precedence: ClassVar[int] = 1
+    argus: ClassVar[str] = "NK"
 
     @property
     def n_largest(self) -> int:
-        """The coalition and the contributor whom it attacks."""
-        return self._numbers()[2] + 1
+        """The n largest."""
+        return self.n
 
     def exceeds(self, given: Contributions, units: int) -> Flags:
-        """Return where the largest contribution is estimated too well by the others of `units`."""
-        _, q, _ = self._numbers()
-        p, size, known = self._targets(given, units)
-        excess = np.where(p > 0, p * size + q * (known - given.total[:, None]), -np.inf)
-        noise = NOISE * q * np.abs(given.total)
-        found: Flags = (given.largest[:, 0] > 0) & (np.max(excess, axis=1) > noise)
-        return found
+        """Return which cells are dominated by their largest contributors."""
+        excess = 100 * given.sum_of_largest(units) - self.k * given.total
+        noise = NOISE * self.k * np.abs(given.total)
+        dominated: Flags = (given.largest[:, 0] > 0) & (excess > noise)
+        return dominated & ~_is_waived(given, units)
 
     def safe_total(self, contributions: Contributions) -> Floats:
-        """Return (p/q) x1 + (x1 + ... + x_{n+1}); with waivers see `_targets`.
+        """Return (100 / k) (x1 + ... + xn)."""
+        safe = 100 / self.k * contributions.sum_of_largest(self.n)
+        total: Floats = np.where(_is_waived(contributions, self.n), contributions.total, safe)
+        return total
 
-        Where nobody needs protection it is the total itself.
-        """
-        _, q, _ = self._numbers()
-        p, size, known = self._targets(contributions, self.n_largest)
-        safe = np.max(np.where(p > 0, p / q * size + known, -np.inf), axis=1)
-        return np.where(np.isfinite(safe), safe, contributions.total)
+    @classmethod
+    def from_argus(cls, numbers: Sequence[float], level: Level) -> Self:
+        """Read NK(n, k)."""
+        n, k = numbers
+        return cls(int(n), k, level)
 
-    def _targets(self, given: Contributions, units: int) -> tuple[Floats, Floats, Floats]:
-        """Return whom `units` - 1 others attack: margins, contributions, and what all of them know.
 
-        Each has shape (n_cells, n_targets); a margin of 0 says that there is nobody to protect.
-
-        Notes
-        -----
-        Without waivers the largest contributor is the target for whom x_i + (what its n largest
-        attackers contribute) and p x_i are both largest. With them each contributor i without a
-        full waiver is one, with its own p_i. Let F(m) be the sum of the m largest. If i is among
-        the n + 1 largest, it and its attackers contribute F(n + 1), else x_i + F(n).
-
-        Contributors who are not listed contribute no more than the smallest that is listed, and
-        those without a waiver no more than the largest of their kind. Where no contribution is
-        negative or weighted, nobody beyond the n + 1 largest can be estimated within 100 per cent,
-        since the (n + 1)-th contributes at least as much and is no attacker: they are left out.
-        """
-        p, q, _ = self._numbers()
-        together = given.sum_of_largest(units)
-        if given.waivers is None:
-            return np.full((len(together), 1), p), given.largest[:, :1], together[:, None]
-        others = given.sum_of_largest(units - 1)
-        before, _ = given.units()
-        known = np.where(before < units, together[:, None], given.largest + others[:, None])
-        margin = np.where(given.largest > 0, given.waivers.margins(p, q), 0.0)
-        further = self._unlisted(given)
-        size = np.column_stack([given.largest, further[1]])
-        rest = np.minimum(together[:, None], further[1] + others[:, None])
-        return np.column_stack([margin, further[0]]), size, np.column_stack([known, rest])
-
-    def _unlisted(self, given: Contributions) -> tuple[Floats, Floats]:
-        """Return margins and contributions that bound those of contributors who are not listed."""
-        p, q, _ = self._numbers()
-        waivers = given.known_waivers
-        some = given.count > given.largest.shape[1]
-        # Contributions of one sign leave more to the rest than the margin of anybody.
-        if p <= q and not given.is_weighted:
-            some &= ~np.isfinite(given.shortfall)
-        smallest = given.largest[:, -1]
-        size = np.column_stack([np.minimum(waivers.largest_unwaived, smallest), smallest])
-        margin = np.column_stack([np.full(len(some), p), np.minimum(waivers.largest_own_p, q)])
-        return np.where(some[:, None] & (size > 0), margin, 0.0), size
+def _is_waived(given: Contributions, n: int) -> Flags:
+    """Return the cells whose n largest contributors all gave full waivers."""
+    if given.waivers is None:
+        return np.zeros(len(given.count), dtype=np.bool_)
+    before, weight = given.units()
+    needs = given.waivers.unwaived | (given.waivers.own_p > 0)
+    waived = ~np.any(needs & (weight > 0) & (before < n), axis=1) & (given.count > 0)
+    if given.is_weighted:
+        return given.all_waived
+    is_met: Flags = waived & (np.isfinite(given.shortfall) | given.all_waived)
+    return is_met

@@ -1,14 +1,62 @@
-"""The rule of k-disclosure for tables of counts."""
+"""The rule of k-disclosure for tables of counts, and that without a coalition."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
-from tablecloak.tables.rules.group_rule import Attributes, Combinations, GroupRule
-from tablecloak.tables.rules.rule import RULES
+from tablecloak.arrays import Flags
+from tablecloak.errors import InputError
+from tablecloak.tables.changes.rests import Rests, find_rests
+from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.table import Table
+
+Attributes = Annotated[
+    Sequence[str], Field(description="Dimensions that nobody may learn of a group; else all.")
+]
+Combinations = Annotated[
+    Sequence[Mapping[str, Sequence[str]]],
+    Field(description='Codes that mean something together, as in [{health = ["bad", "ill"]}].'),
+]
+
+
+@dataclass(frozen=True)
+class GroupRule(Rule):
+    """A rule on what is left of a group without one of its parts; not a rule itself.
+
+    Rules of this kind have `attributes` and `combinations`; see `KDisclosure`. They find no cell
+    sensitive, but rests: sums of cells that must be able to grow.
+    """
+
+    @property
+    def _most(self) -> int:
+        """Largest rest that tells too much."""
+        raise NotImplementedError
+
+    def unsafe(self, table: Table) -> Flags:
+        """Return no cell: what is sensitive is a rest."""
+        return np.zeros(table.n_cells, dtype=bool)
+
+    def rests(self, table: Table) -> Rests:
+        """Return the rests that must be able to grow beyond what the rule allows to be known.
+
+        Raises
+        ------
+        InputError
+            If the table does not hold counts, or does not have a dimension or code of the rule.
+        """
+        if not table.is_count:
+            raise InputError(
+                f"The rule {self.name!r} needs a table of counts. Tabulate without a `value`, or "
+                f"name the measure 'count'."
+            )
+        attributes: Sequence[str] = getattr(self, "attributes", ())
+        combinations: Sequence[Mapping[str, Sequence[str]]] = getattr(self, "combinations", ())
+        return find_rests(table, self._most, attributes, combinations)
 
 
 @RULES.register
@@ -57,3 +105,29 @@ class KDisclosure(GroupRule):
     @property
     def _most(self) -> int:
         return self.coalition
+
+
+@RULES.register
+@dataclass(frozen=True)
+class AttributeDisclosure(GroupRule):
+    """Attribute disclosure: all persons of a group are in one part of it, which tells on each.
+
+    For tables of counts: a row whose only non-zero cell tells the attribute. Some other cell of the
+    row must then be able to be above 0. This is `KDisclosure` without a coalition.
+
+    Parameters
+    ----------
+    attributes : sequence of str, default=()
+        Dimensions that nobody may learn of a group, such as health; by default all of them.
+    combinations : sequence of mapping of str to sequence of str, default=()
+        Codes of one group that mean something together; see `KDisclosure`.
+    """
+
+    attributes: Attributes = ()
+    combinations: Combinations = ()
+    name: ClassVar[str] = "attribute-disclosure"
+    precedence: ClassVar[int] = 8
+
+    @property
+    def _most(self) -> int:
+        return 0

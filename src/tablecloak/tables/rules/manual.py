@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, Field
 
 from tablecloak.arrays import Flags
 from tablecloak.errors import InputError
-from tablecloak.parameters import percent
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.rules.rule import RULES, LevelRange, Rule
 from tablecloak.tables.table import Table
@@ -54,7 +53,7 @@ class Manual(Rule):
         Literal["unsafe", "safe", "frozen"],
         Field(description="What they are, whatever other rules say."),
     ] = "unsafe"
-    range: Annotated[LevelRange, percent("Protection level, both sides or [lower, upper].")] = 20.0
+    range: LevelRange = 20.0
     name: ClassVar[str] = "manual"
     precedence: ClassVar[int] = 6
 

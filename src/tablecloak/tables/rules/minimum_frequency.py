@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field
 
 from tablecloak.arrays import Flags
-from tablecloak.parameters import percent
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.rules.rule import RULES, Level, LevelRange, Rule, contributions_of
 from tablecloak.tables.table import Table
@@ -37,7 +36,7 @@ class MinimumFrequency(Rule):
     minimum: Annotated[
         int, Field(ge=1, description="Smallest number of contributors that is safe.", examples=[3])
     ]
-    range: Annotated[LevelRange, percent("Protection level, both sides or [lower, upper].")] = 20.0
+    range: LevelRange = 20.0
     level: Level = "contributor"
     name: ClassVar[str] = "minimum-frequency"
     precedence: ClassVar[int] = 4

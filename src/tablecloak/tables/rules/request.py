@@ -47,7 +47,7 @@ class Request(Rule):
     minimum: Annotated[
         int, Field(ge=0, description="Number of contributors below which any request counts.")
     ] = 0
-    range: Annotated[LevelRange, percent("Protection level, both sides or [lower, upper].")] = 20.0
+    range: LevelRange = 20.0
     level: Level = "contributor"
     name: ClassVar[str] = "request"
     precedence: ClassVar[int] = 3

@@ -14,7 +14,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import Contributions, Waivers
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.queries import Grouped
 from tablecloak.tables.tabulation.roll_up import (
@@ -25,7 +25,6 @@ from tablecloak.tables.tabulation.roll_up import (
     rank_within,
     roll_up,
 )
-from tablecloak.tables.waivers import Waivers
 
 SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every

@@ -1,0 +1,329 @@
+"""Measures of risk: by keys that few others share, by inference within groups, and by distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from tablecloak.errors import InputError
+from tablecloak.microdata.assessment import MEASURES, SAMPLE, AssessmentMeasure, Case, Figure
+from tablecloak.microdata.columns import some_rows
+from tablecloak.microdata.risk.groups import GroupLikeness, diversity_of, grouped_values, is_ordered
+from tablecloak.microdata.risk.keys import risk_by_household
+from tablecloak.microdata.risk.linkage import (
+    MANY_COLUMNS,
+    interval_disclosure,
+    mixed_linkage,
+    probabilistic_linkage,
+    rank_intervals,
+    record_linkage,
+)
+from tablecloak.microdata.risk.population import population_risk
+from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
+
+MANY_CELLS = 100_000
+"""Combinations of keys up to which the model of the population has interactions of pairs."""
+
+
+@MEASURES.register
+class Frequencies(AssessmentMeasure):
+    """Numbers of records that fewer than k records resemble."""
+
+    name: ClassVar[str] = "sample uniques"
+    place: ClassVar[int] = 10
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys",)
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield uniques, and the records that violate 3- and 5-anonymity."""
+        try:
+            one, other = case.risks
+        except InputError:  # Counts need no weights, which may be wrong.
+            one, other = case.risks_by(None)
+        meanings = {
+            2: ("sample uniques", "Records whose keys no other record has."),
+            3: ("records below k = 3", "Records whose keys fewer than three records have."),
+            5: ("records below k = 5", "Records whose keys fewer than five records have."),
+        }
+        for k, (measure, meaning) in meanings.items():
+            yield Figure(measure, one.violations(k), other.violations(k), meaning)
+
+
+@MEASURES.register
+class Reidentifications(AssessmentMeasure):
+    """Expected re-identifications in the population."""
+
+    name: ClassVar[str] = "expected re-identifications"
+    place: ClassVar[int] = 11
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys",)
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the number and the share, and the largest risk of a record."""
+        one, other = case.risks
+        told = "by the weights" if case.weight else "if the file is the whole population"
+        yield from Figure.pairs(one, other, [
+            (self.name, "expected", f"Expected number of right matches by the keys, {told}."),
+            ("re-identification rate", "share",
+             f"Share of the records that are matched rightly, {told}."),
+        ])  # fmt: skip
+        yield Figure(
+            "largest individual risk",
+            float(one.individual.max()),
+            float(other.individual.max()),
+            "Probability of a right match for the record that is most at risk.",
+        )
+
+
+@MEASURES.register
+class HouseholdMatches(AssessmentMeasure):
+    """Risk of households."""
+
+    name: ClassVar[str] = "households with a re-identified member"
+    place: ClassVar[int] = 12
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "household")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the number of households and of records in them."""
+        assert case.household is not None
+        one, other = (
+            risk_by_household(frame[case.household], risk.individual)
+            for frame, risk in zip(case.files, case.risks, strict=True)
+        )
+        yield from Figure.pairs(one, other, [
+            (self.name, "expected_households",
+             "Expected number of households of which at least one member is matched rightly."),
+            ("records in such households", "expected",
+             "Expected number of records that whoever finds one member of their household finds."),
+        ])  # fmt: skip
+
+
+@MEASURES.register
+class SpecialUniques(AssessmentMeasure):
+    """Records that are unique by few keys."""
+
+    name: ClassVar[str] = "special uniques"
+    place: ClassVar[int] = 13
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys",)
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield their number, the largest score, and the matches by DIS-SUDA."""
+        # All subsets of the keys are examined; those of three show the records most at risk.
+        largest = None if len(case.keys) <= MANY_KEYS // 2 else 3
+        told = "" if largest is None else f", of at most {largest} keys"
+        one, other = (
+            special_unique_risk(frame, case.keys, largest=largest) for frame in case.files
+        )
+        yield Figure(
+            self.name,
+            int((one.score > 0).sum()),
+            int((other.score > 0).sum()),
+            f"Records that a set of known keys makes unique{told}.",
+        )
+        yield Figure(
+            "largest SUDA2 score",
+            int(one.score.max()),
+            int(other.score.max()),
+            f"Score of the record that the smallest and most sets of keys make unique{told}.",
+        )
+        yield Figure(
+            "DIS-SUDA matches",
+            float(one.disclosure.sum()),
+            float(other.disclosure.sum()),
+            "Expected number of right matches of unique records, if one in a hundred persons is in "
+            "the file.",
+        )
+
+
+@MEASURES.register
+class Population(AssessmentMeasure):
+    """Sample uniques that are unique in the population."""
+
+    name: ClassVar[str] = "population uniques (tau 1)"
+    place: ClassVar[int] = 14
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "weight")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield tau 1 and tau 2 of a log-linear model."""
+        sizes = [np.prod([frame[key].nunique() + 1.0 for key in case.keys]) for frame in case.files]
+        interactions: Literal["all", "none"] = "all" if max(sizes) <= MANY_CELLS else "none"
+        told = "all pairs of keys" if interactions == "all" else "independent keys"
+        one, other = (
+            population_risk(
+                frame, case.keys, weight=case.weight, interactions=interactions, missing="open"
+            )
+            for frame in case.files
+        )
+        yield from Figure.pairs(one, other, [
+            (self.name, "tau1", "Sample uniques that are unique in the population, by a log-linear "
+             f"model of {told}."),
+            ("right matches of uniques (tau 2)", "tau2",
+             "Expected number of right matches of sample uniques, by a log-linear model of "
+             f"{told}."),
+        ])  # fmt: skip
+
+
+@MEASURES.register
+class Diversity(AssessmentMeasure):
+    """Diversity of sensitive attributes within groups."""
+
+    name: ClassVar[str] = "diversity"
+    place: ClassVar[int] = 20
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "sensitive")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield l of two kinds, t, and how often the best guess is right, for each attribute."""
+        for name in case.sensitive:
+            keys = [key for key in case.keys if key != name]
+            if not keys:
+                raise InputError(f"The only key is the sensitive attribute {name!r} itself.")
+            ordered = is_ordered(case.original[name]) and is_ordered(case.released[name])
+            groups = [grouped_values(frame, keys, name, "open") for frame in case.files]
+            one, other = (diversity_of(*shares, ordered=ordered) for shares in groups)
+            yield from Figure.pairs(one, other, [
+                (f"distinct l of {name}", "distinct_l",
+                 f"Smallest number of different values of {name} in a group with the same keys."),
+                (f"entropy l of {name}", "entropy_l",
+                 f"Number of equally frequent values of {name} that would be as uncertain as those "
+                 "of the most uniform group."),
+                (f"t of {name}", "t",
+                 f"Largest distance of the distribution of {name} in a group from that of the "
+                 "file."),
+            ])  # fmt: skip
+            yield Figure(
+                f"best guess of {name}",
+                float(one.most_frequent.mean()),
+                float(other.most_frequent.mean()),
+                f"Share of the records whose {name} is the most frequent value of their group.",
+            )
+            alike, like = (GroupLikeness(group, shares) for shares, group in groups)
+            yield from Figure.pairs(alike, like, [
+                (f"alpha of {name}", "alpha",
+                 f"Largest share of one value of {name} in a group: 1 if a group tells it."),
+                (f"beta of {name}", "beta",
+                 f"Largest relative growth of the share of a value of {name} from file to group."),
+                (f"delta of {name}", "delta",
+                 f"Largest logarithm of the ratio of the shares of a value of {name} in group and "
+                 "file."),
+            ])  # fmt: skip
+
+
+PAIRED = 1000
+"""Records all pairs of which are compared."""
+
+
+@MEASURES.register
+class Linkage(AssessmentMeasure):
+    """Distance-based record linkage."""
+
+    name: ClassVar[str] = "nearest record is the right one"
+    place: ClassVar[int] = 30
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the share of released records that are linked rightly."""
+        names = case.varying_numbers()
+        part = f", in {SAMPLE:,} random ones" if len(case.original) > SAMPLE else ""
+        yield Figure(
+            self.name,
+            record_linkage(case.original, case.original, names, most=SAMPLE),
+            record_linkage(case.original, case.released, names, most=SAMPLE),
+            f"Share of released records whose nearest original by numbers is their own{part}.",
+        )
+
+
+@MEASURES.register
+class Intervals(AssessmentMeasure):
+    """Interval disclosure."""
+
+    name: ClassVar[str] = "all numbers within 5 % of a deviation"
+    place: ClassVar[int] = 31
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the share of records that are disclosed."""
+        names = case.varying_numbers()
+        yield Figure(
+            self.name,
+            1.0,
+            interval_disclosure(case.original, case.released, names),
+            "Share of records whose true numbers all lie within a twentieth of a standard "
+            "deviation of the released ones.",
+        )
+
+
+@MEASURES.register
+class RankedIntervals(AssessmentMeasure):
+    """Interval disclosure by ranks."""
+
+    name: ClassVar[str] = "numbers within 5 % of ranks"
+    place: ClassVar[int] = 32
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the mean share over the columns, and that of the worst column."""
+        shares = rank_intervals(case.original, case.released, case.varying_numbers()).per_column()
+        yield Figure(
+            self.name,
+            1.0,
+            float(shares.mean()),
+            "Share of the true numbers between the released numbers that are 5 % of all ranks "
+            "below and above their own.",
+        )
+        yield Figure(
+            "the same for the worst column",
+            1.0,
+            float(shares.max()),
+            f"This share for {shares.idxmax()}, the column in which it is largest."
+            if shares.notna().any()
+            else "This share for the column in which it is largest.",
+        )
+
+
+@MEASURES.register
+class MixedLinkages(AssessmentMeasure):
+    """Linkage by keys and numbers together."""
+
+    name: ClassVar[str] = "linked by keys and numbers"
+    place: ClassVar[int] = 33
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield the shares of right links by distance, by assignment and by probabilities."""
+        rows = some_rows(len(case.original), PAIRED)
+        part = ""
+        if len(case.original) > PAIRED:
+            part = f", among {PAIRED:,} random records, which is easier than among all"
+        names = list(dict.fromkeys([*case.keys, *case.numbers]))
+        # Keys as text, since their numbers are codes.
+        one, other = (
+            frame[names].iloc[rows].astype(dict.fromkeys(case.keys, object)) for frame in case.files
+        )
+        for measure, assign, said in (
+            (self.name, False, "is nearest by keys and numbers"),
+            ("assigned by keys and numbers", True, "fits best where each original is linked once"),
+        ):
+            yield Figure(
+                measure,
+                mixed_linkage(one, one, names, assign=assign).share,
+                mixed_linkage(one, other, names, assign=assign).share,
+                f"Share of released records whose own original {said}{part}.",
+            )
+        known = names[:MANY_COLUMNS]
+        yield Figure(
+            "linked by agreeing columns",
+            probabilistic_linkage(one, one, known).share,
+            probabilistic_linkage(one, other, known).share,
+            "Share of released records whose own original agrees most by the weights of Fellegi "
+            f"and Sunter{part}.",
+        )

@@ -156,9 +156,9 @@ MUTATIONS = (
     ),
     Mutation(
         "An adjusted value may lie within its protection level",
-        "cta/result/check.py",
-        "shortfall(problem, found.changes), TOO_NEAR",
-        "0 * shortfall(problem, found.changes), TOO_NEAR",
+        "cta/result/adjusted_table.py",
+        "shortfall(problem, difference.changes), TOO_NEAR",
+        "0 * shortfall(problem, difference.changes), TOO_NEAR",
         ("tests/cta/test_adjust.py::test_truth_itself_is_refused_as_too_near_to_the_truth",),
     ),
     Mutation(

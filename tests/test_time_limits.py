@@ -17,7 +17,7 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak import budget as clock
-from tablecloak.solve.highs import solver
+from tablecloak.solve import highs
 
 LIMIT = 100.0
 LEEWAY = 5.0
@@ -53,7 +53,7 @@ class Search:
 def search(monkeypatch):
     found = Search()
     monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: found.now))
-    monkeypatch.setattr(solver, "run", found.counting(solver.run))
+    monkeypatch.setattr(highs, "run", found.counting(highs.run))
     return found
 
 

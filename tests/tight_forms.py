@@ -12,7 +12,7 @@ import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import DirectionState
 from tablecloak.solve.program import Program
 
 ENOUGH = 600.0
@@ -29,9 +29,9 @@ def form_of(
     return TightForm.of(space.model, **options)
 
 
-def state_of(problem: tc.ProtectionProblem, **options) -> SearchState:
+def state_of(problem: tc.ProtectionProblem, **options) -> DirectionState:
     """A search at its beginning."""
-    return SearchState(form_of(problem, **options), Budget.of(ENOUGH))
+    return DirectionState(form_of(problem, **options), Budget.of(ENOUGH))
 
 
 def value_of(program: Program) -> float:

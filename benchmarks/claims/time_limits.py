@@ -11,7 +11,7 @@ import tablecloak as tc
 from bench.claims import Claim, Column, Instance, Method
 from tablecloak import budget as clock
 from tablecloak.budget import Stopwatch
-from tablecloak.solve.highs import solver
+from tablecloak.solve import highs
 from tables import leaf_table
 
 LEEWAY, SHARE = 1.0, 0.05
@@ -90,8 +90,8 @@ def use_processor_clock():
         for event in events:
             event.unsubscribe(listener)
 
-    solver.STOPPABLE, solver._limit = 0, limit
-    solver._stopped_with_search = ended_by_processor
+    highs.STOPPABLE, highs._limit = 0, limit
+    highs._stopped_with_search = ended_by_processor
 
 
 def verdict(seconds, limit, said):

@@ -1,7 +1,7 @@
 """Phases: the steps of any search, with their shares of the time.
 
 A schedule is a tuple of phases. Each runs a function from a state of the search and a budget to the
-next state. `tablecloak.suppression.search.schedule` and `tablecloak.cta.search.schedule` hold the
+next state. `tablecloak.suppression.search.schedule` and `tablecloak.cta.search.directions` hold the
 schedules of the two families of searches.
 """
 

@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Progress
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import InputError
 from tablecloak.history import History
 from tablecloak.registered import Section, named_in
@@ -592,10 +592,10 @@ class Protection(Section, BaseModel, ABC):
         return {}
 
     @classmethod
-    def guesses(cls, release: Any, shown: Floats, *, knows: str, time_limit: float) -> Guesses:
+    def guesses(cls, release: Any, shown: Floats, *, knows: str, time_limit: float) -> TruthGuesses:
         """Return an intruder's guesses of the sensitive cells; by default what the analyst sees."""
         del knows, time_limit
-        return Guesses(release.problem, shown[release.problem.sensitive])
+        return TruthGuesses(release.problem, shown[release.problem.sensitive])
 
 
 UNCHANGED = 1e-9

@@ -302,7 +302,7 @@ def test_unsafe_patterns_get_no_certificate_file(pattern, tmp_path):
 def test_bound_is_proved_as_well_when_rows_are_dropped_on_the_way(monkeypatch):
     problem = tc.examples.cox_rounded()
     whole = tc.suppress(problem, method="exact")
-    monkeypatch.setattr("tablecloak.solve.branch.search.PURGED_ROWS", 5)
+    monkeypatch.setattr("tablecloak.solve.branch.PURGED_ROWS", 5)
     sparing = tc.suppress(problem, method="exact")
     assert sparing.is_optimal
     assert sparing.bound == whole.bound == 3076

@@ -26,7 +26,7 @@ from forging import (
 )
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
-from tablecloak.cta.statistics.slope import Slope
+from tablecloak.cta.statistics.regression import Slope
 
 LARGE = 2.0**53 - 92
 """Whole numbers of this size are stored exactly; the mean of two neighbours is not."""

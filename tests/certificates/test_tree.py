@@ -13,11 +13,11 @@ import tablecloak as tc
 from tablecloak.certificates.claim import Claim, Released, UnknownClaimError, loss_claim
 from tablecloak.certificates.tree import (
     ROOT,
-    Forest,
     Multipliers,
     Node,
     bound_claim,
     proved,
+    tree_arrays,
     tree_of,
 )
 
@@ -54,7 +54,7 @@ def test_multipliers_are_the_same_in_whatever_order_they_come(given_):
 
 
 def test_a_tree_without_splits_is_one_leaf_of_all_releases():
-    arrays = Forest((([ROOT], {0: Multipliers.of([(0, [4], -1, [2.0])])}),)).arrays()
+    arrays = tree_arrays([([ROOT], {0: Multipliers.of([(0, [4], -1, [2.0])])})])
     assert arrays["tree_starts"].tolist() == [0, 1]
     assert arrays["node_parent"].tolist() == [-1]
     assert arrays["node_proof"].tolist() == [0]
@@ -67,20 +67,20 @@ SPLIT = [ROOT, Node(0, 7, False, 0), Node(0, 7, True, 1)]
 
 def test_inner_nodes_have_no_proof_and_leaves_that_share_one_store_it_once():
     own = Multipliers.of([(0, [1, 2], -1, [1.0, 3.0])])
-    arrays = Forest(((SPLIT, {0: own, 1: own, 2: own}),)).arrays()
+    arrays = tree_arrays([(SPLIT, {0: own, 1: own, 2: own})])
     assert arrays["node_proof"].tolist() == [-1, 0, 0]
     assert arrays["proof_starts"].tolist() == [0, 2]
 
 
 def test_leaves_without_multipliers_prove_what_costs_alone_prove():
     own = Multipliers.of([(0, [1], -1, [1.0])])
-    arrays = Forest(((SPLIT, {1: own}),)).arrays()
+    arrays = tree_arrays([(SPLIT, {1: own})])
     assert arrays["node_proof"].tolist() == [-1, 0, 1]
     assert arrays["proof_starts"].tolist() == [0, 1, 1]
 
 
 def test_nodes_of_several_trees_stand_one_after_the_other():
-    arrays = Forest(((SPLIT, {}), (SPLIT, {}), ([ROOT], {}))).arrays()
+    arrays = tree_arrays([(SPLIT, {}), (SPLIT, {}), ([ROOT], {})])
     assert arrays["tree_starts"].tolist() == [0, 3, 6, 7]
     assert arrays["node_parent"].tolist() == [-1, 0, 0, -1, 3, 3, -1]
     assert arrays["node_is_lower"].tolist() == [False, False, True, False, False, True, False]
@@ -151,14 +151,14 @@ def test_multipliers_of_nothing_prove_that_every_rounding_costs_its_nearest_mult
     values = rounded.problem.table.values
     rest = values % 25
     nearest = float((rounded.weights * np.minimum(rest, 25 - rest)).sum())
-    nothing = Forest((([ROOT], {}),)).arrays()
+    nothing = tree_arrays([([ROOT], {})])
     assert proved(loss, rounded.problem, nothing) == pytest.approx(nearest)
     assert nearest <= rounded.bound * (1 + 1e-9)
 
 
 def test_a_tree_that_leaves_something_out_proves_nothing_and_says_why(rounded):
     loss, _ = parts_of(rounded)
-    half = Forest((([ROOT, Node(0, 3, False, 0)], {}),)).arrays()
+    half = tree_arrays([([ROOT, Node(0, 3, False, 0)], {})])
     assert proved(loss, rounded.problem, half) == 0.0
     with pytest.raises(tc.VerificationError, match="a split without two sides"):
         bound_claim(loss, rounded.problem, 1.0, half)
@@ -177,7 +177,7 @@ def test_a_bound_of_a_loss_that_nobody_can_check_is_stated_and_refused(rounded):
     known = rounded.certificates[0].released
     released = Released(known.kind, known.arrays)
     loss = loss_claim(released, "taste", rounded.weights, rounded.loss)
-    nothing = Forest((([ROOT], {}),)).arrays()
+    nothing = tree_arrays([([ROOT], {})])
     claim = bound_claim(loss, rounded.problem, 5.0, nothing)
     assert float(claim.arrays["bound"]) == 5.0
     assert proved(loss, rounded.problem, nothing) == 0.0

@@ -17,7 +17,7 @@ from tablecloak.comparison.measures import (
     RiskMeasure,
     UtilityMeasure,
 )
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.protection import PROTECTIONS
 
 
@@ -152,7 +152,7 @@ def test_moments_are_taken_over_all_and_over_sensitive_cells():
     ],
 )
 def test_errors_of_guesses_are_multiples_of_the_level_on_their_side(guesses, guessed, worst, mean):
-    found = risk(Guesses(PROBLEM, np.array(guesses, dtype=float)))
+    found = risk(TruthGuesses(PROBLEM, np.array(guesses, dtype=float)))
     assert found["guessed"] == guessed
     assert found["worst_error"] == pytest.approx(worst)
     assert found["mean_error"] == pytest.approx(mean)
@@ -160,7 +160,7 @@ def test_errors_of_guesses_are_multiples_of_the_level_on_their_side(guesses, gue
 
 def test_without_levels_errors_have_no_unit():
     none = PROBLEM.with_changes(lower_protection=0, upper_protection=0)
-    found = risk(Guesses(none, np.array([48.0, 75.0])))
+    found = risk(TruthGuesses(none, np.array([48.0, 75.0])))
     assert np.isnan([found["worst_error"], found["mean_error"]]).all()
 
 

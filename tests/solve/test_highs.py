@@ -15,13 +15,11 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 from programs import knapsack, small
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
-from tablecloak.solve.highs import Highs
-from tablecloak.solve.highs.solver import HighsProgram
+from tablecloak.solve.highs import Highs, HighsProgram
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.solve.mixed import solve
+from tablecloak.solve.mixed import solve, solve_quadratic
 from tablecloak.solve.program import Program
-from tablecloak.solve.quadratic import solve_quadratic
-from tablecloak.solve.solver import Method, Request, SolveStatus
+from tablecloak.solve.solver import LinearMethod, Request, SolveStatus
 
 
 def test_instances_with_other_threads_in_the_process_do_not_stop_us():
@@ -54,7 +52,7 @@ def test_hot_started_answers_equal_cold_ones():
         assert hot.value == pytest.approx(cold.value, abs=1e-7)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", LinearMethod)
 def test_every_method_gives_the_optimum_and_the_next_run_starts_warm(method):
     program = HighsProgram(knapsack(3).relaxed())
     best = program.run(np.inf)
@@ -101,7 +99,7 @@ def long_program(*, integral: bool) -> Program:
     return Program(random.random(size), matrix, ones, ones, np.zeros(size), np.ones(size), kinds)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", LinearMethod)
 def test_a_stop_ends_a_large_program_on_its_way(method):
     budget = Budget.of(progress=lambda *_: None)
     asked = []
@@ -136,7 +134,7 @@ def test_a_stop_ends_a_search_for_whole_numbers_and_an_error_of_a_listener_is_ra
 def test_nothing_is_printed_when_the_first_instance_is_made():
     """HiGHS 1.16 prints a banner then, which would stand in what a command writes."""
     script = (
-        "from tablecloak.solve.highs.solver import new_instance\n"
+        "from tablecloak.solve.highs import new_instance\n"
         "print('before')\nnew_instance().run()\nprint('after')"
     )
     told = subprocess.run(

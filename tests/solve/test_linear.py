@@ -125,7 +125,7 @@ def test_whole_number_conditions_are_left_out():
 
 def test_a_false_answer_of_highs_is_corrected_by_its_other_methods(monkeypatch):
     """The first run is made to return another point; the next one from scratch is right."""
-    from tablecloak.solve.highs.solver import HighsProgram
+    from tablecloak.solve.highs import HighsProgram
 
     run, methods = HighsProgram.run, []
 

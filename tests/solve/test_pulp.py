@@ -19,7 +19,7 @@ def without_highs(monkeypatch):
     def forbidden():
         raise AssertionError("HiGHS was called")
 
-    monkeypatch.setattr("tablecloak.solve.highs.solver.highspy", forbidden)
+    monkeypatch.setattr("tablecloak.solve.highs.highspy", forbidden)
 
 
 PROBLEMS = {"cox": tc.examples.cox_rounded, "5x5": lambda: random_problem(5, (5, 5), 3)}

@@ -15,7 +15,6 @@ from tablecloak.solve.solver import (
     chosen_solver,
     installed_solver,
     on_chosen_solver,
-    solvers_table,
     using_solver,
 )
 
@@ -62,6 +61,20 @@ def test_a_function_with_a_solver_works_with_it():
     with using_solver("cbc"):
         assert run(3) == "3 cbc"
         assert run(4, solver="highs") == "4 highs"
+
+
+def solvers_table() -> str:
+    """All solvers and their capabilities as a Markdown table."""
+    lines = ["| solver | can | |", "|---|---|---|"]
+    for sibling in SOLVERS:
+        able = [
+            each.name.lower().replace("_", " ")
+            for each in Capability
+            if each in sibling.capabilities
+        ]
+        can = ", ".join(able) or "linear programs"
+        lines.append(f"| `{sibling.name}` | {can} | {SOLVERS.summary(sibling.name)} |")
+    return "\n".join(lines)
 
 
 def test_the_docs_list_all_solvers():

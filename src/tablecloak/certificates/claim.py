@@ -150,8 +150,8 @@ def arrays_of(claims: Sequence[Claim], problem: ProtectionProblem) -> dict[str, 
     released = claims[0].released
     if any(claim.released is not released for claim in claims):
         raise VerificationError("A certificate is about one release; these claims are about more.")
-    known = {claim.kind: claim for claim in claims}
-    kinds = [kind for kind in verifier.CLAIMS if kind in known]
+    by_kind = {claim.kind: claim for claim in claims}
+    kinds = [kind for kind in verifier.CLAIMS if kind in by_kind]
     arrays: dict[str, npt.NDArray[Any]] = {
         "format": np.array(FORMAT),
         "version": np.array(verifier.VERSION, dtype=np.int64),
@@ -161,7 +161,7 @@ def arrays_of(claims: Sequence[Claim], problem: ProtectionProblem) -> dict[str, 
         **released.arrays,
     }
     for kind in kinds:
-        arrays |= known[kind].arrays
+        arrays |= by_kind[kind].arrays
     return arrays
 
 

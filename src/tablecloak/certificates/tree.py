@@ -19,11 +19,14 @@ from tablecloak.certificates.claim import (
     refused,
     starts_of,
 )
-from tablecloak.errors import VerificationError
+from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.tables.problem import ProtectionProblem
 
 RELATION, STATISTIC, DISCREPANCY, BALANCE, SHARE = range(5)
 """Kinds of multipliers of adjustments, as the verifier numbers them."""
+
+CLAIMED = 1e-9
+"""Share of the loss by which a claimed bound may exceed what is proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,53 +85,47 @@ class Multipliers:
         return cls(kind_, row_, cell_, values[order])
 
 
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Search trees, each of which proves a bound, with the multipliers of their leaves.
+def tree_arrays(trees: Sequence[Tree]) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of search trees, each of which proves a bound.
 
     Parameters
     ----------
-    trees : tuple of Tree
+    trees : sequence of Tree
         Leaves without multipliers prove what the weights alone prove.
     """
-
-    trees: tuple[Tree, ...]
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays of a certificate."""
-        nothing = Multipliers.of([])
-        nodes: list[tuple[int, int, bool, int, int]] = []
-        proofs: list[Multipliers] = []
-        number: dict[int, int] = {}
-        starts = [0]
-        for tree, multipliers in self.trees:
-            inner = {node.parent for node in tree}
-            for at, node in enumerate(tree):
-                proof = -1
-                if at not in inner:
-                    own = multipliers.get(at, nothing)
-                    # Leaves often share the multipliers of an ancestor, which are stored once.
-                    if id(own) not in number:
-                        number[id(own)] = len(proofs)
-                        proofs.append(own)
-                    proof = number[id(own)]
-                parent = node.parent + starts[-1] if node.parent >= 0 else -1
-                nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
-            starts.append(len(nodes))
-        parent_, cell, is_lower, limit, proof_ = zip(*nodes, strict=True)
-        return {
-            "tree_starts": np.array(starts, dtype=np.int64),
-            "node_parent": np.array(parent_, dtype=np.int64),
-            "node_cell": np.array(cell, dtype=np.int64),
-            "node_is_lower": np.array(is_lower, dtype=bool),
-            "node_limit": np.array(limit, dtype=np.int64),
-            "node_proof": np.array(proof_, dtype=np.int64),
-            "proof_starts": starts_of([proof.data for proof in proofs]),
-            "proof_kind": joined([proof.kind for proof in proofs], np.int64),
-            "proof_row": joined([proof.row for proof in proofs], np.int64),
-            "proof_cell": joined([proof.cell for proof in proofs], np.int64),
-            "proof_data": joined([proof.data for proof in proofs], np.float64),
-        }
+    nothing = Multipliers.of([])
+    nodes: list[tuple[int, int, bool, int, int]] = []
+    proofs: list[Multipliers] = []
+    number: dict[int, int] = {}
+    starts = [0]
+    for tree, multipliers in trees:
+        inner = {node.parent for node in tree}
+        for at, node in enumerate(tree):
+            proof = -1
+            if at not in inner:
+                proof_of_leaf = multipliers.get(at, nothing)
+                # Leaves often share the multipliers of an ancestor, which are stored once.
+                if id(proof_of_leaf) not in number:
+                    number[id(proof_of_leaf)] = len(proofs)
+                    proofs.append(proof_of_leaf)
+                proof = number[id(proof_of_leaf)]
+            parent = node.parent + starts[-1] if node.parent >= 0 else -1
+            nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
+        starts.append(len(nodes))
+    parent_, cell, is_lower, limit, proof_ = zip(*nodes, strict=True)
+    return {
+        "tree_starts": np.array(starts, dtype=np.int64),
+        "node_parent": np.array(parent_, dtype=np.int64),
+        "node_cell": np.array(cell, dtype=np.int64),
+        "node_is_lower": np.array(is_lower, dtype=bool),
+        "node_limit": np.array(limit, dtype=np.int64),
+        "node_proof": np.array(proof_, dtype=np.int64),
+        "proof_starts": starts_of([proof.data for proof in proofs]),
+        "proof_kind": joined([proof.kind for proof in proofs], np.int64),
+        "proof_row": joined([proof.row for proof in proofs], np.int64),
+        "proof_cell": joined([proof.cell for proof in proofs], np.int64),
+        "proof_data": joined([proof.data for proof in proofs], np.float64),
+    }
 
 
 def tree_of(
@@ -149,14 +146,14 @@ def tree_of(
     nodes = [ROOT]
     for entry in tree.nodes[1:]:
         nodes.append(Node(entry.parent, *limits(entry.column, entry.is_lower, entry.limit)))
-    known: dict[int, Multipliers] = {}
+    converted: dict[int, Multipliers] = {}
     leaves: dict[int, Multipliers] = {}
     inner = {node.parent for node in nodes}
     for node, duals in tree.multipliers.items():
         if node not in inner:
-            if id(duals) not in known:
-                known[id(duals)] = multipliers(duals)
-            leaves[node] = known[id(duals)]
+            if id(duals) not in converted:
+                converted[id(duals)] = multipliers(duals)
+            leaves[node] = converted[id(duals)]
     return nodes, leaves
 
 
@@ -214,6 +211,25 @@ def proved(
         return _proved(loss, problem, arrays, rests_on)
     except VerificationError:
         return 0.0
+
+
+def check_bound(claimed: float, proved: float, loss: float) -> None:
+    """Compare a claimed bound with what its proof supports, and with the loss of the release.
+
+    Raises
+    ------
+    VerificationError
+        If less is proved than claimed, or more than a release that exists allows.
+    """
+    noise = CLAIMED * abs(loss)
+    if not claimed <= proved + noise:
+        raise VerificationError(
+            f"The bound {claimed:g} is claimed, but only {proved:g} is proved. {CHANGED}"
+        )
+    if not max(claimed, proved) <= loss + noise:
+        raise VerificationError(
+            f"The bound {proved:g} exceeds the loss {loss:g} of a table that exists. {CHANGED}"
+        )
 
 
 def _proved(

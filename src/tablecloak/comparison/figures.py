@@ -10,7 +10,7 @@ from typing import Any
 from tablecloak.arrays import Floats
 from tablecloak.comparison.intervals import COUNTED
 from tablecloak.comparison.measures import RISKS, UTILITIES, AnalystView
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.protection import PROTECTIONS, Protection, required_way
 
 SAFE = (
@@ -49,7 +49,7 @@ def guesses(
     knows: str = "levels",
     time_limit: float = 60.0,
     values: Floats | None = None,
-) -> Guesses:
+) -> TruthGuesses:
     """Attack a release.
 
     Parameters
@@ -67,7 +67,7 @@ def guesses(
     return compared(release).guesses(release, shown, knows=knows, time_limit=time_limit)
 
 
-def risk(guessed: Guesses) -> dict[str, float]:
+def risk(guessed: TruthGuesses) -> dict[str, float]:
     """Return all measures of risk of what an intruder guesses.
 
     Returns

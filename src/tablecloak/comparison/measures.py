@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.cta.statistics.moments import moments
 from tablecloak.registry import Registry
 
@@ -42,7 +42,7 @@ class RiskMeasure(ABC):
     """What the figures mean, for the page."""
 
     @abstractmethod
-    def figures(self, guesses: Guesses) -> dict[str, float]:
+    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
         """Return the figures by their names."""
 
 
@@ -78,7 +78,7 @@ class RightGuesses(RiskMeasure):
         "guesses are right."
     )
 
-    def figures(self, guesses: Guesses) -> dict[str, float]:
+    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
         """Return ``guessed``."""
         return {"guessed": guesses.share_recovered}
 
@@ -92,7 +92,7 @@ class GuessErrors(RiskMeasure):
         "worst_error, mean_error: distance of guess and truth, in protection levels."
     )
 
-    def figures(self, guesses: Guesses) -> dict[str, float]:
+    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
         """Return ``worst_error`` and ``mean_error``, NaN if no cell has a level."""
         levels = np.where(guesses.levels > 0, guesses.levels, np.nan)
         relative = np.abs(guesses.errors) / levels

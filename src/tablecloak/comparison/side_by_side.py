@@ -13,7 +13,7 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.comparison.figures import compared, guesses, risk, utility
 from tablecloak.comparison.intervals import inferred
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.protection import PROTECTIONS
@@ -211,7 +211,7 @@ def _measured(
         "kind": way.noun,
         "level_factor": factor,
         "safe": way.protects(problem, release, lower[:n], upper[:n]),
-        **risk(Guesses(problem, found)),
+        **risk(TruthGuesses(problem, found)),
         **utility(release, values, n_cells=n),
         **counted,
         **way.figures(problem, release),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.cta.model.spread import Spread
 from tablecloak.cta.nearest import nearest_table
+from tablecloak.cta.result.adjusted_table import check_adjusted
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import ModelError
@@ -49,7 +50,7 @@ def left_to_chance(task: AdjustmentTask, plain: Adjustment, budget: Budget) -> A
         adjusted = replace(
             plain, values=drawn.values, chance=draw.chance, notes=(*drawn.notes, note)
         )
-        adjusted.check(adjusted.bound)
+        check_adjusted(adjusted, adjusted.bound)
         return adjusted
     raise ModelError(
         f"Relations and bounds leave no room for random distances: {reason} Without `recovery` "

@@ -1,15 +1,22 @@
-"""The nearest table of a task: in its last digit, farther away if need be, and verified."""
+"""The nearest table of a task, verified: in its last digit, farther away or repaired if need be."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tablecloak.budget import Budget
+from tablecloak.cta.model.model import AdjustmentModel
+from tablecloak.cta.model.repair import Repair, find_repair
+from tablecloak.cta.model.room import first_reach, room_of
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.answers import answer_in
-from tablecloak.cta.search.remedy import repaired_task
+from tablecloak.cta.search.infeasibility import NAMING_SECONDS
 from tablecloak.cta.search.task import AdjustmentTask
-from tablecloak.errors import ModelError, SolverError
+from tablecloak.errors import ModelError, SolverError, TablecloakError
+
+NAMED_CELLS = 5000
+"""Most cells of an infeasible problem for which the error names the fewest levels and capacities
+to change. Chosen by trial; not measured."""
 
 MOST_SEARCHES = 4
 """Most searches of one problem, each in larger rooms than the one before."""
@@ -42,7 +49,7 @@ def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
             if task.may_need_real_numbers:
                 task = task.in_real_numbers()
             else:
-                task = given = repaired_task(given, error, budget)
+                task = given = _repaired(given, error, budget)
                 budget = budget.at_least(1.0)
 
 
@@ -60,14 +67,14 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
                 unit, task = task.digits.unit, task.in_real_numbers()
                 space = task.space().farther(space.reach * unit)
                 answer = answer_in(space, task, budget)
-            found = Adjustment.of(task, space, answer)
+            adjusted = Adjustment.of(task, space, answer)
         except SolverError:
             is_last = attempt + 1 == MOST_SEARCHES or not space.is_cut or budget.is_over
             if best is None and is_last:
                 raise
             reach = FARTHER * space.reach
         else:
-            best = found if best is None else best.or_better(found)
+            best = adjusted if best is None else best.or_better(adjusted)
             if best.is_optimal or not space.is_cut or budget.is_over:
                 break
             # No table of less loss lies farther away.
@@ -80,3 +87,44 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
         space = wider
     assert best is not None
     return best
+
+
+def _repaired(task: AdjustmentTask, error: ModelError, budget: Budget) -> AdjustmentTask:
+    """Return the task with the fewest levels and capacities changed, if that is asked for.
+
+    The error says what a search of the task has proved.
+
+    Raises
+    ------
+    ModelError
+        If no repair is asked for; names the levels and capacities to change if they are found
+        quickly. Or if nothing helps.
+    SolverError
+        If a repair is asked for, and none was found in time.
+    """
+    is_small = task.problem.table.n_cells <= NAMED_CELLS
+    is_named = task.repair is not None and is_small and task.is_free
+    if not task.repair and not is_named:
+        raise error
+    left = max(budget.left, 1.0)
+    seconds = left / 2 if task.repair else min(left, NAMING_SECONDS)
+    try:
+        repair = _repair(task, budget.at_least(seconds).within(seconds))
+    except TablecloakError as other:
+        raise (other if task.repair else error) from None
+    if task.repair:
+        return task.of_problem(repair, repair=None, notes=(*task.notes, repair.summary()))
+    raise ModelError(
+        f"{error} An adjustment exists after these changes: {repair.summary()}. "
+        f"Set repair=True to make them.",
+        cells=error.cells,
+    ) from None
+
+
+def _repair(task: AdjustmentTask, budget: Budget) -> Repair:
+    problem = task.problem
+    room = room_of(problem, limit=task.sensitive_limit, strict=False)
+    near = room.within(first_reach(problem, room))
+    whole = task.integer is not False and bool(problem.table.integer)
+    model = AdjustmentModel.apart(problem, near, task.rows(problem, whole=whole))
+    return find_repair(model, room, budget)

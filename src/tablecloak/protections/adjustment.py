@@ -17,12 +17,11 @@ from tablecloak.cta.adjust import adjust
 from tablecloak.cta.model.precision import shortfall
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.result.decimals import in_decimals
-from tablecloak.cta.risk.risk import Guesses, attack_adjustment
+from tablecloak.cta.risk.risk import TruthGuesses, attack_adjustment
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.distance import DISTANCES
-from tablecloak.cta.statistics.mean import Mean
 from tablecloak.cta.statistics.preserve import parse
-from tablecloak.cta.statistics.regression import Regression
+from tablecloak.cta.statistics.regression import Mean, Regression
 from tablecloak.cta.statistics.statistic import STATISTICS
 from tablecloak.protection import PROTECTIONS, UNCHANGED, Material, Product, Search
 from tablecloak.protections.of_table import Seconds, TableProtection, WeightName
@@ -234,6 +233,6 @@ class ControlledAdjustment(TableProtection):
     @classmethod
     def guesses(
         cls, release: Adjustment, shown: Floats, *, knows: str, time_limit: float
-    ) -> Guesses:
+    ) -> TruthGuesses:
         """Run the method backwards."""
         return attack_adjustment(release, knows=knows, time_limit=time_limit)

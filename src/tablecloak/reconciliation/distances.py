@@ -21,8 +21,8 @@ from tablecloak.reconciliation.problem import ReconciliationProblem
 from tablecloak.registry import Registry
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.mixed import solve_quadratic
 from tablecloak.solve.program import Program
-from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Capability, chosen_solver
 
 SETTLED = 1e-9

@@ -21,9 +21,8 @@ from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import dual_bound, violation
 from tablecloak.solve.feasibility import find_infeasibility
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.solve.mixed import solve
+from tablecloak.solve.mixed import solve, solve_quadratic
 from tablecloak.solve.program import Program
-from tablecloak.solve.quadratic import solve_quadratic
 from tablecloak.solve.solver import Capability, Request, Solver, SolveStatus, using_solver
 
 SMALL = 1e-7

@@ -11,14 +11,20 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 
 DECIMALS = 12
 """Most decimals with which a coefficient is read as a decimal number."""
+
+SAFE_SUM = 2.0**62
+"""Sums of whole numbers below this do not overflow."""
 
 SNAP_BITS = 34
 """Binary digits, below the largest entry, of the grid to which a solution is first rounded: coarse
@@ -80,6 +86,34 @@ def whole_rows(matrix: csr_array) -> tuple[csr_array, Flags]:
     row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     data = np.where(real[row], matrix.data, np.rint(matrix.data * factor[row]))
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), real
+
+
+def exact_products(relations: csr_array, whole: Integers) -> Floats:
+    """Return relations @ whole, which is 0 exactly for relations that hold.
+
+    Coefficients are read as the decimal numbers as which they were written: 0.1 is one tenth.
+    """
+    factor = whole_factors(relations)
+    decimal, real = np.flatnonzero(factor), np.flatnonzero(factor == 0)
+    products = np.zeros(relations.shape[0])
+    in_whole_numbers = whole_products(whole_rows(relations[decimal, :])[0], whole)
+    products[decimal] = (in_whole_numbers / factor[decimal]).astype(np.float64)
+    for row in real.tolist():
+        part = slice(relations.indptr[row], relations.indptr[row + 1])
+        terms = zip(relations.data[part].tolist(), relations.indices[part].tolist(), strict=True)
+        products[row] = float(sum(Fraction(repr(c)) * int(whole[cell]) for c, cell in terms))
+    return products
+
+
+def whole_products(rows: csr_array, whole: Integers) -> npt.NDArray[Any]:
+    """Return rows @ whole for rows of whole coefficients, in whole numbers of any size."""
+    coefficients = np.rint(rows.data).astype(np.int64)
+    size = abs(rows) @ np.abs(whole).astype(np.float64)
+    if float(size.max(initial=0.0)) < SAFE_SUM:
+        exact = csr_array((coefficients, rows.indices, rows.indptr), shape=rows.shape)
+        return np.asarray(exact @ whole)
+    terms = coefficients.astype(object) * whole[rows.indices].astype(object)
+    return np.array([sum(part) for part in np.split(terms, rows.indptr[1:-1])], dtype=object)
 
 
 def products_vanish(matrix: csr_array, vectors: csr_array) -> Flags:
@@ -238,9 +272,9 @@ def _solved(
     # Towards 0, so that a free cell at a bound stays within it.
     whole = [multiple * int(value / multiple) for value in d.tolist()]
     divisor = 1
-    for cell, own in reversed(pivots):
-        total = -sum(entry * whole[other] for other, entry in own.items() if other != cell)
-        pivot = own[cell]
+    for cell, row in reversed(pivots):
+        total = -sum(entry * whole[other] for other, entry in row.items() if other != cell)
+        pivot = row[cell]
         lacking = abs(pivot) // math.gcd(total, pivot)
         if lacking > 1:
             divisor *= lacking
@@ -305,19 +339,19 @@ def _eliminated(
     return pivots
 
 
-def _without_pivot(target: dict[int, int], own: dict[int, int], cell: int) -> dict[int, int]:
+def _without_pivot(target: dict[int, int], pivot: dict[int, int], cell: int) -> dict[int, int]:
     """Eliminate a cell from a row by the pivot's row, in the smallest whole numbers.
 
     The target is changed in place, because it is often much longer than the pivot's row.
     """
-    common = math.gcd(target[cell], own[cell])
-    times, minus = own[cell] // common, target[cell] // common
+    common = math.gcd(target[cell], pivot[cell])
+    times, minus = pivot[cell] // common, target[cell] // common
     if times < 0:
         times, minus = -times, -minus
     if times > 1:
         for c in target:
             target[c] *= times
-    for c, a in own.items():
+    for c, a in pivot.items():
         value = target.get(c, 0) - minus * a
         if value:
             target[c] = value

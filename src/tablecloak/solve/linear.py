@@ -21,7 +21,7 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import (
     Capability,
     Claim,
-    Method,
+    LinearMethod,
     Request,
     Solution,
     Solver,
@@ -119,7 +119,7 @@ class LinearSolver:
         self._once = once
         self._is_checked = checked
         self._interior = interior if self._solver.can(Capability.INTERIOR_POINT) else "never"
-        self._from_scratch = Method.INTERIOR if crossover else Method.CENTRAL
+        self._from_scratch = LinearMethod.INTERIOR if crossover else LinearMethod.CENTRAL
         self._cold = self._interior != "never"
         self._loaded = self._solver.load(self.program, primal=primal)
 
@@ -180,26 +180,23 @@ class LinearSolver:
             UNKNOWN if the solver breaks off with every method.
         """
         watch = Stopwatch()
-        method = Method.COLD if from_scratch else Method.WARM
+        method = LinearMethod.COLD if from_scratch else LinearMethod.WARM
         if self._cold:
             method, self._cold = self._from_scratch, self._interior == "always"
         solution = self._attempt(time_limit, method)
-        if self._once or (self._from_scratch is Method.CENTRAL and len(solution.x)):
+        if self._once or (self._from_scratch is LinearMethod.CENTRAL and len(solution.x)):
             return solution
         if solution.status is SolveStatus.INFEASIBLE and not confirm:
             return solution
         # Warm starts sometimes end in points that are infeasible or not optimal, though the solver
         # claims so; a solve from scratch rarely does.
+        enough = SolveStatus.OPTIMAL if self._is_checked else SolveStatus.FEASIBLE
         for other in self._loaded.fallbacks:
             left = time_limit - watch.seconds
-            if self._is_enough(solution) or left <= 0:
+            if solution.status is enough or left <= 0:
                 break
             solution = self._attempt(left, other)
         return solution
-
-    def _is_enough(self, solution: Solution) -> bool:
-        accepted = SolveStatus.OPTIMAL if self._is_checked else SolveStatus.FEASIBLE
-        return solution.status is accepted
 
     @property
     def basis(self) -> Any:
@@ -225,7 +222,7 @@ class LinearSolver:
             not confirmed by other algorithms.
         """
         self._loaded.basis = basis
-        solution = self._attempt(time_limit, Method.WARM, cutoff)
+        solution = self._attempt(time_limit, LinearMethod.WARM, cutoff)
         if solution.value >= cutoff and len(solution.x):
             return Solution.without_point(SolveStatus.UNKNOWN)
         return solution
@@ -254,13 +251,13 @@ class LinearSolver:
             claim = self._loaded.run(np.inf, iterations=iterations)
         except SolverError:
             claim = Claim(SolveStatus.UNKNOWN)
-        known = len(claim.duals) == self.program.n_rows
-        bound = dual_bound(self.current, claim.duals) if known else -np.inf
+        has_duals = len(claim.duals) == self.program.n_rows
+        bound = dual_bound(self.current, claim.duals) if has_duals else -np.inf
         self.change_bounds(one, *old)
         self._loaded.basis = basis
         return np.inf if claim.status is SolveStatus.INFEASIBLE else bound
 
-    def _attempt(self, seconds: float, method: Method, cutoff: float = np.inf) -> Solution:
+    def _attempt(self, seconds: float, method: LinearMethod, cutoff: float = np.inf) -> Solution:
         """Run once and check the claim."""
         self.runs += 1
         try:

@@ -1,4 +1,4 @@
-"""The function `solve`: one linear or mixed-integer program, solved once and checked."""
+"""One program, linear, mixed-integer or quadratic, solved once and checked."""
 
 from __future__ import annotations
 
@@ -97,3 +97,36 @@ def _branched(
         return Solution.without_point(status, result.bound)
     status = SolveStatus.OPTIMAL if result.is_complete else SolveStatus.FEASIBLE
     return Solution(status, x, np.empty(0), program.objective(x), result.bound)
+
+
+def solve_quadratic(
+    program: Program, curvature: Floats, time_limit: float = np.inf
+) -> tuple[Floats, Floats]:
+    """Minimise c.x + 1/2 sum q_i x_i^2 over the points of a linear program.
+
+    Parameters
+    ----------
+    program : Program
+        Scaled.
+    curvature : numpy.ndarray of float, shape (n_columns,)
+        q, all >= 0.
+    time_limit : float, default=inf
+        Seconds of wall time.
+
+    Returns
+    -------
+    x, duals : numpy.ndarray of float
+        Both empty if no feasible point was found. The caller must prove how good they are, since
+        a solver may stop early.
+
+    Raises
+    ------
+    InputError
+        If the chosen solver cannot solve quadratic programs.
+    """
+    solver = chosen_solver()
+    solver.require(Capability.QUADRATIC)
+    claim = solver.run(program, Request(seconds=time_limit, curvature=curvature))
+    if claim.x is None or violation(program, claim.x).worst > ACCEPTED_VIOLATION:
+        return np.empty(0), np.empty(0)
+    return np.clip(claim.x, program.lower, program.upper), claim.duals

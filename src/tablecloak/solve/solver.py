@@ -49,7 +49,7 @@ class Capability(Enum):
     INTERIOR_POINT = "use an interior point method"
 
 
-class Method(Enum):
+class LinearMethod(Enum):
     """A way to solve a linear program."""
 
     WARM = "from the last basis"
@@ -143,7 +143,7 @@ class Request:
     ----------
     seconds : float, default=inf
         Time limit.
-    method : Method, default=Method.COLD
+    method : LinearMethod, default=LinearMethod.COLD
         Way to solve a linear program.
     start : numpy.ndarray of float, optional
         A feasible point to start a mixed-integer search from; a solver may ignore it.
@@ -162,7 +162,7 @@ class Request:
     """
 
     seconds: float = np.inf
-    method: Method = Method.COLD
+    method: LinearMethod = LinearMethod.COLD
     start: Floats | None = None
     gap: float = 1e-6
     target: float = -np.inf
@@ -178,7 +178,7 @@ class LoadedProgram(ABC):
     `tablecloak.solve.linear.LinearSolver` keeps the program itself and checks what is claimed.
     """
 
-    fallbacks: ClassVar[tuple[Method, ...]] = ()
+    fallbacks: ClassVar[tuple[LinearMethod, ...]] = ()
     """Methods to try, in this order, if an answer fails its check."""
 
     @abstractmethod
@@ -205,7 +205,7 @@ class LoadedProgram(ABC):
     def run(
         self,
         seconds: float,
-        method: Method = Method.WARM,
+        method: LinearMethod = LinearMethod.WARM,
         *,
         cutoff: float = np.inf,
         iterations: int | None = None,
@@ -217,7 +217,7 @@ class LoadedProgram(ABC):
         ----------
         seconds : float
             Time limit.
-        method : Method
+        method : LinearMethod
         cutoff : float, default=inf
             Objective at which the run may give up.
         iterations : int, optional
@@ -303,7 +303,7 @@ class Solver(ABC):
         """
         if self.can(capability):
             return
-        able = [each.name for each in SOLVERS if capability in each.capabilities]
+        able = [solver.name for solver in SOLVERS if capability in solver.capabilities]
         raise InputError(
             f"The solver {self.name!r} cannot {capability.value}. Choose one that can: "
             f"{', '.join(able)}."
@@ -349,7 +349,7 @@ class ColdProgram(LoadedProgram):
     def run(
         self,
         seconds: float,
-        method: Method = Method.WARM,
+        method: LinearMethod = LinearMethod.WARM,
         *,
         cutoff: float = np.inf,
         iterations: int | None = None,
@@ -359,8 +359,8 @@ class ColdProgram(LoadedProgram):
         del cutoff, duals
         if iterations is not None:
             return Claim(SolveStatus.UNKNOWN)
-        if method is Method.WARM:
-            method = Method.COLD
+        if method is LinearMethod.WARM:
+            method = LinearMethod.COLD
         return self._solver.run(self._program, Request(seconds=seconds, method=method))
 
     @property
@@ -377,20 +377,6 @@ SOLVERS: Registry[Solver] = Registry("solver", "tablecloak.solve")
 """All solvers, installed or not, by the names that ``--solver`` accepts."""
 
 
-def solvers_table() -> str:
-    """Return all solvers and their capabilities as a Markdown table, for the docs."""
-    lines = ["| solver | can | |", "|---|---|---|"]
-    for sibling in SOLVERS:
-        able = [
-            each.name.lower().replace("_", " ")
-            for each in Capability
-            if each in sibling.capabilities
-        ]
-        can = ", ".join(able) or "linear programs"
-        lines.append(f"| `{sibling.name}` | {can} | {SOLVERS.summary(sibling.name)} |")
-    return "\n".join(lines)
-
-
 def installed_solver(name: str) -> Solver:
     """Return a solver by its name.
 
@@ -401,7 +387,7 @@ def installed_solver(name: str) -> Solver:
     """
     sibling = SOLVERS[name]
     if missing := sibling.missing():
-        usable = ", ".join(each.name for each in SOLVERS if not each.missing())
+        usable = ", ".join(other.name for other in SOLVERS if not other.missing())
         raise InputError(
             f"The solver {name!r} is not installed: {missing} is missing. Install it, or choose "
             f"another one: {usable}."

@@ -19,10 +19,10 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.parts import Part, parts_of
 from tablecloak.cta.model.precision import shortfall
 from tablecloak.cta.model.repair import find_repair
 from tablecloak.cta.model.room import first_reach, room_of
+from tablecloak.cta.model.space import SeparatePart, parts_of
 from tablecloak.cta.model.spread import Spread
 from tablecloak.tables.changes.change import Change
 
@@ -58,7 +58,7 @@ def part_of(seed: int) -> Change:
     problem = two_rows(first, second, {"a": (3, 5), "A": (4, 2)})
     part = parts_of(problem, room_of(problem, limit=None))
     assert len(np.unique(part[part >= 0])) == 2
-    return Part.of(problem, part == seed % 2)
+    return SeparatePart.of(problem, part == seed % 2)
 
 
 CHANGES: dict[str, Callable[[int], Change]] = {
@@ -138,7 +138,7 @@ def test_a_repair_protects_all_but_the_cells_that_it_names(seed):
 def test_the_moves_of_all_parts_together_protect_the_given_problem(seed):
     given = part_of(seed).given
     part = parts_of(given, room_of(given, limit=None))
-    parts = [Part.of(given, part == number) for number in range(2)]
+    parts = [SeparatePart.of(given, part == number) for number in range(2)]
     moves = [
         change.deviation(next(tables_of(change.problem)) - given.table.values) for change in parts
     ]

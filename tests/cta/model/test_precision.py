@@ -24,7 +24,6 @@ from random_tables import optimum_by_enumeration, random_problem
 from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import (
     deviation,
-    exact_products,
     from_units,
     in_units,
     last_digit,
@@ -34,6 +33,7 @@ from tablecloak.cta.model.precision import (
     shortfall,
 )
 from tablecloak.cta.model.room import near_bound
+from tablecloak.solve.exact import exact_products
 
 
 def table_of(leaves: np.ndarray, shape: tuple[int, ...]) -> tc.Table:
@@ -143,7 +143,7 @@ def test_a_small_cell_that_stays_is_refused_beside_large_ones():
 
 
 @pytest.mark.parametrize("digits", [0, 1, 3, None])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_promises_hold_across_twelve_orders_of_magnitude(seed, digits):
     problem = spread_problem(seed, digits)
     adjusted = tc.adjust(problem, weights=["relative", "unit"][seed % 2], time_limit=2)
@@ -367,9 +367,10 @@ def test_given_directions_are_kept_with_the_variance():
 # -- nothing to move ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("distance", ["L1", "L2", "Linf"])
 @pytest.mark.parametrize("letter", ["s", "z"])
-@pytest.mark.parametrize("preserve", [[], ["mean:all"], ["regression:all"]])
+@pytest.mark.parametrize(
+    ("distance", "preserve"), [("L1", []), ("L2", ["mean:all"]), ("Linf", ["regression:all"])]
+)
 def test_without_sensitive_cells_the_table_stays(distance, letter, preserve):
     problem = random_problem(0).with_changes(
         status=letter, lower_protection=0.0, upper_protection=0.0

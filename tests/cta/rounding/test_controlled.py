@@ -42,7 +42,7 @@ def counts(shape: tuple[int, ...], seed: int, sensitive_below: int = 3) -> tc.Pr
     )
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("base", [3, 5, 10])
 def test_two_dimensional_tables_have_a_zero_restricted_rounding_proved_optimal(seed, base):
     problem = counts((5, 6), seed)
@@ -138,9 +138,7 @@ def test_where_no_zero_restricted_rounding_exists_that_is_proved_and_two_steps_a
 
 def test_without_a_proof_of_each_leaf_nothing_is_called_impossible(monkeypatch):
     unproved = SimpleNamespace(confirmed=False)
-    monkeypatch.setattr(
-        "tablecloak.solve.branch.search.find_infeasibility", lambda *_, **__: unproved
-    )
+    monkeypatch.setattr("tablecloak.solve.branch.find_infeasibility", lambda *_, **__: unproved)
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)
 
@@ -239,8 +237,8 @@ def test_large_values_are_rounded_exactly():
 
 def test_every_program_of_a_rounding_has_a_time_limit(monkeypatch):
     """The search for a proof that there is no rounding once had none."""
-    from tablecloak.cta.rounding import search as rounding
-    from tablecloak.solve.branch import search as branch
+    from tablecloak.cta.rounding import steps as rounding
+    from tablecloak.solve import branch
 
     limits = []
 
@@ -259,7 +257,7 @@ def test_every_program_of_a_rounding_has_a_time_limit(monkeypatch):
 
 
 def test_a_rounding_that_is_found_is_improved_until_the_time_is_up(monkeypatch):
-    from tablecloak.cta.rounding import search as rounding
+    from tablecloak.cta.rounding import steps as rounding
 
     limits = []
     search = rounding.branch_and_bound
@@ -278,7 +276,7 @@ def test_an_unproved_search_does_not_call_a_rounding_impossible(monkeypatch):
     def breaks_off(*_, **__):
         raise tc.SolverError("time")
 
-    for module in ("tablecloak.cta.rounding.search", "tablecloak.solve.branch.search"):
+    for module in ("tablecloak.cta.rounding.steps", "tablecloak.solve.branch"):
         monkeypatch.setattr(f"{module}.find_infeasibility", breaks_off)
     with pytest.raises(tc.SolverError, match="not found in time"):
         tc.controlled_rounding(odd_cycle(), base=2, max_steps=1, time_limit=20)

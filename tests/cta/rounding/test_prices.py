@@ -7,8 +7,8 @@ import pytest
 
 from cubes import cube
 from tablecloak.budget import Budget
-from tablecloak.cta.rounding.model import RoundingModel
 from tablecloak.cta.rounding.prices import driven, priced
+from tablecloak.cta.rounding.steps import RoundingModel
 from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.linear import LinearSolver

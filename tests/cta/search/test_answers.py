@@ -12,6 +12,7 @@ from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import read, verify
 from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer
 from tablecloak.cta.search import large_tables
+from tablecloak.cta.search.separate_parts import answers_together
 
 PROBLEM = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
 
@@ -61,7 +62,7 @@ def test_answers_for_parts_are_put_together():
         0: AdjustmentAnswer(whole, True, None, (LATE, "a note of the search")),
         1: AdjustmentAnswer(other, False, None, (INTERRUPTED,)),
     }
-    joined = AdjustmentAnswer.joined(answers, part, None)
+    joined = answers_together(answers, part, None)
     # The cell that cannot move keeps its value whatever a part says of it.
     assert joined.changes.tolist() == [1, -1, 0.5, 0]
     assert not joined.is_whole
@@ -70,7 +71,7 @@ def test_answers_for_parts_are_put_together():
 
 def test_whole_parts_make_a_whole_table():
     one = AdjustmentAnswer(np.ones(2, dtype=np.longdouble), True, None)
-    assert AdjustmentAnswer.joined({0: one, 1: one}, np.array([0, 1]), None).is_whole
+    assert answers_together({0: one, 1: one}, np.array([0, 1]), None).is_whole
 
 
 FIRST_ORDER = "first-order methods"

@@ -10,13 +10,21 @@ from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import LATE
-from tablecloak.cta.search.directions import improve, search, search_directions, start
-from tablecloak.cta.search.reserve import Reserve
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.directions import (
+    POINTS,
+    PROOFS,
+    Size,
+    improve,
+    search,
+    search_directions,
+    start,
+)
+from tablecloak.cta.search.phases import prove
+from tablecloak.cta.search.state import DirectionState, Reserve
 from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("for_proof", [True, False])
 def test_a_search_ends_at_the_best_of_all_directions(seed, for_proof):
     form = form_of(random_problem(seed, (3, 4), 4))
@@ -62,7 +70,7 @@ def test_a_statistic_that_no_directions_keep_leaves_no_point():
 
 
 def test_a_first_table_after_the_limit_is_noted():
-    state = SearchState(form_of(random_problem(1)), Budget.of(0.0), Reserve(), is_first=True)
+    state = DirectionState(form_of(random_problem(1)), Budget.of(0.0), Reserve(), is_first=True)
     state.reserve.layout = 1.0
     search(state, None, Budget.of(0.0))
     assert state.best is not None
@@ -78,3 +86,30 @@ def test_a_closed_search_runs_only_the_phases_that_make_proofs():
     assert "balance rows" in told
     assert "turned" not in told
     assert "free" not in told
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_sensitive", "n_relations", "size"),
+    [
+        (3000, 200, 5000, Size.PROVABLE),
+        (3001, 200, 1001, Size.MEDIUM),
+        (3000, 201, 1000, Size.FLAT),
+        (6001, 10, 1001, Size.LARGE),
+        (6001, 10, 1000, Size.LARGE_FLAT),
+    ],
+)
+def test_tables_are_searched_by_their_size(n_rows, n_sensitive, n_relations, size):
+    assert Size.of(n_rows, n_sensitive, n_relations) is size
+
+
+@pytest.mark.parametrize("schedules", [PROOFS, POINTS])
+def test_every_size_has_a_schedule(schedules):
+    assert set(schedules) == set(Size)
+    for phases in schedules.values():
+        assert all(0 < phase.share <= 1 for phase in phases)
+
+
+@pytest.mark.parametrize("size", list(Size))
+def test_without_a_proof_no_time_goes_to_the_last_branch_and_bound(size):
+    assert POINTS[size][-1].run is not prove
+    assert PROOFS[size][-1].run is prove

@@ -10,7 +10,7 @@ from hand_tables import problem_of, two_rows
 from random_tables import random_problem
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.space import AdjustmentSpace
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
+from tablecloak.cta.search.neighbourhoods import DirectionNeighbourhoods
 
 
 def model_of(problem) -> AdjustmentModel:
@@ -34,7 +34,7 @@ def distances(model: AdjustmentModel, start: int) -> list[int]:
 def test_directions_come_in_the_order_of_their_distance(seed):
     model = model_of(random_problem(seed, (3, 4), 6))
     every = np.arange(len(model.sensitive))
-    order = Neighbourhoods(model, every, np.random.default_rng(seed)).draw(len(every))
+    order = DirectionNeighbourhoods(model, every, np.random.default_rng(seed)).draw(len(every))
     assert sorted(order.tolist()) == every.tolist()
     far = distances(model, order[0])
     along = [far[direction] for direction in order]
@@ -45,7 +45,7 @@ def test_directions_come_in_the_order_of_their_distance(seed):
 def test_what_no_relation_connects_is_not_reached():
     problem = two_rows([5, 6, 7], [8, 9, 4], {"a": (1, 1), "b": (1, 1), "A": (1, 1)})
     model = model_of(problem)
-    near = Neighbourhoods(model, np.arange(3), np.random.default_rng(0))
+    near = DirectionNeighbourhoods(model, np.arange(3), np.random.default_rng(0))
     drawn = {tuple(sorted(near.draw(3).tolist())) for _ in range(20)}
     assert drawn == {(0, 1), (2,)}
 
@@ -53,7 +53,7 @@ def test_what_no_relation_connects_is_not_reached():
 def test_only_directions_that_can_be_turned_are_drawn():
     model = model_of(random_problem(3, (3, 4), 5))
     turnable = np.array([0, 2, 4])
-    near = Neighbourhoods(model, turnable, np.random.default_rng(0))
+    near = DirectionNeighbourhoods(model, turnable, np.random.default_rng(0))
     for _ in range(10):
         assert set(near.draw(5).tolist()) <= set(turnable.tolist())
 
@@ -66,7 +66,7 @@ def test_no_more_directions_are_drawn_than_asked_for():
         {"a": (1, 1), "d": (1, 1)},
     )
     grid = model_of(random_problem(5, (3, 4), 6))
-    assert len(Neighbourhoods(grid, np.arange(6), np.random.default_rng(0)).draw(4)) == 4
+    assert len(DirectionNeighbourhoods(grid, np.arange(6), np.random.default_rng(0)).draw(4)) == 4
     # Cells that can only move together are one direction.
     coupled = model_of(chain)
     assert len(coupled.sensitive) == 1

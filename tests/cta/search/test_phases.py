@@ -13,7 +13,7 @@ from tablecloak.cta.search.cold_regions import cool
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.fix_and_relax import relax
 from tablecloak.cta.search.phases import ask, prove, tighten, turn
-from tablecloak.cta.search.state import SearchState, with_directions
+from tablecloak.cta.search.state import DirectionState, with_directions
 from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 
 SEEDS = range(3)
@@ -24,7 +24,7 @@ def values_of(seed: int) -> dict[tuple[float, ...], float]:
     return values_of_directions(form_of(random_problem(seed, (3, 4), 4)))
 
 
-def begun(seed: int) -> SearchState:
+def begun(seed: int) -> DirectionState:
     """At the worst of its directions, with a relaxation."""
     state = state_of(random_problem(seed, (3, 4), 4))
     values = {y: value for y, value in values_of(seed).items() if value < np.inf}

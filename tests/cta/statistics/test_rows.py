@@ -7,8 +7,8 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import one_row
-from tablecloak.cta.search.statistics.covariance import Covariance
 from tablecloak.cta.search.statistics.variance import Variance
+from tablecloak.cta.statistics.covariance import Covariance
 from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
 
 PROBLEM = one_row([1, 2, 6], {"a": (1, 1), "b": (1, 1)})
@@ -131,7 +131,7 @@ def test_the_excess_of_a_variance_is_what_doubling_makes_of_it():
 
 @pytest.mark.parametrize("shift", [-0.5, 0.0, 0.2])
 def test_a_slope_row_fixes_the_slope_that_it_names(shift):
-    row = Variance("all").slope_row(PROBLEM, shift)
+    row = Variance("all").kept(PROBLEM).slope_row(PROBLEM, shift)
     # z = shift * a has exactly the slope 1 + shift.
     assert row.coefficients @ (shift * PROBLEM.table.values) == pytest.approx(row.target)
 

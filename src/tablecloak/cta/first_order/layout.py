@@ -9,12 +9,19 @@ made in that cell. See docs/decisions, "First-order methods".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.model.model import AdjustmentModel
+
+CHARGED_ROUNDS = 200
+"""Rounds in which relations charge less until no cell is charged too much."""
+
+NEARLY = 1 - 1e-7
+"""Share of its charge that each cell can pay at least before all charges are lowered alike."""
 
 SPREAD = 8
 """Rounds in which relations without sensitive cells take the typical change of their neighbours.
@@ -34,10 +41,8 @@ class FirstOrderLayout:
     model : AdjustmentModel
     rows : numpy.ndarray of int, shape (n_rows,)
         Relations with at least two groups.
-    matrix, transposed : scipy.sparse.csr_array
-        Their coefficients, of shape (n_rows, n_groups) and the transpose.
-    size, size_transposed : scipy.sparse.csr_array
-        Absolute coefficients.
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_groups)
+        Their coefficients.
     change : numpy.ndarray of float, shape (n_groups,)
         Typical absolute change, > 0.
     price : numpy.ndarray of float, shape (n_rows,)
@@ -49,9 +54,6 @@ class FirstOrderLayout:
     model: AdjustmentModel
     rows: Integers
     matrix: csr_array
-    transposed: csr_array
-    size: csr_array
-    size_transposed: csr_array
     change: Floats
     price: Floats
     combined: csr_array
@@ -61,12 +63,25 @@ class FirstOrderLayout:
         """Lay out the groups of a model."""
         rows = np.flatnonzero(np.diff(model.relations.indptr) > 1)
         matrix = csr_array(model.relations[rows, :])
-        transposed, size = csr_array(matrix.T), csr_array(abs(matrix))
-        size_transposed = csr_array(abs(transposed))
-        change = _typical_changes(model, size, size_transposed)
-        price = _typical_prices(model.cost, size)
+        size = csr_array(abs(matrix))
+        change, price = _typical_changes(model, size), _typical_prices(model.cost, size)
         none = csr_array((0, model.relations.shape[0]))
-        return cls(model, rows, matrix, transposed, size, size_transposed, change, price, none)
+        return cls(model, rows, matrix, change, price, none)
+
+    @cached_property
+    def transposed(self) -> csr_array:
+        """Coefficients by groups, shape (n_groups, n_rows)."""
+        return csr_array(self.matrix.T)
+
+    @cached_property
+    def size(self) -> csr_array:
+        """Absolute coefficients."""
+        return csr_array(abs(self.matrix))
+
+    @cached_property
+    def size_transposed(self) -> csr_array:
+        """Absolute coefficients by groups."""
+        return csr_array(abs(self.transposed))
 
     def combining(self, multipliers: csr_array) -> FirstOrderLayout:
         """Return a layout with further sums of relations as its last rows.
@@ -81,18 +96,51 @@ class FirstOrderLayout:
         kept = np.diff(further.indptr) > 1
         further, multipliers = csr_array(further[kept]), csr_array(multipliers[kept])
         first = self.model.relations.shape[0] + self.combined.shape[0]
-        matrix = csr_array(vstack([self.matrix, further]))
-        transposed, size = csr_array(matrix.T), csr_array(abs(matrix))
         return replace(
             self,
             rows=np.concatenate([self.rows, first + np.arange(further.shape[0])]),
-            matrix=matrix,
-            transposed=transposed,
-            size=size,
-            size_transposed=csr_array(abs(transposed)),
+            matrix=csr_array(vstack([self.matrix, further])),
             price=np.concatenate([self.price, _typical_prices(self.model.cost, abs(further))]),
             combined=csr_array(vstack([self.combined, multipliers])),
         )
+
+    def affordable(self, prices: Floats, is_up: Flags) -> Floats:
+        """Return smaller prices, at which moving farther pays for no group.
+
+        For multipliers y of the relations, sum W_i |g_i| >= sum min over the box of
+        (W_i |g_i| - r_i g_i) with r = A' y. A group whose |r_i| exceeds W_i would go to the end of
+        its room, however far that is; so relations lower their multipliers until no group gains
+        more than it costs.
+
+        Parameters
+        ----------
+        prices : numpy.ndarray of float, shape (n_rows,)
+            Multipliers of relations.
+        is_up : numpy.ndarray of bool
+            Direction of each sensitive group.
+        """
+        for _ in range(CHARGED_ROUNDS):
+            share = self._unpaid(prices, is_up)
+            if np.all(share >= NEARLY):
+                break
+            prices = prices * row_least(self.matrix, share[self.matrix.indices])
+        scaled: Floats = prices * np.min(self._unpaid(prices, is_up), initial=1.0)
+        return scaled
+
+    def _unpaid(self, prices: Floats, is_up: Flags) -> Floats:
+        """Return the share of what prices pay for each group at which no farther move pays."""
+        cost, at, paid = self.model.cost, self.model.sensitive, self.transposed @ prices
+        gain = np.abs(paid)
+        gain[at] = np.where(is_up, paid[at], -paid[at])
+        share: Floats = np.where(gain > cost, cost / np.where(gain > 0, gain, 1.0), 1.0)
+        return share
+
+    def bound(self, prices: Floats, is_up: Flags) -> float:
+        """Return the bound that affordable prices prove for given directions."""
+        model, at = self.model, self.model.sensitive
+        paid = (self.transposed @ prices)[at]
+        level = np.where(is_up, model.up_level, model.down_level)
+        return float(np.sum((model.cost[at] - np.where(is_up, paid, -paid)) * level))
 
     @property
     def level(self) -> Floats:
@@ -128,8 +176,9 @@ def column_sums(matrix: csr_array, entries: Floats) -> Floats:
     return sums
 
 
-def _typical_changes(model: AdjustmentModel, size: csr_array, back: csr_array) -> Floats:
+def _typical_changes(model: AdjustmentModel, size: csr_array) -> Floats:
     """Levels of sensitive groups; of others the mean level of relations, near or less near."""
+    back = csr_array(size.T)
     level = np.zeros(model.n_groups)
     level[model.sensitive] = np.maximum(model.up_level, model.down_level)
     middle = float(np.median(level[level > 0])) if np.any(level > 0) else 1.0

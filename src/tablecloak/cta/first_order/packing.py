@@ -9,7 +9,7 @@ cannot cancel leave an imbalance); see `search.balance` and `tight`. All of them
                        sum over r |c_i| (t_i - level_i) >= delta_r,   t >= level
 
 with half the sum of each relation as a column m_r of its own, so that each row has few entries.
-A relation may be a sum of others: see `combinations`.
+A relation may be a sum of others: see `search.charges`.
 Multipliers of all rows are a point of its dual, a packing program: W bounds what the relations of a
 cell may charge it together. Found approximately, they charge some cells a little too much; these
 relations then charge less, until no cell is charged more than it costs.
@@ -25,16 +25,27 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.certificates.tree import BALANCE, DISCREPANCY, Multipliers
-from tablecloak.cta.first_order.layout import FirstOrderLayout, column_sums, row_least, row_sums
-from tablecloak.cta.first_order.schedule import (
-    BOUND_GAIN,
-    BOUND_RATIO,
-    BOUND_STEPS,
+from tablecloak.cta.first_order.layout import (
     CHARGED_ROUNDS,
-    MOST_BOUND_STEPS,
     NEARLY,
+    FirstOrderLayout,
+    column_sums,
+    row_least,
+    row_sums,
 )
-from tablecloak.cta.model.tight_rows import discrepancies_of
+from tablecloak.cta.model.tight import discrepancies_of
+
+BOUND_RATIO = 3.0
+"""Ratio of the steps of the packing program."""
+
+BOUND_STEPS = 100
+"""Steps of the packing program between two proofs."""
+
+MOST_BOUND_STEPS = 5000
+"""Most steps of the packing program."""
+
+BOUND_GAIN = 1e-4
+"""Relative gain between two proofs below which the bound counts as found."""
 
 SAFE_STEP = 0.98
 """Share of the longest steps for which convergence is proved."""
@@ -67,19 +78,19 @@ class Charges:
 
     def affordable(self) -> Charges:
         """Return smaller charges, such that no group is charged more than it costs."""
-        layout, found = self.layout, self
+        layout, charges = self.layout, self
         cost, indices = layout.model.cost, layout.size.indices
         for _ in range(CHARGED_ROUNDS):
-            relief, charge = found.charged()
+            relief, charge = charges.charged()
             paid = cost + relief
             share = np.where(charge > paid, paid / np.where(charge > 0, charge, 1.0), 1.0)
             if np.all(share >= NEARLY):
                 break
-            found = found.scaled(row_least(layout.size, share[indices]))
-        relief, charge = found.charged()
+            charges = charges.scaled(row_least(layout.size, share[indices]))
+        relief, charge = charges.charged()
         over = charge - relief
         worst = np.min(np.where(over > cost, cost / np.where(over > 0, over, 1.0), 1.0), initial=1)
-        return found.scaled(np.full(len(layout.rows), worst))
+        return charges.scaled(np.full(len(layout.rows), worst))
 
     def scaled(self, by_row: Floats) -> Charges:
         """Return charges in which those of each relation are multiplied by a number."""
@@ -97,10 +108,7 @@ class Charges:
 
     def multipliers(self) -> Multipliers:
         """Return the multipliers as a certificate keeps them."""
-        layout, group = self.layout, self.layout.model.coupled.group
-        cells = np.flatnonzero(group >= 0)
-        member = np.zeros(layout.model.n_groups, dtype=np.int64)
-        member[group[cells[::-1]]] = cells[::-1]
+        layout, member = self.layout, self.layout.model.members
         at, used = np.flatnonzero(self.balance > 0), np.flatnonzero(self.discrepancy > 0)
         row = np.repeat(layout.rows, np.diff(layout.size.indptr))
         return Multipliers.of(
@@ -151,8 +159,8 @@ class Packing:
         new.moved = self.moved.copy()
         new.half = 0.5 * (new.layout.size @ new.moved)
         for name in ("half", "balance", "sums", "lacking"):
-            known = getattr(self, name)
-            getattr(new, name)[: len(known)] = known
+            kept = getattr(self, name)
+            getattr(new, name)[: len(kept)] = kept
         return new
 
     def _set_steps(self) -> None:
@@ -224,11 +232,11 @@ def packed(
                 break
         steps += BOUND_STEPS
         charges = packing.charges()
-        found, before = charges.bound(), value
-        if found > value:
-            best, value = charges, found
-        is_small = found >= before and found - before < gain * abs(found)
-        small = small + 1 if is_small or found < before else 0
+        bound, before = charges.bound(), value
+        if bound > value:
+            best, value = charges, bound
+        is_small = bound >= before and bound - before < gain * abs(bound)
+        small = small + 1 if is_small or bound < before else 0
         if budget.is_over or (is_small and small >= in_vain):
             break
     return best

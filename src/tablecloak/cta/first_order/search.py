@@ -8,23 +8,43 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
+from tablecloak.certificates.tree import RELATION, Multipliers
 from tablecloak.cta.first_order.layout import FirstOrderLayout
-from tablecloak.cta.first_order.prices import affordable_prices, price_bound, price_multipliers
 from tablecloak.cta.first_order.primal_dual import Chooser, PrimalDual
-from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.first_order.schedule import (
-    COOLING,
-    COOLING_STEPS,
-    LOOKS_AFTER_A_SEARCH,
-    MOST_SETTLING_STEPS,
-    NOISE,
-    NOISELESS,
-    SEARCHES,
-    SETTLED,
-    SETTLING_GROWTH,
-    SETTLING_STEPS,
-)
 from tablecloak.cta.first_order.totals import AdditiveGrid
+
+COOLING_STEPS = 300
+"""Steps of the first search of directions; each further one has twice as many as the one before."""
+
+SEARCHES = 3
+"""Searches of directions, each from other random directions."""
+
+COOLING = (1.0, 0.05)
+"""Ratio of the steps at the beginning and at the end of a search: long steps of changes turn many
+directions, short ones keep them."""
+
+NOISE = 0.3
+"""Spread of the noise on the choice of a direction when a search begins, as a share of the cost of
+the level of each cell; it falls to 0."""
+
+NOISELESS = 0.2
+"""Share of the steps at the end of a search that are without noise."""
+
+SETTLING_STEPS = 200
+"""Steps with given directions between two looks at loss and bound, for the first look; each further
+one comes after half as many again."""
+
+SETTLING_GROWTH = 1.5
+"""Growth of the number of steps from look to look."""
+
+MOST_SETTLING_STEPS = 20_000
+"""Most steps with given directions."""
+
+SETTLED = 1e-5
+"""Relative gap at which given directions count as solved."""
+
+LOOKS_AFTER_A_SEARCH = 2
+"""Looks at the loss of directions that a search found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +69,8 @@ class BestTable:
 
 def directed_table(
     grid: AdditiveGrid, fixed: Floats, budget: Budget
-) -> tuple[BestTable, FirstOrderBound] | None:
-    """Return the best table with given directions, with its proof; None if none was found.
+) -> tuple[BestTable, Multipliers] | None:
+    """Return the best table with given directions, and multipliers; None if none was found.
 
     Parameters
     ----------
@@ -63,9 +83,7 @@ def directed_table(
     best = _settled(is_up, grid, budget, MOST_SETTLING_STEPS)
     if best is None:
         return None
-    direction = np.zeros(layout.model.problem.table.n_cells, dtype=np.int64)
-    direction[layout.model.representatives] = np.where(is_up, 1, -1)
-    return best, FirstOrderBound(price_multipliers(layout, best.prices), direction)
+    return best, Multipliers.of([(RELATION, layout.rows, -1, best.prices)])
 
 
 def _settled(
@@ -79,7 +97,7 @@ def _settled(
 
     A method may have begun already; by default it begins without changes.
     """
-    layout, found = grid.layout, None
+    layout, best = grid.layout, None
     method = PrimalDual(layout) if method is None else method
     bound, prices = -np.inf, np.zeros(len(layout.rows))
     steps, number = SETTLING_STEPS, 0
@@ -89,21 +107,21 @@ def _settled(
             number += 1
             if budget.is_over and number > SETTLING_STEPS:
                 break
-        new = affordable_prices(layout, method.multipliers, is_up)
-        proved = price_bound(layout, new, is_up)
+        new = layout.affordable(method.multipliers, is_up)
+        proved = layout.bound(new, is_up)
         if proved > bound:
             bound, prices = proved, new
         table = grid.rounded(method.changes)
-        if table is not None and (found is None or table[0] < found.loss):
-            found = BestTable(*table, prices, bound)
-        if found is not None:
-            found = BestTable(found.loss, found.changes, prices, bound)
-            budget.report("given directions", found.loss, bound)
-        is_closed = found is not None and found.loss - bound <= SETTLED * found.loss
+        if table is not None and (best is None or table[0] < best.loss):
+            best = BestTable(*table, prices, bound)
+        if best is not None:
+            best = BestTable(best.loss, best.changes, prices, bound)
+            budget.report("given directions", best.loss, bound)
+        is_closed = best is not None and best.loss - bound <= SETTLED * best.loss
         if budget.is_over or is_closed or number >= MOST_SETTLING_STEPS:
             break
         steps = int(steps * SETTLING_GROWTH)
-    return found
+    return best
 
 
 def best_table(grid: AdditiveGrid, budget: Budget, bound: float = -np.inf) -> BestTable | None:
@@ -114,9 +132,9 @@ def best_table(grid: AdditiveGrid, budget: Budget, bound: float = -np.inf) -> Be
             break
         method = _cooled(grid.layout, random, COOLING_STEPS * 2**number, budget)
         is_up = method.changes[grid.layout.model.sensitive] > 0
-        found = _settled(is_up, grid, budget.quiet(), LOOKS_AFTER_A_SEARCH, method)
-        if found is not None and (best is None or found.loss < best.loss):
-            best = found
+        table = _settled(is_up, grid, budget.quiet(), LOOKS_AFTER_A_SEARCH, method)
+        if table is not None and (best is None or table.loss < best.loss):
+            best = table
             budget.report("directions cooled", best.loss, bound)
     return best
 

@@ -13,9 +13,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.first_order.layout import FirstOrderLayout, row_least
-from tablecloak.cta.first_order.schedule import FINE
+from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.solve.program import power_of_two
+
+FINE = 2.0**-20
+"""Grid of changes that need not be whole, as a share of the median level."""
 
 MENDS = 40
 """Rounds in which totals beyond their bounds are mended. Chosen by trial: most take 1 to 3."""
@@ -46,26 +48,26 @@ class Totals:
         ----------
         relations : scipy.sparse.csr_array, shape (n_relations, n_cells)
         """
-        own = _totals(relations)
-        if own is None:
+        totals = _totals(relations)
+        if totals is None:
             return None
         row = np.repeat(np.arange(relations.shape[0]), np.diff(relations.indptr))
-        is_part = relations.indices != own[row]
+        is_part = relations.indices != totals[row]
         # A copy: dropping entries in place would change the arrays that matrices share.
         parts = csr_array(abs(relations), copy=True)
         parts.data *= is_part
         parts.eliminate_zeros()
         defining = np.full(relations.shape[1], -1, dtype=np.int64)
-        defining[own] = np.arange(relations.shape[0])
-        known, steps = defining < 0, []
-        left = np.flatnonzero(~known)
+        defining[totals] = np.arange(relations.shape[0])
+        is_settled, steps = defining < 0, []
+        left = np.flatnonzero(~is_settled)
         while len(left):
-            ready = parts[defining[left], :] @ (~known).astype(np.float64) == 0
+            ready = parts[defining[left], :] @ (~is_settled).astype(np.float64) == 0
             if not np.any(ready):
                 return None
             cells = left[ready]
             steps.append((cells, csr_array(parts[defining[cells], :])))
-            known[cells], left = True, left[~ready]
+            is_settled[cells], left = True, left[~ready]
         return cls(relations, tuple(steps), defining >= 0)
 
     def completed(self, changes: Floats) -> Floats:
@@ -115,7 +117,7 @@ class Totals:
         least = np.where(self.is_total, np.inf, price)
         for cells, parts in self.steps:
             values = least[parts.indices]
-            least[cells] = row_least(parts, values)
+            least[cells] = np.minimum.reduceat(values, parts.indptr[:-1])
             row = np.repeat(np.arange(len(cells)), np.diff(parts.indptr))
             at = np.flatnonzero(values == least[cells][row])
             best[cells[row[at]]] = best[parts.indices[at]]
@@ -154,7 +156,7 @@ class AdditiveGrid:
         low_cell = np.where(sign > 0, ends[0], -ends[1])
         high_cell = np.where(sign > 0, ends[1], -ends[0])
         z = self.totals.additive(cells, low_cell, high_cell, model.weights, self.step)
-        return None if z is None else (float(np.dot(model.weights, np.abs(z))), z)
+        return None if z is None else (model.loss(z), z)
 
 
 def _totals(relations: csr_array) -> Integers | None:
@@ -170,5 +172,5 @@ def _totals(relations: csr_array) -> Integers | None:
         return None
     chosen = np.flatnonzero(np.where(takes_positive[row], positive, ~positive))
     chosen = chosen[np.append(True, np.diff(row[chosen]) > 0)] if len(chosen) else chosen
-    own: Integers = relations.indices[chosen].astype(np.int64)
-    return own if len(own) == n else None
+    totals: Integers = relations.indices[chosen].astype(np.int64)
+    return totals if len(totals) == n else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +11,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers, LongFloats
 from tablecloak.certificates.claim import rows_of
-from tablecloak.certificates.tree import ROOT, Forest, Multipliers, Tree
+from tablecloak.certificates.tree import ROOT, Multipliers, Tree, tree_arrays
 from tablecloak.cta.model.space import AdjustmentSpace
 
 INTERRUPTED = "interrupted: best adjustment so far"
@@ -57,8 +56,7 @@ class LossProof:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a certificate."""
-        forest = Forest(self.trees).arrays()
-        arrays = {**forest, "part": self.part, "direction": self.direction}
+        arrays = {**tree_arrays(self.trees), "part": self.part, "direction": self.direction}
         if self.combined is None:
             return arrays
         rows = rows_of("combined", self.combined)
@@ -100,27 +98,3 @@ class AdjustmentAnswer:
     is_whole: bool
     certificate: LossBound | None
     notes: tuple[str, ...] = ()
-
-    @classmethod
-    def joined(
-        cls, answers: Mapping[int, AdjustmentAnswer], part: Integers, certificate: LossBound
-    ) -> AdjustmentAnswer:
-        """Combine the answers for parts.
-
-        Parameters
-        ----------
-        answers : mapping of int to AdjustmentAnswer
-            By the number of the part.
-        part : numpy.ndarray of int, shape (n_cells,)
-            Number of the part of each cell.
-        certificate : LossBound
-            Of all of them.
-        """
-        changes = np.zeros(len(part), dtype=np.longdouble)
-        for number, one in answers.items():
-            changes[part == number] = one.changes[part == number]
-        told = {note for one in answers.values() for note in one.notes}
-        notes = [f"{len(answers)} parts that no relation connects were adjusted apart"]
-        notes += [note for note in (INTERRUPTED, LATE) if note in told]
-        is_whole = all(one.is_whole for one in answers.values())
-        return cls(changes, is_whole, certificate, tuple(notes))

@@ -12,13 +12,13 @@ from tablecloak.cta.model.precision import (
     LEAST_DIGIT,
     LEVEL_SHARE,
     ULPS,
-    exact_products,
     from_units,
     in_units,
     last_unit,
     multiples_of,
 )
 from tablecloak.errors import InputError
+from tablecloak.solve.exact import exact_products
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table

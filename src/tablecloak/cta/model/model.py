@@ -83,7 +83,6 @@ class AdjustmentModel:
         weights: Floats,
         room: Room,
         preserved: Sequence[PreservedRow] = (),
-        independent: Integers | None = None,
     ) -> AdjustmentModel:
         """Lay out a problem.
 
@@ -93,8 +92,6 @@ class AdjustmentModel:
         weights : numpy.ndarray of float, shape (n_cells,)
         room : Room
         preserved : sequence of PreservedRow, default=()
-        independent : numpy.ndarray of int, optional
-            Relations to use; by default an independent selection is computed.
 
         Raises
         ------
@@ -103,7 +100,7 @@ class AdjustmentModel:
         """
         coupled, moves = coupled_room(problem, room)
         relations = coupled.relations(problem.table.relations)
-        return cls(problem, weights, room, tuple(preserved), coupled, moves, relations, independent)
+        return cls(problem, weights, room, tuple(preserved), coupled, moves, relations)
 
     @classmethod
     def apart(
@@ -147,6 +144,13 @@ class AdjustmentModel:
     def representatives(self) -> Integers:
         """First sensitive cell of each group that has one; it moves as the group does."""
         cells = np.flatnonzero(self.problem.sensitive & (self.coupled.group >= 0))
+        _, first = np.unique(self.coupled.group[cells], return_index=True)
+        return np.asarray(cells[first], dtype=np.int64)
+
+    @cached_property
+    def members(self) -> Integers:
+        """First cell of each group."""
+        cells = np.flatnonzero(self.coupled.group >= 0)
         _, first = np.unique(self.coupled.group[cells], return_index=True)
         return np.asarray(cells[first], dtype=np.int64)
 
@@ -230,16 +234,24 @@ class AdjustmentModel:
 
     def groups(self, changes: npt.NDArray[F]) -> npt.NDArray[F]:
         """Return changes of groups, from changes of all cells: those of their first cells."""
-        cells = np.flatnonzero(self.coupled.group >= 0)
-        _, first = np.unique(self.coupled.group[cells], return_index=True)
-        members = cells[first]
-        signs = self.coupled.sign[members].astype(changes.dtype)
-        of_groups: npt.NDArray[F] = signs * changes[members]
+        signs = self.coupled.sign[self.members].astype(changes.dtype)
+        of_groups: npt.NDArray[F] = signs * changes[self.members]
         return of_groups
+
+    def loss(self, changes: Floats) -> float:
+        """Return the weighted sum of absolute changes of all cells."""
+        return float(np.dot(self.weights, np.abs(changes)))
 
     def directions_of(self, changes: Floats) -> Floats:
         """Return the direction of each sensitive group: 1 up, 0 down."""
         return (changes[self.representatives] > 0).astype(np.float64)
+
+    def signs_of(self, directions: Floats | None) -> Integers:
+        """Return 1 or -1 for the first sensitive cell of each group, 0 for cells without one."""
+        signs = np.zeros(self.problem.table.n_cells, dtype=np.int64)
+        if directions is not None:
+            signs[self.representatives] = np.where(directions > 0, 1, -1)
+        return signs
 
     def fixed_directions(self, given: Directions) -> Floats | None:
         """Return the direction of each sensitive group, None if they are to be searched.

@@ -9,16 +9,13 @@ its own terms and for each cell by its own level, and never by other cells.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers, LongFloats
 from tablecloak.errors import ModelError, listed
-from tablecloak.solve.exact import whole_factors, whole_rows
+from tablecloak.solve.exact import exact_products, whole_factors
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
@@ -27,9 +24,6 @@ MOST_DECIMALS = 6
 
 LARGEST_WHOLE = 2.0**53
 """Every whole number below this is a double."""
-
-SAFE_SUM = 2.0**62
-"""Sums of whole numbers below this do not overflow."""
 
 DUST = 16
 """Accepted error of a decimal number that is a sum, in units in the last binary place."""
@@ -109,34 +103,6 @@ def in_units(values: Floats, decimals: int) -> Floats:
 def from_units(whole: Floats, decimals: int) -> Floats:
     """Return multiples of the last digit as the nearest doubles."""
     return whole / 10.0**decimals if decimals >= 0 else whole * 10.0**-decimals
-
-
-def exact_products(relations: csr_array, whole: Integers) -> Floats:
-    """Return relations @ whole, which is 0 exactly for relations that hold.
-
-    Coefficients are read as the decimal numbers as which they were written: 0.1 is one tenth.
-    """
-    factor = whole_factors(relations)
-    decimal, real = np.flatnonzero(factor), np.flatnonzero(factor == 0)
-    products = np.zeros(relations.shape[0])
-    in_whole_numbers = whole_products(whole_rows(relations[decimal, :])[0], whole)
-    products[decimal] = (in_whole_numbers / factor[decimal]).astype(np.float64)
-    for row in real.tolist():
-        part = slice(relations.indptr[row], relations.indptr[row + 1])
-        terms = zip(relations.data[part].tolist(), relations.indices[part].tolist(), strict=True)
-        products[row] = float(sum(Fraction(repr(c)) * int(whole[cell]) for c, cell in terms))
-    return products
-
-
-def whole_products(rows: csr_array, whole: Integers) -> npt.NDArray[Any]:
-    """Return rows @ whole for rows of whole coefficients, in whole numbers of any size."""
-    coefficients = np.rint(rows.data).astype(np.int64)
-    size = abs(rows) @ np.abs(whole).astype(np.float64)
-    if float(size.max(initial=0.0)) < SAFE_SUM:
-        exact = csr_array((coefficients, rows.indices, rows.indptr), shape=rows.shape)
-        return np.asarray(exact @ whole)
-    terms = coefficients.astype(object) * whole[rows.indices].astype(object)
-    return np.array([sum(part) for part in np.split(terms, rows.indptr[1:-1])], dtype=object)
 
 
 def accepted_errors(relations: csr_array, size: Floats) -> Floats:

@@ -18,14 +18,13 @@ from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
-from tablecloak.cta.model.limits import INTERIOR_ROWS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.precision import (
     LEVEL_SHARE,
     RELATION_ULPS,
 )
 from tablecloak.cta.model.room import near_bound
-from tablecloak.cta.model.tight_rows import units_of
+from tablecloak.cta.model.tight import INTERIOR_ROWS, units_of
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program, power_of_two

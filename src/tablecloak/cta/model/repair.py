@@ -271,10 +271,10 @@ class _RepairForm:
 
     def _add_directions(self) -> None:
         """Up or down, not both: u <= most y, d <= most (1 - y)."""
-        nowhere, own = np.zeros(self.n), self.sensitive
-        sensitive = own.astype(np.float64)
-        high = np.where(own, self.most_down, np.inf)
-        self._add(sensitive, nowhere, -self.most_up, nowhere, np.where(own, 0.0, np.inf))
+        nowhere, mask = np.zeros(self.n), self.sensitive
+        sensitive = mask.astype(np.float64)
+        high = np.where(mask, self.most_down, np.inf)
+        self._add(sensitive, nowhere, -self.most_up, nowhere, np.where(mask, 0.0, np.inf))
         self._add(nowhere, sensitive, self.most_down, nowhere, high)
 
     def _add_levels(self) -> None:
@@ -282,13 +282,16 @@ class _RepairForm:
 
         u >= UPL y - (UPL + LPL) r,  d >= LPL (1 - y) - (UPL + LPL) r;  y <= r or 1 - y <= r.
         """
-        nowhere, own = np.zeros(self.n), self.sensitive
-        sensitive = own.astype(np.float64)
+        nowhere, mask = np.zeros(self.n), self.sensitive
+        sensitive = mask.astype(np.float64)
         up, down = self.up_level, self.down_level
-        self._add(-sensitive, nowhere, up, -(up + down), np.where(own, 0.0, np.inf))
-        self._add(nowhere, -sensitive, -down, -(up + down), np.where(own, -down, np.inf))
+        self._add(-sensitive, nowhere, up, -(up + down), np.where(mask, 0.0, np.inf))
+        self._add(nowhere, -sensitive, -down, -(up + down), np.where(mask, -down, np.inf))
         rise, fall = self.model.moves.may_rise, self.model.moves.may_fall
-        upper = np.where(own & ~rise, 0.0, np.inf), np.where(own & ~fall, -1.0, np.inf)
+        upper = (
+            np.where(mask & ~rise, 0.0, np.inf),
+            np.where(mask & ~fall, -1.0, np.inf),
+        )
         self._add(nowhere, nowhere, sensitive, -sensitive, upper[0])
         self._add(nowhere, nowhere, -sensitive, -sensitive, upper[1])
 

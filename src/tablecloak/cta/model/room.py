@@ -69,14 +69,14 @@ class Room:
         wider: Flags = (self.up > other.up) | (self.down > other.down)
         return wider
 
-    def of_part(self, own: Flags) -> Room:
+    def of_part(self, cells: Flags) -> Room:
         """Return the room if all other cells are frozen."""
         return replace(
             self,
-            up=np.where(own, self.up, 0.0),
-            down=np.where(own, self.down, 0.0),
-            up_level=np.where(own, self.up_level, 0.0),
-            down_level=np.where(own, self.down_level, 0.0),
+            up=np.where(cells, self.up, 0.0),
+            down=np.where(cells, self.down, 0.0),
+            up_level=np.where(cells, self.up_level, 0.0),
+            down_level=np.where(cells, self.down_level, 0.0),
         )
 
 
@@ -132,8 +132,8 @@ def _distance(bound: Floats, values: Floats, level: Floats) -> Floats:
     """Distance to a bound, at least the level if the level exceeds it by rounding only."""
     distance = np.abs(bound - values)
     near = (distance < level) & (distance >= level - near_bound(bound, values))
-    found: Floats = np.where(near, level, distance)
-    return found
+    reach: Floats = np.where(near, level, distance)
+    return reach
 
 
 def coupled_room(problem: ProtectionProblem, room: Room) -> tuple[CoupledCells, Room]:
@@ -197,6 +197,6 @@ def _largest_ratio(problem: ProtectionProblem) -> float:
 
 def near_bound(bound: Floats, values: Floats) -> Floats:
     """Return by how much a value may lie beyond its bound: rounding of these two numbers."""
-    known = np.where(np.isfinite(bound), bound, 0.0)
-    accepted: Floats = ULPS * np.spacing(np.maximum(np.abs(known), np.abs(values)))
+    finite = np.where(np.isfinite(bound), bound, 0.0)
+    accepted: Floats = ULPS * np.spacing(np.maximum(np.abs(finite), np.abs(values)))
     return accepted

@@ -1,6 +1,9 @@
-"""The space of an adjustment: the tables among which it is searched.
+"""All that is allowed for an adjustment in one unit: the problem, rooms, statistics, and its parts.
 
-Everything is in it from which the bound of an adjustment is proved anew.
+Everything is in it from which the bound of an adjustment is proved anew. What can move in one part
+has no influence on the others, so that losses and bounds of the parts add up. A hierarchy is
+connected through its total unless that is frozen; tables published side by side, or with frozen
+margins, fall apart.
 """
 
 from __future__ import annotations
@@ -10,13 +13,53 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.parts import Part, parts_of
 from tablecloak.cta.model.room import Room, first_reach, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
+from tablecloak.graph import components_of_cells
+from tablecloak.tables.cell_arrays import CellStatus
+from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
+
+
+@dataclass(frozen=True, eq=False)
+class SeparatePart(Change):
+    """The problem of one part: all other cells are frozen.
+
+    What protects the part leaves sensitive cells of other parts as they are: a table protects the
+    given problem if the moves of all parts are added up.
+    """
+
+    @classmethod
+    def of(cls, given: ProtectionProblem, cells: Flags) -> SeparatePart:
+        """Return the change of a problem to that of some cells.
+
+        Parameters
+        ----------
+        given : ProtectionProblem
+        cells : numpy.ndarray of bool, shape (n_cells,)
+        """
+        problem = given.with_changes(
+            status=np.where(cells, given.status, CellStatus.FROZEN.value),
+            lower_protection=np.where(cells, given.lower_protection, 0.0),
+            upper_protection=np.where(cells, given.upper_protection, 0.0),
+            sliding_protection=np.where(cells, given.sliding_protection, 0.0),
+        )
+        return cls.within(given, problem, cells=csr_array(diags_array(cells.astype(np.float64))))
+
+
+def parts_of(problem: ProtectionProblem, room: Room) -> Integers:
+    """Return the number of the part of each cell; -1 for cells that cannot move.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    room : Room
+    """
+    return components_of_cells(problem.table.relations, (room.up > 0) | (room.down > 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +155,6 @@ class AdjustmentSpace:
 
     def part(self, cells: Flags) -> AdjustmentSpace:
         """Return the space of one part: all other cells are frozen."""
-        problem = Part.of(self.problem, cells).problem
+        problem = SeparatePart.of(self.problem, cells).problem
         room, allowed = self.room.of_part(cells), self.allowed.of_part(cells)
         return replace(self, problem=problem, room=room, allowed=allowed)

@@ -22,11 +22,13 @@ from scipy.sparse import csr_array, diags_array, hstack
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.limits import CLIMBS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room
+from tablecloak.solve.mixed import solve_quadratic
 from tablecloak.solve.program import Program, power_of_two
-from tablecloak.solve.quadratic import solve_quadratic
+
+CLIMBS = 500
+"""Largest number of steps that improve the multipliers of least squares."""
 
 REACH_SLACK = 1e-6
 """Share added to rooms that are cut by the loss of a known table, against rounding."""
@@ -172,10 +174,10 @@ class SquaresForm:
     def promise(self, duals: Floats, directions: Floats) -> Floats:
         """Return what turning each direction changes at least, at these multipliers."""
         priced = self.matrix.T @ duals
-        own, other = (
+        present, other = (
             self._cheapest(priced, some)[0][self.sensitive] for some in (directions, 1 - directions)
         )
-        change: Floats = np.asarray(other - own, dtype=np.float64)
+        change: Floats = np.asarray(other - present, dtype=np.float64)
         return change
 
     def _cheapest(self, priced: Floats, directions: Floats | None) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from tablecloak.solve.program import Program
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class StepBlock:
     """Columns that move places in one direction.
 
     Parameters
@@ -46,17 +46,17 @@ class StepProgram:
     Parameters
     ----------
     program : Program
-    blocks : tuple of Block
+    blocks : tuple of StepBlock
     n_places : int
     """
 
     program: Program
-    blocks: tuple[Block, ...]
+    blocks: tuple[StepBlock, ...]
     n_places: int
 
     @classmethod
     def of(
-        cls, matrix: csr_array, low: Floats, high: Floats, blocks: Sequence[Block]
+        cls, matrix: csr_array, low: Floats, high: Floats, blocks: Sequence[StepBlock]
     ) -> StepProgram:
         """Write rows on moves as a program in steps.
 
@@ -65,7 +65,7 @@ class StepProgram:
         matrix : scipy.sparse.csr_array, shape (n_rows, n_places)
         low, high : numpy.ndarray of float, shape (n_rows,)
             What the moves have to make up for: sides less the activity of the starting point.
-        blocks : sequence of Block
+        blocks : sequence of StepBlock
         """
         parts = [block.sign * matrix[:, block.places] for block in blocks]
         n = sum(len(block.places) for block in blocks)

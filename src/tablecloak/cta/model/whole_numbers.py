@@ -13,10 +13,10 @@ import numpy.typing as npt
 from tablecloak.arrays import Integers, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.precision import exact_products
 from tablecloak.cta.model.refinement import group_changes, refined
-from tablecloak.cta.model.steps import Block, StepProgram
+from tablecloak.cta.model.steps import StepBlock, StepProgram
 from tablecloak.errors import SolverError
+from tablecloak.solve.exact import exact_products
 from tablecloak.solve.mixed import solve
 
 REACH = (1.0, 4.0, 100.0)
@@ -97,9 +97,9 @@ def _search(
     cost = model.cost / (float(np.max(model.cost, initial=0.0)) or 1.0)
     rows, places = model.rows, np.arange(model.n_groups)
     activity = rows.matrix.astype(np.longdouble) @ base
-    up = Block(places, 1, slope * cost, (last - base).astype(np.float64))
+    up = StepBlock(places, 1, slope * cost, (last - base).astype(np.float64))
     back = np.where(crosses, 1.0, -slope) * cost
-    down = Block(places, -1, back, (base - first).astype(np.float64))
+    down = StepBlock(places, -1, back, (base - first).astype(np.float64))
     least, most = ((side - activity).astype(np.float64) for side in (rows.low, rows.high))
     steps = StepProgram.of(rows.matrix, least, most, [up, down])
     try:

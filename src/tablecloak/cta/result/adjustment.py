@@ -13,19 +13,14 @@ from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
-from tablecloak.cta.model.precision import (
-    Deviation,
-    deviation,
-)
 from tablecloak.cta.model.refinement import published_values
 from tablecloak.cta.model.room import near_bound
 from tablecloak.cta.model.space import AdjustmentSpace
-from tablecloak.cta.result.adjusted_table import AdjustedTable
-from tablecloak.cta.result.check import AdjustmentErrors, check_adjusted
+from tablecloak.cta.result.adjusted_table import AdjustedTable, AdjustmentErrors, check_adjusted
 from tablecloak.cta.result.claims import claims_of, proved_bound
 from tablecloak.cta.result.decimals import decimals_of, in_decimals
 from tablecloak.cta.search.task import AdjustmentTask
-from tablecloak.cta.statistics.moments import Moments, moments
+from tablecloak.cta.statistics.moments import ValueMoments, moments
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import CHANGED, SolverError, VerificationError
@@ -121,7 +116,7 @@ class Adjustment(AdjustedTable, Result):
         )
         adjusted = replace(unproved, bound=unproved.proved_bound())
         try:
-            adjusted.check(adjusted.bound)
+            check_adjusted(adjusted, adjusted.bound)
         except VerificationError as error:
             raise SolverError(
                 f"No adjustment was found, and none was proved to be impossible. What the search "
@@ -155,14 +150,10 @@ class Adjustment(AdjustedTable, Result):
         moves = self.problem.sensitive & np.isfinite(least)
         return self._loss_of(np.where(moves, least, 0.0))
 
-    def moments(self, subset: object = "sensitive") -> Moments:
+    def moments(self, subset: object = "sensitive") -> ValueMoments:
         """Compare adjusted with original values over a subset of cells."""
         cells = select(self.problem, subset)  # type: ignore[arg-type]
         return moments(self.problem.table.values[cells], self.values[cells])
-
-    @property
-    def _deviation(self) -> Deviation:
-        return deviation(self.problem.table, self.values, self.decimals)
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
@@ -199,11 +190,7 @@ class Adjustment(AdjustedTable, Result):
         VerificationError
             Names the condition that fails, the cells, and by how much.
         """
-        return self.check(self.proved_bound())
-
-    def check(self, proved: float) -> AdjustmentErrors:
-        """Check all but the proof of the bound, which gave a given one. See `verify`."""
-        return check_adjusted(self, proved)
+        return check_adjusted(self, self.proved_bound())
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each cell with true and adjusted value. Secret."""
@@ -222,17 +209,17 @@ class Adjustment(AdjustedTable, Result):
         """
         table, values = self.problem.table, in_decimals(self).values
         order = published_order(table)
-        known = decimals_of(self)
-        decimals = None if known is None else max(known, 0)
+        digits = decimals_of(self)
+        decimals = None if digits is None else max(digits, 0)
         return published_rows(table, **{table.name: published_column(values[order], decimals)})
 
     def summary(self) -> str:
         """Say in one line what was changed, and how good the table is."""
         changed = int(np.sum(self.is_changed))
-        found = self.moments() if self.problem.n_sensitive > 1 else None
+        compared = self.moments() if self.problem.n_sensitive > 1 else None
         statistics = (
-            f", sensitive cells: slope {found.slope:.2f}, correlation {found.correlation:.2f}"
-            if found
+            f", sensitive cells: slope {compared.slope:.2f}, correlation {compared.correlation:.2f}"
+            if compared
             else ""
         )
         return (

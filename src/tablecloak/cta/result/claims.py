@@ -21,7 +21,7 @@ from tablecloak.certificates.verifier import MEASURES, NO_DECIMALS
 from tablecloak.cta.model.answer import LossProof
 from tablecloak.cta.result.adjusted_table import AdjustedTable
 from tablecloak.cta.search.distance import DISTANCES
-from tablecloak.cta.search.statistics.association import Association
+from tablecloak.cta.search.statistics.two_variables import Association
 from tablecloak.cta.search.statistics.variance import PreservedVariance
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import VerificationError
@@ -66,21 +66,21 @@ def _released(adjustment: AdjustedTable) -> Released:
 
 
 def _statistic_claims(adjustment: AdjustedTable, released: Released) -> tuple[Claim, ...]:
-    if all(isinstance(each, Association) for each in adjustment.preserved):
+    if all(isinstance(kept, Association) for kept in adjustment.preserved):
         return ()
     return (Claim("statistics", released, _statistics(adjustment)),)
 
 
 def _association_claims(adjustment: AdjustedTable, released: Released) -> tuple[Claim, ...]:
-    kept = [each for each in adjustment.preserved if isinstance(each, Association)]
+    kept = [entry for entry in adjustment.preserved if isinstance(entry, Association)]
     if not kept:
         return ()
     arrays = {
-        "association_kind": np.array([each.kind for each in kept], dtype="U"),
-        "association_tolerance": np.array([each.tolerance for each in kept], dtype=np.float64),
-        "association_starts": starts_of([each.first for each in kept]),
-        "association_first": joined([each.first for each in kept], np.int64),
-        "association_second": joined([each.second for each in kept], np.int64),
+        "association_kind": np.array([entry.kind for entry in kept], dtype="U"),
+        "association_tolerance": np.array([entry.tolerance for entry in kept], dtype=np.float64),
+        "association_starts": starts_of([entry.first for entry in kept]),
+        "association_first": joined([entry.first for entry in kept], np.int64),
+        "association_second": joined([entry.second for entry in kept], np.int64),
     }
     return (Claim("association", released, arrays),)
 
@@ -114,13 +114,13 @@ def proved_bound(adjustment: AdjustedTable) -> float:
     know. The verifier compares losses, so that it proves nothing if the loss is measured otherwise.
     """
     measures = [getattr(kind, "name", "") for kind in DISTANCES[adjustment.distance].__mro__]
-    known = [name for name in measures if name in MEASURES["adjustment"]]
-    if not known:
+    measures_checked = [name for name in measures if name in MEASURES["adjustment"]]
+    if not measures_checked:
         return 0.0
     released = _released(adjustment)
-    loss = loss_claim(released, known[0], adjustment.weights, adjustment.loss)
+    loss = loss_claim(released, measures_checked[0], adjustment.weights, adjustment.loss)
     statistics = _statistic_claims(adjustment, released)
-    if known[0] != adjustment.distance:
+    if measures_checked[0] != adjustment.distance:
         try:
             loss.verify(adjustment.problem)
         except VerificationError:

@@ -16,9 +16,8 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.cta.model.steps import Block, StepProgram
-from tablecloak.cta.result.adjusted_table import AdjustedTable
-from tablecloak.cta.result.check import check_adjusted
+from tablecloak.cta.model.steps import StepBlock, StepProgram
+from tablecloak.cta.result.adjusted_table import AdjustedTable, check_adjusted
 from tablecloak.cta.result.claims import proved_bound
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, SmoothCondition
 from tablecloak.errors import SolverError, VerificationError
@@ -32,7 +31,6 @@ STEPS = (0, 1, 3, 10)
 
 WHOLE = 1e-6
 """Largest distance from a whole number at which a point of the relaxation counts as whole."""
-
 
 SMOOTH_SHARE = 0.9
 """Share of the tolerance of a statistic of two variables that its row may use in last digits: what
@@ -93,7 +91,7 @@ def in_decimals(adjusted: AdjustedT, *, time_limit: float = 60.0) -> AdjustedT:
         return _without_dust(adjusted)
     if not marks_changes(adjusted):
         return adjusted
-    grid, budget = _Grid(adjusted, decimals), Budget.of(time_limit)
+    grid, budget = _DigitGrid(adjusted, decimals), Budget.of(time_limit)
     for steps in STEPS:
         changes = grid.changes(steps, budget)
         rounded = None if changes is None else _rounded(adjusted, changes, decimals)
@@ -140,7 +138,7 @@ def _within(kept: PreservedRow | Condition, half: float) -> PreservedRow | Condi
     return replace(kept, slack=max(kept.slack, half)) if isinstance(kept, PreservedRow) else kept
 
 
-class _Grid:
+class _DigitGrid:
     """Changes near given ones as a program in whole numbers, in units of the last digit."""
 
     def __init__(self, adjusted: AdjustedTable, decimals: int) -> None:
@@ -169,7 +167,7 @@ class _Grid:
         x = _solved(program.program, budget)
         return None if x is None else start + program.moves(x)
 
-    def _blocks(self, start: Floats, steps: int) -> list[Block]:
+    def _blocks(self, start: Floats, steps: int) -> list[StepBlock]:
         """From the lower neighbour t a change is t + g + p - m.
 
         A g of at most 1 costs what the upper neighbour is farther away, every further step up (p)
@@ -187,7 +185,7 @@ class _Grid:
         blocks = []
         for sign, cost, most in kinds:
             places = np.flatnonzero(most > 0)
-            blocks.append(Block(places, sign, (cost * self.weights)[places], most[places]))
+            blocks.append(StepBlock(places, sign, (cost * self.weights)[places], most[places]))
         return blocks
 
     def _rows(self, start: Floats) -> tuple[csr_array, Floats, Floats]:

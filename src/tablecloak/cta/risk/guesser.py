@@ -1,9 +1,11 @@
-"""Intruders who run an adjustment backwards: base class and registry."""
+"""Intruders who guess true values from adjusted ones: they run an adjustment backwards."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.registry import Registry
@@ -46,5 +48,51 @@ class Guesser(ABC):
         return None
 
 
-GUESSERS: Registry[Guesser] = Registry("knowledge", "tablecloak.cta.risk.guessers")
+GUESSERS: Registry[Guesser] = Registry("knowledge", "tablecloak.cta.risk")
 """All intruders who guess, by the name of what they know."""
+
+
+@GUESSERS.register
+class KnowsLevels(Guesser):
+    """Knows the true protection levels, and how far chance may move a cell beyond them."""
+
+    name: ClassVar[str] = "levels"
+
+    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return the levels: a cell moved up is published its upper level above the truth."""
+        del assumed_level
+        return adjustment.problem.upper_protection, adjustment.problem.lower_protection
+
+    def attempts(self, adjustment: Adjustment, assumed_level: float) -> list[tuple[Floats, Floats]]:
+        """Return the levels and, where distances were left to chance, their means as well."""
+        distances = [self.distances(adjustment, assumed_level)]
+        chance = adjustment.chance
+        if chance is not None:
+            below, above = distances[0]
+            distances.append((below + chance.up / 2, above + chance.down / 2))
+        return distances
+
+
+@GUESSERS.register
+class KnowsDirections(KnowsLevels):
+    """Knows the levels, and which way each sensitive cell moved, as after directions="up"."""
+
+    name: ClassVar[str] = "directions"
+
+    def directions(self, adjustment: Adjustment) -> Floats | None:
+        """Return for each sensitive cell the direction opposite to its change."""
+        changes = adjustment.changes[adjustment.problem.sensitive]
+        return np.where(changes > 0, -1.0, 1.0)
+
+
+@GUESSERS.register
+class KnowsMethod(Guesser):
+    """Knows only the method, and assumes that levels are a share of the published values."""
+
+    name: ClassVar[str] = "method"
+
+    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return the same share of each sensitive value, below and above."""
+        share = assumed_level * np.abs(adjustment.values)
+        levels = np.where(adjustment.problem.sensitive, share, 0.0)
+        return levels, levels

@@ -40,7 +40,7 @@ RECOVERED = 1 - 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Guesses:
+class TruthGuesses:
     """An intruder's guesses of the sensitive cells of a release. Secret.
 
     Parameters
@@ -78,7 +78,7 @@ class Guesses:
 
 
 @dataclass(frozen=True, eq=False)
-class AdjustmentRisk(Guesses):
+class AdjustmentRisk(TruthGuesses):
     """Guesses from an adjusted table, beside the truth. Secret.
 
     Parameters
@@ -190,10 +190,12 @@ def attack_adjustment(
     >>> tc.attack_adjustment(adjusted, knows="directions").recovered.all()
     np.True_
     """
-    guesser = _guesser(knows, assumed_level)
+    guesser = GUESSERS.parse(knows, Guesser, "`knows` is")
+    if not assumed_level > 0:
+        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
     directions = guesser.directions(adjustment)
     attempts = guesser.attempts(adjustment, assumed_level)
-    found: list[AdjustmentRisk] = []
+    risks: list[AdjustmentRisk] = []
     for number, levels in enumerate(attempts):
         backwards = _backwards(adjustment, levels, (lower_bound, upper_bound))
         try:
@@ -210,12 +212,12 @@ def attack_adjustment(
         except (ModelError, SolverError):
             # No table lies that far from the published one in all cells, or none was found: this
             # guess fails.
-            if number + 1 == len(attempts) and not found:
+            if number + 1 == len(attempts) and not risks:
                 raise
             continue
-        found += _guesses(adjustment, knows, backwards, guess, both=directions is None)
-    best = max(found, key=lambda each: each.share_recovered)
-    return replace(best, seconds=sum({each.seconds for each in found}))
+        risks += _guesses(adjustment, knows, backwards, guess, both=directions is None)
+    best = max(risks, key=lambda risk: risk.share_recovered)
+    return replace(best, seconds=sum({risk.seconds for risk in risks}))
 
 
 def _guesses(
@@ -241,14 +243,6 @@ def _guesses(
     return [risk, replace(risk, guesses=mirrored[problem.sensitive])]
 
 
-def _guesser(knows: str, assumed_level: float) -> Guesser:
-    """Return the intruder of a name."""
-    found = GUESSERS.parse(knows, Guesser, "`knows` is")
-    if not assumed_level > 0:
-        raise InputError(f"`assumed_level` must be positive. Got {assumed_level!r}.")
-    return found
-
-
 def _backwards(
     adjustment: Adjustment,
     levels: tuple[Floats, Floats],
@@ -259,8 +253,8 @@ def _backwards(
     sensitive = problem.sensitive
     below, above = levels
     low, high = (
-        own if given is None else np.asarray(given, dtype=np.float64)
-        for own, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)
+        bound if given is None else np.asarray(given, dtype=np.float64)
+        for bound, given in zip((problem.lower_bound, problem.upper_bound), bounds, strict=True)
     )
     noise = NOISE * problem.unit
     # A cell without a level need not have moved, so that the intruder assumes no distance.

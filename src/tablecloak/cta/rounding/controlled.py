@@ -8,7 +8,7 @@ multiples alone::
 Two-dimensional tables always have such a rounding, and the linear relaxation finds it: their
 matrix is totally unimodular. In more dimensions there may be none; then K steps are allowed,
 |x_i - a_i| < K r, with K as small as possible. Large tables of three dimensions and more are
-rounded slab by slab (`slab_search.py`), with as few exceptions from the first step as are found.
+rounded slab by slab (`slabs.py`), with as few exceptions from the first step as are found.
 
 References
 ----------
@@ -23,8 +23,8 @@ from dataclasses import replace
 
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.rounding.rounded_table import RoundedTable
-from tablecloak.cta.rounding.search import rounding_in_steps
-from tablecloak.cta.rounding.slab_search import rounding_by_slabs
+from tablecloak.cta.rounding.slabs import rounding_by_slabs
+from tablecloak.cta.rounding.steps import rounding_in_steps
 from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.problem import ProtectionProblem

@@ -52,7 +52,7 @@ LAST_PUSH = 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class RoundingPrices:
+class RelaxationPrices:
     """A nearly optimal point of a relaxation, and multipliers.
 
     Parameters
@@ -122,7 +122,7 @@ class _Method:
         return float(program.row_lower @ duals + least.sum())
 
 
-def priced(program: Program, budget: Budget) -> RoundingPrices:
+def priced(program: Program, budget: Budget) -> RelaxationPrices:
     """Return multipliers of a program whose rows are equations and whose columns have bounds.
 
     Parameters
@@ -133,7 +133,7 @@ def priced(program: Program, budget: Budget) -> RoundingPrices:
         At least one step is made.
     """
     method, scale = _Method(program), float(np.abs(program.cost).sum())
-    best = RoundingPrices(method.x, method.duals, method.bound(method.duals))
+    best = RelaxationPrices(method.x, method.duals, method.bound(method.duals))
     history = [best.bound]
     for number in range(LOOK, MOST_STEPS + 1, LOOK):
         method.steps(LOOK, budget)
@@ -141,7 +141,7 @@ def priced(program: Program, budget: Budget) -> RoundingPrices:
         for duals in (method.duals, averaged):
             bound = method.bound(duals)
             if bound > best.bound:
-                best = RoundingPrices(x, duals, bound)
+                best = RelaxationPrices(x, duals, bound)
         history.append(best.bound)
         is_settled = (
             len(history) > PATIENCE and history[-1] - history[-1 - PATIENCE] <= SETTLED * scale
@@ -154,7 +154,7 @@ def priced(program: Program, budget: Budget) -> RoundingPrices:
 
 
 def driven(
-    program: Program, prices: RoundingPrices, step_cost: Floats, budget: Budget, slowness: int = 1
+    program: Program, prices: RelaxationPrices, step_cost: Floats, budget: Budget, slowness: int = 1
 ) -> Floats:
     """Return a point near whole numbers that nearly satisfies the rows, at little more cost.
 
@@ -162,7 +162,7 @@ def driven(
     ----------
     program : Program
         Of columns between 0 and 1.
-    prices : RoundingPrices
+    prices : RelaxationPrices
         Where to start.
     step_cost : numpy.ndarray of float, shape (n_columns,)
         What a step of the cell costs, which is the unit of the push.

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.cta.model.precision import RELATION_ULPS, whole_products
 from tablecloak.errors import InputError, listed
-from tablecloak.solve.exact import whole_factors, whole_rows
+from tablecloak.solve.exact import whole_factors, whole_products, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights import WeightRule
 
@@ -137,16 +136,6 @@ class RoundingTask:
         In whole coefficients without a common divisor, their right-hand side is not a multiple.
         """
         return np.flatnonzero(self.sides % self.base != 0)
-
-    def accepted_errors(self, size: Floats) -> Floats:
-        """Return the accepted error of each relation between whole numbers of a size.
-
-        0 where coefficients are decimal numbers; elsewhere some units in the last place of its
-        terms.
-        """
-        terms = abs(self.problem.table.relations) @ size
-        accepted = RELATION_ULPS * np.finfo(np.float64).eps * terms
-        return np.where(self.whole.is_real, accepted, 0.0)
 
 
 def check_whole(name: str, given: object, least: int) -> None:

@@ -14,6 +14,8 @@ one balance row for each cell of each relation; few are violated, so they are ad
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack
 
@@ -69,11 +71,11 @@ class BalanceRows:
         model = self._model
         count = len(numbers)
         part = csr_array(self._size[self._relation[numbers], :])
-        own = csr_array(
+        entry = csr_array(
             (self._size.data[numbers], (np.arange(count), self._size.indices[numbers])),
             shape=part.shape,
         )
-        signed = csr_array(part - 2 * own)
+        signed = csr_array(part - 2 * entry)
         levels = csr_array(signed[:, model.sensitive])
         swing = levels @ diags_array(model.up_level - model.down_level)
         columns = self._form.program.n_columns
@@ -108,5 +110,5 @@ def with_balance(form: TightForm, numbers: Integers) -> TightForm:
     numbers : numpy.ndarray of int
         As `BalanceRows.violated` returns them.
     """
-    rows = BalanceRows(form).rows(numbers)
-    return form.with_rows(rows, numbers)
+    program = form.program.with_rows(*BalanceRows(form).rows(numbers))
+    return replace(form, program=program, balance=np.concatenate([form.balance, numbers]))

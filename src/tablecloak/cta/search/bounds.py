@@ -27,13 +27,12 @@ from tablecloak.certificates.tree import (
     tree_of,
 )
 from tablecloak.cta.model.answer import LossBound, LossProof
-from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.squares import SquaresForm
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.balance import with_balance
 from tablecloak.cta.search.distance import DISTANCES
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import DirectionState
 from tablecloak.errors import CHANGED, VerificationError
 from tablecloak.solve.branch import BranchTree
 from tablecloak.solve.linear import LinearSolver
@@ -87,7 +86,7 @@ class DistanceBound:
         """Return one tree over the whole table; see `LossBound.loss_proof`."""
         del changes
         form = self.form(space)
-        reader, direction = _Rows(form), _fixed(form.model, self.directions)
+        reader, direction = _Rows(form), form.model.signs_of(self.directions)
         if self.tree is None:
             return LossProof.of_root(reader.multipliers(self.duals), direction)
         first = form.model.representatives
@@ -127,7 +126,7 @@ class SquaresBound:
             (RELATION, self.independent, -1, duals[:used]),
             (STATISTIC, np.arange(len(duals) - used), -1, duals[used:]),
         ]
-        return LossProof.of_root(Multipliers.of(parts), _fixed(form.model, self.directions))
+        return LossProof.of_root(Multipliers.of(parts), form.model.signs_of(self.directions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +175,7 @@ class PartsBound:
 
 def _further(trees: Sequence[Tree], known: Sequence[csr_array]) -> list[Tree]:
     """Return trees whose combined relations are numbered after those that are known."""
-    more = sum(each.shape[0] for each in known)
+    more = sum(sums.shape[0] for sums in known)
 
     def moved(one: Multipliers) -> Multipliers:
         is_combined = (one.kind == BALANCE) & (one.row >= known[0].shape[1])
@@ -185,14 +184,6 @@ def _further(trees: Sequence[Tree], known: Sequence[csr_array]) -> list[Tree]:
     if not more:
         return list(trees)
     return [(nodes, {at: moved(one) for at, one in leaves.items()}) for nodes, leaves in trees]
-
-
-def _fixed(model: AdjustmentModel, directions: Floats | None) -> Integers:
-    """Return 1 or -1 for the first sensitive cell of each group, 0 where none was fixed."""
-    fixed = np.zeros(model.problem.table.n_cells, dtype=np.int64)
-    if directions is not None:
-        fixed[model.representatives] = np.where(directions > 0, 1, -1)
-    return fixed
 
 
 class _Rows:
@@ -208,10 +199,8 @@ class _Rows:
         matrix = csr_array(abs(model.relations))
         relation = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         self._balance_row, group = relation[form.balance], matrix.indices[form.balance]
-        any_cell = np.zeros(model.n_groups, dtype=np.int64)
         cells = np.flatnonzero(model.coupled.group >= 0)
-        any_cell[model.coupled.group[cells[::-1]]] = cells[::-1]
-        self._balance_cell = any_cell[group]
+        self._balance_cell = model.members[group]
         # Balance rows are divided by powers of two; their own entry tells by which one.
         first = form.program.n_rows - len(form.balance)
         rows = csr_array(form.program.matrix[first:, :])
@@ -267,12 +256,12 @@ ROOT_SECONDS = 5.0
 """Time limit in seconds for the relaxation's multipliers, if the search has not computed any."""
 
 
-def search_bound(state: SearchState, fixed: Floats | None) -> LossBound:
+def search_bound(state: DirectionState, fixed: Floats | None) -> LossBound:
     """Return the bound with its proof: a tree of branch and bound, or else multipliers.
 
     Parameters
     ----------
-    state : SearchState
+    state : DirectionState
     fixed : numpy.ndarray of float or None
         Directions, if they were given.
     """

@@ -19,18 +19,24 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.search import Warm, cooled
-from tablecloak.cta.model.limits import (
-    COOLED_AGAIN,
-    COOLED_DRAWS,
-    COOLED_REGIONS,
-    COOLED_STEPS,
-)
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
-from tablecloak.cta.search.state import SearchState, priced
+from tablecloak.cta.search.neighbourhoods import DirectionNeighbourhoods
+from tablecloak.cta.search.state import DirectionState, priced
+
+COOLED_DRAWS = 20
+"""Draws from random directions. See docs/decisions, "Directions that cool down"."""
+
+COOLED_STEPS = (600, 4800)
+"""Steps of the first draw, and most steps of a draw; each takes twice as many as the one before."""
+
+COOLED_REGIONS = (20, 50, 100, 200)
+"""Sizes of the regions of directions that are cooled again, half of all directions at most."""
+
+COOLED_AGAIN = 1500
+"""Steps in which a region cools."""
 
 
-def cool(state: SearchState, budget: Budget) -> SearchState:
+def cool(state: DirectionState, budget: Budget) -> DirectionState:
     """Cool directions from random ones; each draw takes twice the steps of the one before."""
     low, high = state.form.model.allowed
     if not np.any(low < high):
@@ -67,7 +73,7 @@ class CooledRegions:
         self._count = max(len(turnable) // 2, 1)
         self._budget = budget
         self._random = np.random.default_rng(3)
-        self._near = Neighbourhoods(model, turnable, self._random)
+        self._near = DirectionNeighbourhoods(model, turnable, self._random)
         self._warm: Warm | None = None
 
     def turned(self, directions: Floats, changes: Floats) -> Integers:
@@ -87,5 +93,5 @@ class CooledRegions:
         size = min(int(self._random.choice(COOLED_REGIONS)), self._count)
         region[self._near.draw(size)] = True
         again = self._warm, region
-        found = cooled(self._layout, self._random, COOLED_AGAIN, self._budget, again)
-        return np.flatnonzero(found != is_up)
+        cooled_directions = cooled(self._layout, self._random, COOLED_AGAIN, self._budget, again)
+        return np.flatnonzero(cooled_directions != is_up)

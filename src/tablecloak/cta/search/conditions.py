@@ -9,7 +9,8 @@ from typing import ClassVar
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.statistics.statistic import Statistic
+from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
+from tablecloak.tables.problem import ProtectionProblem
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,11 @@ class SearchedStatistic(Statistic):
 
     is_joint: ClassVar[bool] = False
     """Whether several such statistics can be preserved at once: their conditions are smooth."""
+
+    def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
+        """Return no row: the condition is not linear."""
+        del problem, integer
+        return []
 
     @abstractmethod
     def keep(

@@ -15,10 +15,12 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import AdjustmentAnswer
-from tablecloak.cta.model.limits import SUM_SHARE
 from tablecloak.cta.search.conditions import SearchedStatistic
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import DirectionState
 from tablecloak.registry import Registry
+
+SUM_SHARE = 1.0
+"""Share of the time for the search of directions if the sum is minimised (L1)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,7 @@ class DirectionSearch:
 
     Parameters
     ----------
-    state : SearchState
+    state : DirectionState
         State of the search, with a best point.
     fixed : numpy.ndarray of float or None
         Directions, if they were given.
@@ -41,7 +43,7 @@ class DirectionSearch:
         Statistics that linear rows cannot express; only for a distance that `keeps_conditions`.
     """
 
-    state: SearchState
+    state: DirectionState
     fixed: Floats | None
     budget: Budget
     wants_whole: bool = False

@@ -15,20 +15,28 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.limits import (
-    GROWTH,
-    QUICK,
-    RELAXED,
-    RELAXED_GAP,
-    RELAXED_SHARE,
-    SHRINKAGE,
-)
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
-from tablecloak.cta.search.state import SearchState, with_directions
+from tablecloak.cta.search.neighbourhoods import DirectionNeighbourhoods
+from tablecloak.cta.search.state import DirectionState, with_directions
 from tablecloak.errors import SolverError
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
+
+RELAXED = 10
+"""Directions left free in the first program of fix and relax."""
+
+RELAXED_SHARE = 0.15
+"""Share of the phase's time for one program of fix and relax."""
+
+RELAXED_GAP = 1e-4
+"""Relative gap at which a program of fix and relax may stop."""
+
+GROWTH, SHRINKAGE = 1.3, 0.8
+"""Factors for the number of free directions after a quick program, and after one that its time
+limit stopped."""
+
+QUICK = 1 / 3
+"""Share of its time limit below which a program of fix and relax counts as quick."""
 
 BETTER = 1e-9
 """Relative gain below which the point of a program does not count as better."""
@@ -38,7 +46,7 @@ BETTER = 1e-9
 class _FreeDirections:
     """Draws directions to leave free: in turn spread at random, and next to each other."""
 
-    state: SearchState
+    state: DirectionState
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     programs: int = 0
 
@@ -46,7 +54,7 @@ class _FreeDirections:
         model = self.state.form.model
         self.count = len(model.sensitive)
         self.size = min(RELAXED, self.count)
-        self.near = Neighbourhoods(model, np.arange(self.count), self.random)
+        self.near = DirectionNeighbourhoods(model, np.arange(self.count), self.random)
 
     def draw(self) -> Integers:
         if self.programs % 2:
@@ -65,8 +73,8 @@ class _FreeDirections:
 
 
 def relax(
-    state: SearchState, budget: Budget, enough: Callable[[Floats], bool] = lambda _: False
-) -> SearchState:
+    state: DirectionState, budget: Budget, enough: Callable[[Floats], bool] = lambda _: False
+) -> DirectionState:
     """Solve programs with some directions free; how many depends on how long they take."""
     if state.best is None:
         return state
@@ -79,17 +87,14 @@ def relax(
         solution = _solved(program, state.best.x, limit, budget)
         if solution is None:
             break
-        if len(solution.x) and solution.value < _better(state.best.value):
+        value = state.best.value
+        if len(solution.x) and solution.value < value - BETTER * abs(value):
             # A solver's directions may be off by its tolerance: solve again with exactly 0 or 1.
             with_directions(state, state.form.directions(solution.x))
         if not free.adapt(solution, watch.seconds / limit):
             break
     state.notes.append(f"{free.programs} programs with up to {free.size} directions free")
     return state
-
-
-def _better(value: float) -> float:
-    return value - BETTER * abs(value)
 
 
 def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> Solution | None:
@@ -100,7 +105,7 @@ def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> So
         return None
 
 
-def _partly_directed(state: SearchState, free: Integers) -> Program:
+def _partly_directed(state: DirectionState, free: Integers) -> Program:
     """Return the program in which all but some directions are fixed at the best point's."""
     program, columns = state.form.program, state.form.direction_columns
     low, high = state.form.model.allowed

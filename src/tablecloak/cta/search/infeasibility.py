@@ -19,7 +19,7 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import DirectionState
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
@@ -37,14 +37,14 @@ SHORT = 1e-7
 
 
 def reason(
-    space: AdjustmentSpace, state: SearchState, fixed: Floats | None, budget: Budget
+    space: AdjustmentSpace, state: DirectionState, fixed: Floats | None, budget: Budget
 ) -> TablecloakError:
     """Return the error for a search without an answer: proved infeasible, or merely not found.
 
     Parameters
     ----------
     space : AdjustmentSpace
-    state : SearchState
+    state : DirectionState
         Without a point.
     fixed : numpy.ndarray of float or None
         Directions, if they were given.

@@ -8,21 +8,25 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, Stopwatch
+from tablecloak.certificates.tree import Multipliers
 from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
-from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.first_order.schedule import (
-    BOUND_SHARE,
-    FIRST_ORDER_CELLS,
-    VERIFICATION,
-)
 from tablecloak.cta.first_order.search import BestTable, best_table, directed_table
 from tablecloak.cta.first_order.totals import AdditiveGrid, Totals
-from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer
+from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer, LossProof
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
+
+FIRST_ORDER_CELLS = 100_000
+"""Cells from which a table is adjusted by first-order methods."""
+
+BOUND_SHARE = 0.5
+"""Share of the time for the bound where bound and search follow one another in one thread."""
+
+VERIFICATION = 3.0
+"""Time kept back for the proof and the check of the table, as a multiple of laying it out."""
 
 
 def is_large(space: AdjustmentSpace, task: AdjustmentTask) -> bool:
@@ -57,7 +61,8 @@ def answer_at_large(
     best = _free_table(grid, part) if fixed is None else directed_table(grid, fixed, part)
     if best is None:
         return None
-    table, proof = best
+    table, multipliers = best
+    proof = LossProof.of_root(multipliers, model.signs_of(fixed))
     notes = ["first-order methods"]
     if budget.is_stopped:
         notes.append(INTERRUPTED)
@@ -68,7 +73,7 @@ def answer_at_large(
     )
 
 
-def _free_table(grid: AdditiveGrid, budget: Budget) -> tuple[BestTable, FirstOrderBound] | None:
+def _free_table(grid: AdditiveGrid, budget: Budget) -> tuple[BestTable, Multipliers] | None:
     """Search directions, and prove a bound for all directions beside it."""
     layout, is_together = grid.layout, budget.threads > 1
     part = budget if is_together else budget.share(BOUND_SHARE)
@@ -84,6 +89,5 @@ def _free_table(grid: AdditiveGrid, budget: Budget) -> tuple[BestTable, FirstOrd
     best, charges = outcomes[0], outcomes[1]
     if not isinstance(best, BestTable) or not isinstance(charges, Charges):
         return None
-    none = np.zeros(layout.model.problem.table.n_cells, dtype=np.int64)
     budget.report("proof", best.loss, charges.bound())
-    return best, FirstOrderBound(charges.multipliers(), none)
+    return best, charges.multipliers()

@@ -22,24 +22,42 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.limits import (
-    AROUND,
-    COOLED_FIRST,
-    COOLED_IN_VAIN,
-    DISORDER,
-    FLIPPED,
-    IN_VAIN,
-    INTERIOR_ROWS,
-    KICKED,
-    KICKED_FROM,
-    KICKED_WORSE,
-    LEAST_GAIN,
-)
-from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.model.tight import INTERIOR_ROWS, TightForm
 from tablecloak.cta.search.cold_regions import CooledRegions
-from tablecloak.cta.search.neighbourhoods import Neighbourhoods
+from tablecloak.cta.search.neighbourhoods import DirectionNeighbourhoods
+from tablecloak.cta.search.turns import FLIPPED
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.solver import Solution, SolveStatus
+
+LEAST_GAIN = 1e-7
+"""Smallest gain, as a share of the loss, by which another table counts as better."""
+
+DISORDER = 0.5
+"""Spread of the log-normal noise on estimated gains before directions are ranked by them."""
+
+KICKED = (2, 3, 4)
+"""Numbers of directions that are turned at once after turning single ones has failed. See
+docs/decisions, "Local search"."""
+
+KICKED_FROM = 8
+"""Size of the neighbourhood of a random direction from which those to be turned are drawn."""
+
+KICKED_WORSE = 0.01
+"""Largest rise of the loss, as a share of it, after which the search still goes on from directions
+that were turned at once."""
+
+AROUND = 24
+"""Number of neighbours of directions turned at once that are then turned one at a time."""
+
+IN_VAIN = 5
+"""Failed perturbations, per direction that can be turned, before the search stops."""
+
+COOLED_FIRST = 0.5
+"""Share of the time of a local search in which regions are cooled before single directions are
+turned; afterwards they alternate."""
+
+COOLED_IN_VAIN = 1
+"""Failed regions, per direction that can be turned, before single directions are turned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +105,7 @@ class LocalSearch:
         # From scratch the simplex method takes ten times as long on large tables.
         is_large = form.program.n_rows > INTERIOR_ROWS
         self._solver = LinearSolver(form.program, interior="first" if is_large else "never")
-        self._near = Neighbourhoods(form.model, self._turnable, self._random).draw
+        self._near = DirectionNeighbourhoods(form.model, self._turnable, self._random).draw
 
     def run(self, directions: Floats) -> None:
         """Search from given directions until time is up, or nothing is left to turn."""
@@ -98,14 +116,14 @@ class LocalSearch:
         cooling, kicking = 0.0, 0.0
         while in_vain < IN_VAIN * len(self._turnable) and not self.budget.is_over:
             watch, is_cooled = Stopwatch(), self._regions is not None and cooling <= kicking
-            found = self._region(best) if is_cooled else self._kick(best)
+            state = self._region(best) if is_cooled else self._kick(best)
             if is_cooled:
                 cooling += watch.seconds
             else:
                 kicking += watch.seconds
             in_vain += 1
-            if found is not None and found.value < self._worse(best, -LEAST_GAIN):
-                best, in_vain = found, 0
+            if state is not None and state.value < self._worse(best, -LEAST_GAIN):
+                best, in_vain = state, 0
 
     def _begin(self, directions: Floats) -> _State | None:
         self._solver.change_bounds(*self.form.direction_bounds(directions))
@@ -134,8 +152,8 @@ class LocalSearch:
         budget, in_vain = self.budget.share(COOLED_FIRST), 0
         most = COOLED_IN_VAIN * len(self._turnable)
         while self._regions is not None and in_vain < most and not budget.is_over:
-            found = self._region(state)
-            state, in_vain = (state, in_vain + 1) if found is None else (found, 0)
+            turned = self._region(state)
+            state, in_vain = (state, in_vain + 1) if turned is None else (turned, 0)
         return state
 
     def _region(self, state: _State) -> _State | None:
@@ -202,9 +220,9 @@ class LocalSearch:
         model, program = self.form.model, self.form.program
         reduced = program.cost - program.matrix.T @ duals
         up, down = model.sensitive, model.n_groups + model.sensitive
-        own = reduced[self.form.direction_columns]
+        direction = reduced[self.form.direction_columns]
         gains = np.minimum(reduced[[down, up]], 0.0) * program.upper[[down, up]]
-        change: Floats = np.where(directions > 0, -own + gains[0], own + gains[1])
+        change: Floats = np.where(directions > 0, -direction + gains[0], direction + gains[1])
         return change
 
     def _worse(self, state: _State, share: float) -> float:

@@ -9,7 +9,7 @@ from tablecloak.arrays import Integers
 from tablecloak.cta.model.model import AdjustmentModel
 
 
-class Neighbourhoods:
+class DirectionNeighbourhoods:
     """Draws directions that lie near each other.
 
     Parameters

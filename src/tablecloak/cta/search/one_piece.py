@@ -8,15 +8,16 @@ import numpy as np
 
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.model.answer import INTERRUPTED, AdjustmentAnswer
-from tablecloak.cta.model.limits import WHOLE_SHARE
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.directions import search
 from tablecloak.cta.search.distance import DirectionSearch
 from tablecloak.cta.search.infeasibility import reason
-from tablecloak.cta.search.reserve import Reserve
-from tablecloak.cta.search.state import SearchState
+from tablecloak.cta.search.state import DirectionState, Reserve
 from tablecloak.cta.search.task import AdjustmentTask
+
+WHOLE_SHARE = 0.15
+"""Share of the time kept back for finding whole numbers, if they are wanted."""
 
 
 def answer_in_one_piece(
@@ -43,7 +44,7 @@ def answer_in_one_piece(
     fixed = model.fixed_directions(task.directions)
     part = budget.share(1 - WHOLE_SHARE if whole else task.distance.share)
     reserve.kept = max(budget.left - part.left, 0.0) if np.isfinite(budget.left) else 0.0
-    state = SearchState(form, part, reserve, is_first=True)
+    state = DirectionState(form, part, reserve, is_first=True)
     search(state, fixed, budget, for_proof=task.distance.is_proved_by_search)
     if state.best is None:
         raise reason(space, state, fixed, budget)

@@ -8,27 +8,34 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.limits import (
-    BALANCE_ROUNDS,
-    FLIPPED_FROM_SCRATCH,
-    INTERIOR_ROWS,
-    SLACK,
-    TIGHTENED_GAIN,
-)
+from tablecloak.cta.model.tight import INTERIOR_ROWS
 from tablecloak.cta.search.balance import BalanceRows, with_balance
 from tablecloak.cta.search.cold_regions import CooledRegions
 from tablecloak.cta.search.local_search import LocalSearch
-from tablecloak.cta.search.state import Point, SearchState, priced, with_directions
+from tablecloak.cta.search.state import DirectionState, Point, priced, with_directions
 from tablecloak.cta.search.turns import turn_around
 from tablecloak.solve.branch import BranchSearch, Rows
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.solver import Solution
 
+TIGHTENED_GAIN = 1e-4
+"""Stop adding balance rows when a round raises the bound by less than this share."""
+
+SLACK = 0.05
+"""Scaled slack above which a balance row without a multiplier is dropped again."""
+
+BALANCE_ROUNDS = 20
+"""Rounds of balance rows at the root of branch and bound; a deeper node gets a tenth of them."""
+
+FLIPPED_FROM_SCRATCH = 0.05
+"""Share of promising directions turned at once when programs are solved without a warm start, so
+that few can be tried. See docs/decisions, "Programs from scratch"."""
+
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
-def tighten(state: SearchState, budget: Budget) -> SearchState:
+def tighten(state: DirectionState, budget: Budget) -> DirectionState:
     """Add the balance rows that the relaxation violates, round by round."""
     if state.relaxed is None or not len(state.relaxed.x):
         return state
@@ -67,7 +74,7 @@ def _binding(solver: LinearSolver, solution: Solution, first: int) -> Integers:
     return np.flatnonzero((slack <= SLACK) | (solution.duals[first:] > 0))
 
 
-def turn(state: SearchState, budget: Budget) -> SearchState:
+def turn(state: DirectionState, budget: Budget) -> DirectionState:
     """Turn directions, one at a time where programs are quick, otherwise many at once."""
     if state.best is None:
         return state
@@ -91,7 +98,7 @@ def turn(state: SearchState, budget: Budget) -> SearchState:
     return state
 
 
-def ask(state: SearchState, budget: Budget) -> SearchState:
+def ask(state: DirectionState, budget: Budget) -> DirectionState:
     """Let a mixed-integer solver search the directions; the bound that it claims is not used."""
     seconds = budget.left
     if seconds <= 0 and state.best is not None:
@@ -106,7 +113,7 @@ def ask(state: SearchState, budget: Budget) -> SearchState:
     return state
 
 
-def prove(state: SearchState, budget: Budget) -> SearchState:
+def prove(state: DirectionState, budget: Budget) -> DirectionState:
     """Run branch and bound, or continue it from where it stopped before."""
     if state.branching is None:
         state.branching = branching_of(state)
@@ -123,7 +130,7 @@ def prove(state: SearchState, budget: Budget) -> SearchState:
     return state
 
 
-def branching_of(state: SearchState) -> BranchSearch:
+def branching_of(state: DirectionState) -> BranchSearch:
     """Return a branch and bound search that adds balance rows when nodes violate them."""
     balance = BalanceRows(state.form)
 

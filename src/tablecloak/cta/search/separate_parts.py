@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextvars
+from collections.abc import Mapping
 
 import numpy as np
 
 from tablecloak.arrays import Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.answer import AdjustmentAnswer, LossBound
+from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer, LossBound
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.bounds import PartsBound
 from tablecloak.cta.search.one_piece import answer_in_one_piece
@@ -51,4 +52,28 @@ def answer_in_parts(
         answers[int(number)] = outcome
         proofs.append(outcome.certificate)
     bound = PartsBound(tuple(answers), tuple(proofs))
-    return AdjustmentAnswer.joined(answers, space.parts, bound)
+    return answers_together(answers, space.parts, bound)
+
+
+def answers_together(
+    answers: Mapping[int, AdjustmentAnswer], part: Integers, certificate: LossBound
+) -> AdjustmentAnswer:
+    """Return the answer for the whole table.
+
+    Parameters
+    ----------
+    answers : mapping of int to AdjustmentAnswer
+        By the number of the part.
+    part : numpy.ndarray of int, shape (n_cells,)
+        Number of the part of each cell.
+    certificate : LossBound
+        Of all of them.
+    """
+    changes = np.zeros(len(part), dtype=np.longdouble)
+    for number, answer in answers.items():
+        changes[part == number] = answer.changes[part == number]
+    remarks = {note for answer in answers.values() for note in answer.notes}
+    notes = [f"{len(answers)} parts that no relation connects were adjusted apart"]
+    notes += [note for note in (INTERRUPTED, LATE) if note in remarks]
+    is_whole = all(answer.is_whole for answer in answers.values())
+    return AdjustmentAnswer(changes, is_whole, certificate, tuple(notes))

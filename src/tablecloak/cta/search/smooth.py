@@ -18,7 +18,7 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.refinement import additive_changes
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.directions import search_directions
-from tablecloak.cta.search.state import SearchState, with_directions
+from tablecloak.cta.search.state import DirectionState, with_directions
 from tablecloak.cta.statistics.statistic import SmoothCondition
 from tablecloak.errors import SolverError
 
@@ -66,9 +66,9 @@ def with_conditions(
     """
     best: Floats | None = None
     for start in _starts(model, changes, conditions, fixed, budget):
-        found = _met(model, start, conditions, budget)
-        if found is not None and (best is None or _loss(model, found) < _loss(model, best)):
-            best = found
+        adjusted = _met(model, start, conditions, budget)
+        if adjusted is not None and (best is None or model.loss(adjusted) < model.loss(best)):
+            best = adjusted
         if best is not None and budget.is_over:
             break
     if best is None:
@@ -77,10 +77,6 @@ def with_conditions(
             "`time_limit`, their `tolerance` or `sensitive_limit`, or widen bounds or capacities."
         )
     return best
-
-
-def _loss(model: AdjustmentModel, z: Floats) -> float:
-    return float(np.dot(model.weights, np.abs(z)))
 
 
 def _starts(
@@ -97,11 +93,11 @@ def _starts(
     yield changes
     if fixed is not None:
         return
-    rows = [each.row(model.problem, changes) for each in conditions]
+    rows = [condition.row(model.problem, changes) for condition in conditions]
     form = TightForm.of(model.preserving(rows))
     seconds = max(budget.left / 2, 1.0)
-    own = budget.at_least(seconds).within(seconds).quiet()
-    state = search_directions(form, own, for_proof=False)
+    part = budget.at_least(seconds).within(seconds).quiet()
+    state = search_directions(form, part, for_proof=False)
     if state.best is not None:
         yield form.changes(state.best.x)
 
@@ -119,13 +115,13 @@ def _met(
         if place is None:
             break
         z = place
-        found = _corrected(model, z, conditions, budget)
-        if found is None:
+        corrected = _corrected(model, z, conditions, budget)
+        if corrected is None:
             continue
-        if best is not None and _loss(model, found) >= (1 - GAIN) * _loss(model, best):
+        if best is not None and model.loss(corrected) >= (1 - GAIN) * model.loss(best):
             break
         # The next step starts from a table that meets the conditions.
-        best = z = found
+        best = z = corrected
     return best
 
 
@@ -137,19 +133,19 @@ def _corrected(
     Each correction is the cheapest move onto the rows, so that moves, and with them what the rows
     miss, get smaller fast.
     """
-    found = None
+    corrected = None
     for number in range(CORRECTIONS):
         missing = _missing(model, z, conditions)
         if number and missing <= 1:
-            found = z
+            corrected = z
         if number and (missing <= NEARER or budget.is_over):
             break
-        rows = [each.row(model.problem, z) for each in conditions]
+        rows = [condition.row(model.problem, z) for condition in conditions]
         try:
             z = additive_changes(model.preserving(rows), z, budget).astype(np.float64)
         except SolverError:
             break
-    return found
+    return corrected
 
 
 def _next(
@@ -161,9 +157,9 @@ def _next(
 ) -> Floats | None:
     """Return the place of the next step, nearer to the conditions; None if there is none."""
     for share in SHORTER:
-        rows = [each.row(model.problem, z, share=share) for each in conditions]
+        rows = [condition.row(model.problem, z, share=share) for condition in conditions]
         form = TightForm.of(model.preserving(rows))
-        point = with_directions(SearchState(form, budget.quiet()), directions)
+        point = with_directions(DirectionState(form, budget.quiet()), directions)
         if point is not None:
             far = form.changes(point.x)
             places = [z + part * (far - z) for part in SHORTER]
@@ -176,8 +172,8 @@ def _next(
 def _missing(model: AdjustmentModel, z: Floats, conditions: Sequence[SmoothCondition]) -> float:
     """Return the largest excess, as a multiple of its tolerance."""
     return max(
-        abs(each.excess(model.problem, z)) / max(each.tolerance, LEAST_TOLERANCE)
-        for each in conditions
+        abs(condition.excess(model.problem, z)) / max(condition.tolerance, LEAST_TOLERANCE)
+        for condition in conditions
     )
 
 

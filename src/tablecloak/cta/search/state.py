@@ -1,11 +1,14 @@
-"""What a search of directions knows: the best point, the best proof, and its programs.
+"""What a search of directions knows: the best point, the best proof, its programs and its times.
 
 Every point of a search is the optimum of a linear program with given directions. The simplex method
-can cycle, so that each of these programs has a time limit.
+can cycle, so that each of these programs has a time limit. Times are measured in the same search,
+on the same machine; from them follow the seconds that a search keeps back for what comes after it:
+making the table exact, and its proof.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,27 +18,110 @@ import numpy as np
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.first_order.packing import Packing
-from tablecloak.cta.first_order.proof import FirstOrderBound
-from tablecloak.cta.model.limits import (
-    CLOSED,
-    FIRST_SECONDS,
-    INTERIOR_ROWS,
-    LEAST_SECONDS,
-    REDUNDANT,
-    RELAXATION_SHARE,
-    SCRATCH_ROWS,
-    SIMPLEX_SHARE,
-    SPARE_SECONDS,
-)
-from tablecloak.cta.model.tight import TightForm
-from tablecloak.cta.search.reserve import Reserve
+from tablecloak.cta.model.answer import LossProof
+from tablecloak.cta.model.tight import INTERIOR_ROWS, TightForm
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.branch import BranchSearch, BranchTree
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
 
+SCRATCH_ROWS = 5000
+"""Rows above which programs with given directions are solved from scratch, with presolve, if few
+relations are redundant. See docs/decisions, "Programs from scratch"."""
+
+REDUNDANT = 0.75
+"""Relations per cell above which many are redundant, so that a warm start saves more than presolve;
+below, presolve saves more. See docs/decisions, "Programs from scratch"."""
+
+RELAXATION_SHARE = 0.6
+"""Share of the time limit for the root relaxation of tables with few redundant relations."""
+
+SIMPLEX_SHARE = 0.5
+"""Share of the time for the simplex method if directions are given; the interior point method gets
+the rest."""
+
+LEAST_SECONDS = 2.0
+"""Time limit in seconds for a program with given directions, past the time limit if need be."""
+
+SPARE_SECONDS = 0.25
+"""Time limit in seconds for a program that may improve a known table, past the time limit if need
+be. See docs/decisions, "Time kept back"."""
+
+FIRST_SECONDS = 20.0
+"""Time limit in seconds for a program with given directions as long as no table is known: an answer
+that is late, and says so, is worth more than none. Chosen by trial; not measured."""
+
+CLOSED = 1e-7
+"""Largest relative difference between loss and bound at which a point counts as optimal."""
+
+LAYOUTS = 2.0
+"""Time of the final check without its multipliers, as a multiple of the time for building the
+program: the check builds the problem again and compares the table. See docs/decisions, "Time
+kept back"."""
+
+CLOSING_PROGRAMS = 2.0
+"""Time of the programs after the search, as a multiple of the longest with given directions: one
+breaks ties, one makes the table exactly additive. See docs/decisions, "Time kept back"."""
+
+MOST_SHARE = 0.1
+"""Largest share of the time limit that is kept for programs after the search: the longest program
+so far may have been an exception."""
+
 _NONE = np.empty(0)
+
+
+@dataclass(eq=False)
+class Reserve:
+    """Times measured so far in a search, and the time to keep back that follows from them.
+
+    Parameters
+    ----------
+    layout : float, default=0
+        Seconds for building model and program, without the choice of independent relations.
+    kept : float, default=0
+        Seconds that the caller keeps back already.
+    program : float, default=0
+        Seconds of the longest program with given directions.
+    product : float, default=0
+        Seconds for computing the bound that one set of multipliers proves.
+    leaves : int, default=0
+        Leaves of the tree of branch and bound; each has multipliers of its own.
+    limit : float, default=inf
+        Seconds for the whole search.
+    """
+
+    layout: float = 0.0
+    kept: float = 0.0
+    program: float = 0.0
+    product: float = 0.0
+    leaves: int = 0
+    limit: float = math.inf
+
+    @property
+    def verification(self) -> float:
+        """Seconds for the final check."""
+        return LAYOUTS * self.layout + (1 + self.leaves) * self.product
+
+    @property
+    def correction(self) -> float:
+        """Seconds for the program that makes the table exactly additive."""
+        return min(self.program, MOST_SHARE * self.limit)
+
+    @property
+    def needed(self) -> float:
+        """Seconds for all that follows the search."""
+        programs = min(CLOSING_PROGRAMS * self.program, MOST_SHARE * self.limit)
+        return self.verification + programs
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds before its own deadline the search must end."""
+        return max(self.needed - self.kept, 0.0)
+
+    def observe_program(self, seconds: float) -> None:
+        """Record the seconds that a program with given directions took."""
+        self.program = max(self.program, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +140,7 @@ class Point:
 
 
 @dataclass(eq=False)
-class SearchState:
+class DirectionState:
     """State of a search. Each phase takes it, improves it, and returns it.
 
     Parameters
@@ -85,7 +171,7 @@ class SearchState:
         Interrupted branch and bound, for a later phase to continue.
     added : list of numpy.ndarray of int
         Balance rows that branch and bound has added.
-    charged : FirstOrderBound or None
+    charged : LossProof or None
         Proof of the best bound by charges of relations, if it is better than that of `root`.
     packing : Packing or None
         The program of these charges, for a later phase to continue.
@@ -107,7 +193,7 @@ class SearchState:
     relaxed: Solution | None = None
     branching: BranchSearch | None = None
     added: list[Integers] = field(default_factory=list)
-    charged: FirstOrderBound | None = None
+    charged: LossProof | None = None
     packing: Packing | None = None
     is_cooled: bool = False
     notes: list[str] = field(default_factory=list)
@@ -183,7 +269,7 @@ class SearchState:
 
 
 def with_directions(
-    state: SearchState, directions: Floats, time_limit: float = np.inf
+    state: DirectionState, directions: Floats, time_limit: float = np.inf
 ) -> Point | None:
     """Solve with given directions and offer the point; None if they are infeasible."""
     solution = _solved(state, directions, time_limit)
@@ -196,7 +282,7 @@ def with_directions(
     return point
 
 
-def given(state: SearchState, directions: Floats) -> SearchState:
+def given(state: DirectionState, directions: Floats) -> DirectionState:
     """Solve once with given directions, if need be by the interior point method."""
     solution = _from_scratch(state, directions, SIMPLEX_SHARE * state.budget.left)
     if solution.status is SolveStatus.UNKNOWN:
@@ -210,7 +296,7 @@ def given(state: SearchState, directions: Floats) -> SearchState:
 
 
 def priced(
-    state: SearchState, directions: Floats, time_limit: float = np.inf
+    state: DirectionState, directions: Floats, time_limit: float = np.inf
 ) -> tuple[float, Floats]:
     """Return the optimal value for given directions, and the price of turning each.
 
@@ -229,7 +315,7 @@ def priced(
 
 
 def _solved(
-    state: SearchState, directions: Floats, time_limit: float, *, confirm: bool = True
+    state: DirectionState, directions: Floats, time_limit: float, *, confirm: bool = True
 ) -> Solution:
     watch = Stopwatch()
     time_limit = min(time_limit, state.seconds_for_one)
@@ -242,7 +328,9 @@ def _solved(
     return solution
 
 
-def _warm(state: SearchState, directions: Floats, time_limit: float, *, confirm: bool) -> Solution:
+def _warm(
+    state: DirectionState, directions: Floats, time_limit: float, *, confirm: bool
+) -> Solution:
     """Solve from the last basis of the whole program."""
     solver = state.solver
     columns, *ends = state.form.direction_bounds(directions)
@@ -254,14 +342,14 @@ def _warm(state: SearchState, directions: Floats, time_limit: float, *, confirm:
 
 
 def _from_scratch(
-    state: SearchState, directions: Floats, time_limit: float, *, confirm: bool = True
+    state: DirectionState, directions: Floats, time_limit: float, *, confirm: bool = True
 ) -> Solution:
     """Solve from scratch, without the rows that are redundant once directions are given."""
     solver = LinearSolver(state.light.directed(directions))
     return solver.solve(time_limit, confirm=confirm)
 
 
-def solved_relaxation(state: SearchState) -> Solution:
+def solved_relaxation(state: DirectionState) -> Solution:
     """Solve the relaxation, and keep the best proof."""
     seconds = (RELAXATION_SHARE if state.is_from_scratch else 1.0) * state.budget.left
     # If a table is known already, the relaxation serves only for a proof.

@@ -124,7 +124,9 @@ class AdjustmentTask:
     @property
     def searched(self) -> list[SearchedStatistic]:
         """Statistics that rows do not express."""
-        return [each for each in self.statistics if isinstance(each, SearchedStatistic)]
+        return [
+            statistic for statistic in self.statistics if isinstance(statistic, SearchedStatistic)
+        ]
 
     @property
     def may_be_whole(self) -> bool:
@@ -134,7 +136,7 @@ class AdjustmentTask:
     @property
     def conditions(self) -> list[Condition]:
         """What rows do not express."""
-        return [one for each in self.statistics for one in each.conditions(self.problem)]
+        return [one for statistic in self.statistics for one in statistic.conditions(self.problem)]
 
     @cached_property
     def digits(self) -> Change:
@@ -145,7 +147,9 @@ class AdjustmentTask:
 
     def rows(self, problem: ProtectionProblem, *, whole: bool) -> list[PreservedRow]:
         """Return the rows that preserve all statistics, in the unit of a problem."""
-        return [row for each in self.statistics for row in each.rows(problem, integer=whole)]
+        return [
+            row for statistic in self.statistics for row in statistic.rows(problem, integer=whole)
+        ]
 
     @property
     def plain_share(self) -> float:
@@ -236,7 +240,7 @@ def _check(task: AdjustmentTask) -> None:
     if not searched:
         return
     name = searched[0].name
-    alone = [each for each in searched if not each.is_joint]
+    alone = [statistic for statistic in searched if not statistic.is_joint]
     if len(searched) > 1 and alone:
         name = alone[0].name
         raise InputError(

@@ -17,7 +17,19 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.limits import ENUMERATED, FLIPPED, NOISE, REPEATED
+
+FLIPPED = 0.3
+"""Share of the promising directions turned at once when a search begins."""
+
+NOISE = 1.0
+"""Spread of the log-normal noise on estimated gains, once turning single directions has failed."""
+
+REPEATED = 50
+"""Stop the search after this many draws in a row of directions that were tried before."""
+
+ENUMERATED = 7
+"""Number of directions up to which all choices are tried (2^7 programs): for least squares, and
+where nothing else has found a table."""
 
 Priced = Callable[[Floats, float], tuple[float, Floats]]
 

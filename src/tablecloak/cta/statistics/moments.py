@@ -10,7 +10,7 @@ from tablecloak.arrays import Floats
 
 
 @dataclass(frozen=True)
-class Moments:
+class ValueMoments:
     """How an adjusted set of values compares with the original.
 
     Parameters
@@ -44,10 +44,10 @@ def centred(values: Floats) -> Floats:
     return distances
 
 
-def moments(original: Floats, adjusted: Floats) -> Moments:
+def moments(original: Floats, adjusted: Floats) -> ValueMoments:
     """Compare two sets of values; NaN where the original values are all equal."""
     if len(original) == 0:
-        return Moments(0.0, np.nan, np.nan, np.nan, np.nan)
+        return ValueMoments(0.0, np.nan, np.nan, np.nan, np.nan)
     a, x = centred(original), centred(adjusted)
     var_a, var_x, cov = float(np.mean(a * a)), float(np.mean(x * x)), float(np.mean(a * x))
     shift = float(np.mean(adjusted - original))
@@ -55,6 +55,6 @@ def moments(original: Floats, adjusted: Floats) -> Moments:
     below = [np.searchsorted(np.sort(part), both, side="right") for part in (original, adjusted)]
     distance = float(np.max(np.abs(below[0] - below[1]))) / len(original)
     if var_a == 0:
-        return Moments(shift, np.nan, np.nan, np.nan, distance)
+        return ValueMoments(shift, np.nan, np.nan, np.nan, distance)
     correlation = cov / np.sqrt(var_a * var_x) if var_x > 0 else np.nan
-    return Moments(shift, cov / var_a, float(correlation), var_x / var_a, distance)
+    return ValueMoments(shift, cov / var_a, float(correlation), var_x / var_a, distance)

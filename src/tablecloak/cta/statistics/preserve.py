@@ -55,8 +55,8 @@ def each(
     """
     keys = problem.table.keys
     if dimension not in keys.columns:
-        known = map(str, keys.columns)
-        raise InputError(f"`dimension` is {dimension!r}.{suggestion(str(dimension), known)}")
+        columns = map(str, keys.columns)
+        raise InputError(f"`dimension` is {dimension!r}.{suggestion(str(dimension), columns)}")
     mask = select(problem, within)
     codes = keys[dimension].to_numpy()
     parts = [mask & (codes == code) for code in dict.fromkeys(codes[mask].tolist())]
@@ -90,12 +90,12 @@ def parse(
 
 
 def _named(name: str) -> type[Statistic]:
-    known = named_statistics()
-    if name in known:
+    names = named_statistics()
+    if name in names:
         return STATISTICS[name]
     if name in STATISTICS:
         raise InputError(
             f"`preserve` names {name!r}, which needs more than a subset. Pass an object of the "
             f"class {STATISTICS[name].__name__} instead."
         )
-    raise InputError(f"`preserve` names {name!r}.{suggestion(name, known)}")
+    raise InputError(f"`preserve` names {name!r}.{suggestion(name, names)}")

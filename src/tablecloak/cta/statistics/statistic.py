@@ -50,7 +50,6 @@ class SmoothCondition(Condition):
     def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return by how much given changes of all cells change the function."""
 
-    @abstractmethod
     def row(
         self,
         problem: ProtectionProblem,
@@ -70,6 +69,13 @@ class SmoothCondition(Condition):
         slack : float, default=ROW_SHARE
             Share of the tolerance that the row may use.
         """
+        return self._row(problem, changes, share, slack * self.tolerance)
+
+    @abstractmethod
+    def _row(
+        self, problem: ProtectionProblem, changes: Floats, share: float, slack: float
+    ) -> PreservedRow:
+        """Return the row for an accepted distance from its target."""
 
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return by how much the excess exceeds the tolerance."""

@@ -20,13 +20,13 @@ Subset = str | Mapping[str, Any] | npt.ArrayLike
 def _detailed(problem: ProtectionProblem) -> Flags:
     """Return which cells have no parts on any dimension."""
     table = problem.table
-    found = np.ones(table.n_cells, dtype=bool)
+    is_detailed = np.ones(table.n_cells, dtype=bool)
     for name, tree in table.hierarchies.items():
-        found &= table.keys[name].isin(tree.leaves).to_numpy(bool)
+        is_detailed &= table.keys[name].isin(tree.leaves).to_numpy(bool)
     if not table.hierarchies:
         relations = table.relations.tocoo()
-        found[relations.coords[1][relations.data < 0]] = False
-    return found
+        is_detailed[relations.coords[1][relations.data < 0]] = False
+    return is_detailed
 
 
 def select(problem: ProtectionProblem, subset: Subset) -> Flags:

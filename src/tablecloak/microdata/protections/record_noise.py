@@ -17,7 +17,7 @@ from tablecloak.budget import Progress
 from tablecloak.comparison.figures import notes
 from tablecloak.comparison.intervals import are_wide
 from tablecloak.comparison.side_by_side import compare
-from tablecloak.cta.risk.risk import Guesses
+from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import suggestion
 from tablecloak.microdata.multipliers import Least, Most, Shape, Sizes
 from tablecloak.microdata.noise_risk import insiders, insiders_guess, outsiders_guess, windows
@@ -268,10 +268,10 @@ class RecordNoise(Protection):
     @classmethod
     def guesses(
         cls, release: NoisyTable, shown: Floats, *, knows: str, time_limit: float
-    ) -> Guesses:
+    ) -> TruthGuesses:
         """Guess what most other seeds point to."""
         del shown, knows, time_limit
-        return Guesses(release.problem, outsiders_guess(release))
+        return TruthGuesses(release.problem, outsiders_guess(release))
 
 
 def _outsider(problem: ProtectionProblem, release: NoisyTable) -> Flags:
@@ -296,7 +296,7 @@ def _right(problem: ProtectionProblem, cells: Integers, guesses: Floats) -> Flag
     all_of = problem.table.values[problem.sensitive].copy()
     place = np.searchsorted(np.flatnonzero(problem.sensitive), cells)
     all_of[place] = guesses
-    return np.asarray(Guesses(problem, all_of).recovered[place])
+    return np.asarray(TruthGuesses(problem, all_of).recovered[place])
 
 
 def _squares(made: NoisyTable) -> Drawing:

@@ -16,11 +16,11 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.certificates.claim import Claim, Released, joined, loss_claim, starts_of
 from tablecloak.certificates.tree import (
     ROOT,
-    Forest,
     Multipliers,
     Tree,
     bound_claim,
     proved,
+    tree_arrays,
     tree_of,
 )
 from tablecloak.suppression.proof.proof import ProtectionCertificate
@@ -161,7 +161,7 @@ def _intervals(requirement: Requirement, ends: tuple[Floats, Floats]) -> Release
 
 def _widths_arrays(rows: Sequence[Row], multipliers: Floats, problem: ProtectionProblem) -> Arrays:
     numbers = Multipliers.of([(0, np.arange(len(multipliers)), -1, multipliers)])
-    return {**_cut_arrays(rows, problem), **Forest((([ROOT], {0: numbers}),)).arrays()}
+    return {**_cut_arrays(rows, problem), **tree_arrays([([ROOT], {0: numbers})])}
 
 
 def _bound_arrays(certificate: BoundCertificate, problem: ProtectionProblem) -> Arrays:
@@ -190,7 +190,7 @@ def _tree_arrays(certificate: BoundCertificate, rows: Sequence[Row], used: Flags
 
     tree: Tree
     tree = tree_of(certificate.tree, limits, multipliers)
-    return Forest((tree,)).arrays()
+    return tree_arrays([tree])
 
 
 def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:

@@ -22,6 +22,9 @@ from tablecloak.suppression.search.strategy import Strategy
 REMAINING = Strategy(areas=((8, 0),), reweightings=1)
 """Strategy for the few needs that prices leave open."""
 
+PRICED_SHARE = 0.6
+"""Share of the time of an opening for prices; needs that are open then are met one by one."""
+
 NOISE = 0.3
 """Spread of the log-normal noise on the weights of an opening, so that openings differ."""
 
@@ -120,10 +123,8 @@ def _opened(
     random: np.random.Generator,
     budget: Budget,
 ) -> Candidate | None:
-    opened = opened_by_prices(program, begun, random, budget)
+    opened = opened_by_prices(program, begun, random, budget.share(PRICED_SHARE))
     if not opened.is_proved:
-        if budget.is_over:
-            return None
         opened = protect_one_by_one(
             state.problem, state.system, REMAINING, budget, latest=budget, begun=opened
         )

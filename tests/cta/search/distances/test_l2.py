@@ -8,9 +8,9 @@ import pytest
 from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.model.limits import ENUMERATED
 from tablecloak.cta.model.squares import SquaresForm
 from tablecloak.cta.search.distances.l2 import minimise_squares
+from tablecloak.cta.search.turns import ENUMERATED
 from tight_forms import ENOUGH, all_directions, form_of
 
 

@@ -9,18 +9,25 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model.answer import AdjustmentAnswer
-from tablecloak.cta.model.limits import INTERIOR_ROWS, PRICED, SPARE_SECONDS, TIED
 from tablecloak.cta.model.refinement import additive_changes
+from tablecloak.cta.model.tight import INTERIOR_ROWS
 from tablecloak.cta.model.whole_numbers import is_near_whole, whole_changes
 from tablecloak.cta.search.bounds import search_bound
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.smooth import with_conditions
-from tablecloak.cta.search.state import Point, SearchState
+from tablecloak.cta.search.state import SPARE_SECONDS, DirectionState, Point
 from tablecloak.cta.statistics.statistic import SmoothCondition
 from tablecloak.errors import SolverError
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Solution, SolveStatus
+
+PRICED = 1e-7
+"""Scaled reduced cost or multiplier above which a column or row is fixed while ties are broken,
+which keeps the program on the optimal face."""
+
+TIED = 1e-9
+"""Largest relative difference between losses that count as equal."""
 
 LEAST_SECONDS = 1.0
 """Time limit in seconds for whole numbers, past the time limit of the search if need be."""
@@ -69,8 +76,8 @@ def _kept(searched: DirectionSearch, near: Floats) -> Floats:
     model, (first, *others) = searched.state.form.model, searched.conditions
     if not others:
         return first.keep(model, near, searched.fixed, searched.budget)
-    found = [one for each in searched.conditions for one in each.conditions(model.problem)]
-    smooth = [one for one in found if isinstance(one, SmoothCondition)]
+    conditions = [one for kind in searched.conditions for one in kind.conditions(model.problem)]
+    smooth = [one for one in conditions if isinstance(one, SmoothCondition)]
     return with_conditions(model, near, smooth, searched.fixed, searched.budget)
 
 
@@ -100,7 +107,7 @@ def _whole(searched: DirectionSearch) -> Integers | None:
     return whole
 
 
-def with_broken_ties(state: SearchState, time_limit: float) -> Point | None:
+def with_broken_ties(state: DirectionState, time_limit: float) -> Point | None:
     """Return a point as good as the best, with its directions, that moves sensitive cells least.
 
     Columns and rows with a nonzero reduced cost or multiplier are fixed, which keeps the search on
@@ -121,7 +128,7 @@ def with_broken_ties(state: SearchState, time_limit: float) -> Point | None:
     return point if is_as_good else None
 
 
-def _optimal_face(state: SearchState, program: Program, solution: Solution) -> Program:
+def _optimal_face(state: DirectionState, program: Program, solution: Solution) -> Program:
     """Return the program over all optima that minimises how far sensitive cells move."""
     model = state.form.model
     reduced = program.cost - program.matrix.T @ solution.duals

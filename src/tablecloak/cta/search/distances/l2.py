@@ -10,12 +10,20 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.cta.model.answer import AdjustmentAnswer
-from tablecloak.cta.model.limits import SPARE_SECONDS, SQUARES_SHARE, TURNED_SHARE
 from tablecloak.cta.model.refinement import additive_changes
 from tablecloak.cta.model.squares import SquaresForm, SquaresPoint
 from tablecloak.cta.search.bounds import SquaresBound
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
+from tablecloak.cta.search.state import SPARE_SECONDS
 from tablecloak.cta.search.turns import all_directions, turn_around
+
+SQUARES_SHARE = 0.2
+"""Share of the time for a search of directions with a small sum, from which least squares (L2)
+start."""
+
+TURNED_SHARE = 0.7
+"""Share of the remaining time for turning directions of least squares; the same share of what then
+remains goes to the relaxation."""
 
 
 @DISTANCES.register
@@ -89,7 +97,7 @@ def minimise_squares(
         Whether directions may be turned around.
     """
     allowed = form.model.allowed
-    search = _Search(form)
+    search = _SquaresSearch(form)
     starts = [*starts, *all_directions(allowed)] if free else starts
     values: list[float] = []
     for start in starts:
@@ -107,7 +115,7 @@ def minimise_squares(
     return LeastSquaresAnswer(search.best.changes, proof, note)
 
 
-class _Search:
+class _SquaresSearch:
     """Prices directions, and keeps the best point and the seconds of the longest program."""
 
     def __init__(self, form: SquaresForm) -> None:
@@ -127,7 +135,7 @@ class _Search:
         return point.value, self.form.promise(point.duals, directions)
 
 
-def _proof(search: _Search, budget: Budget) -> Floats:
+def _proof(search: _SquaresSearch, budget: Budget) -> Floats:
     """Return the multipliers that prove most: a point's, the relaxation's, or improved ones."""
     assert search.best is not None
     form, multipliers = search.form, [search.best.duals]

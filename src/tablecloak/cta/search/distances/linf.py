@@ -11,15 +11,20 @@ import numpy as np
 from tablecloak.arrays import Floats, LongFloats
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import AdjustmentAnswer
-from tablecloak.cta.model.limits import MAXIMUM_SHARE, MAXIMUM_SLACK, SPARE_SECONDS
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.refinement import additive_changes
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.bounds import search_bound
 from tablecloak.cta.search.directions import improve, start
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
-from tablecloak.cta.search.state import SearchState, given
+from tablecloak.cta.search.state import SPARE_SECONDS, DirectionState, given
 from tablecloak.errors import ModelError, SolverError
+
+MAXIMUM_SHARE = 0.4
+"""Share of the time for the least maximum (Linf); the rest goes to a small sum that attains it."""
+
+MAXIMUM_SLACK = 1e-9
+"""Share by which the least maximum may be exceeded while the sum is minimised."""
 
 
 @DISTANCES.register
@@ -67,7 +72,7 @@ def _least_sum(
 ) -> LongFloats | None:
     """Return an adjustment with a small sum, if one was found."""
     form = TightForm.of(model, free=fixed is None)
-    state = SearchState(form, budget.at_least(SPARE_SECONDS).quiet())
+    state = DirectionState(form, budget.at_least(SPARE_SECONDS).quiet())
     given(state, model.directions_of(changes))
     if fixed is None:
         improve(start(state), for_proof=False)

@@ -9,6 +9,7 @@ import pytest
 
 import tablecloak as tc
 from hand_tables import by_code, cross, one_row, place
+from tablecloak.cta.result.adjusted_table import check_adjusted
 
 PROBLEM = one_row([50, 60], {"a": (3, 5)}, bounds=(0, 200))
 
@@ -108,6 +109,6 @@ def test_a_bound_above_what_is_proved_is_refused(claimed):
 
 def test_a_proof_that_contradicts_a_table_is_refused():
     one = replace(adjusted(), bound=0.0)
-    one.check(6.0)
+    check_adjusted(one, 6.0)
     with pytest.raises(tc.VerificationError, match="exceeds the loss 6 of a table that exists"):
-        one.check(6.1)
+        check_adjusted(one, 6.1)

@@ -51,10 +51,10 @@ class Covariance(Statistic):
         """
         cells = select(problem, self.subset)
         values = problem.table.values
-        true = known = _of_all_cells(problem, self.other, "other")
+        true = released = _of_all_cells(problem, self.other, "other")
         if self.published is not None:
-            known = _of_all_cells(problem, self.published, "published")
-        a, b, v = values[cells], true[cells], known[cells]
+            released = _of_all_cells(problem, self.published, "published")
+        a, b, v = values[cells], true[cells], released[cells]
         distances = np.zeros(len(values))
         distances[cells] = centred(v)
         largest = float(np.abs(distances).max())

@@ -17,7 +17,7 @@ from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import main
 from tablecloak.cta.result.decimals import in_decimals
 from tablecloak.cta.search import smooth
-from tablecloak.cta.search.statistics.association import Association
+from tablecloak.cta.search.statistics.two_variables import Association
 
 KINDS = {
     "covariance": tc.JointCovariance,

@@ -10,7 +10,6 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.cta.first_order.layout import FirstOrderLayout
-from tablecloak.cta.first_order.prices import affordable_prices, price_bound
 from tablecloak.cta.first_order.primal_dual import PrimalDual
 from tablecloak.cta.search.task import AdjustmentTask
 
@@ -30,12 +29,12 @@ def test_any_prices_once_lowered_prove_at_most_the_optimum_and_no_group_gains(se
     problem = random_problem(seed, (4, 5), 4)
     layout, random = layout_of(problem), np.random.default_rng(seed)
     is_up = np.ones(len(layout.model.sensitive), dtype=bool)
-    prices = affordable_prices(layout, random.normal(0, 3, len(layout.rows)), is_up)
+    prices = layout.affordable(random.normal(0, 3, len(layout.rows)), is_up)
     paid, cost = layout.transposed @ prices, layout.model.cost
     others = np.delete(np.arange(len(cost)), layout.model.sensitive)
     assert np.all(np.abs(paid[others]) <= cost[others] * (1 + 1e-12))
     optimum = tc.adjust(problem, directions="up", integer=False, time_limit=1000).loss
-    assert price_bound(layout, prices, is_up) <= optimum * (1 + 1e-9)
+    assert layout.bound(prices, is_up) <= optimum * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -49,5 +48,5 @@ def test_steps_with_given_directions_converge_to_the_optimum_of_the_simplex_meth
     optimum = tc.adjust(problem, directions="up", integer=False, time_limit=1000).loss
     assert np.dot(layout.model.cost, np.abs(method.changes)) == pytest.approx(optimum, rel=1e-3)
     assert np.abs(layout.matrix @ method.changes).max() <= 1e-2
-    prices = affordable_prices(layout, method.multipliers, is_up)
-    assert price_bound(layout, prices, is_up) == pytest.approx(optimum, rel=1e-3)
+    prices = layout.affordable(method.multipliers, is_up)
+    assert layout.bound(prices, is_up) == pytest.approx(optimum, rel=1e-3)

@@ -12,8 +12,14 @@ from scipy.sparse import csr_array
 from programs import knapsack
 from tablecloak.budget import Budget
 from tablecloak.errors import VerificationError
-from tablecloak.solve.branch import BranchSearch, BranchTree, branch_and_bound
-from tablecloak.solve.branch.search import RELIABLE, Node, Pseudocosts
+from tablecloak.solve.branch import (
+    RELIABLE,
+    BranchNode,
+    BranchSearch,
+    BranchTree,
+    Pseudocosts,
+    branch_and_bound,
+)
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import using_solver
@@ -179,7 +185,7 @@ def test_a_better_value_may_come_from_outside_while_the_search_runs():
 
 
 def test_a_root_without_multipliers_proves_nothing():
-    assert BranchTree([Node.root()]).verify(knapsack(0)) == -np.inf
+    assert BranchTree([BranchNode.root()]).verify(knapsack(0)) == -np.inf
 
 
 def test_a_split_covers_all_whole_numbers():
@@ -195,15 +201,15 @@ def test_a_split_covers_all_whole_numbers():
 @pytest.mark.parametrize(
     "second",
     [
-        Node(0, 3, True, 2.0, 0.0, 1),
-        Node(0, 4, True, 1.0, 0.0, 1),
-        Node(0, 3, False, 1.0, 0.0, 1),
+        BranchNode(0, 3, True, 2.0, 0.0, 1),
+        BranchNode(0, 4, True, 1.0, 0.0, 1),
+        BranchNode(0, 3, False, 1.0, 0.0, 1),
         None,
     ],
 )
 def test_leaves_that_leave_a_gap_are_refused(second):
     tree = BranchTree.of_root(np.zeros(6))
-    tree.nodes.append(Node(0, 3, False, 0.0, 0.0, 1))
+    tree.nodes.append(BranchNode(0, 3, False, 0.0, 0.0, 1))
     if second is not None:
         tree.nodes.append(second)
     with pytest.raises(VerificationError, match="does not cover"):
@@ -220,10 +226,10 @@ def test_a_split_of_a_column_that_is_not_whole_is_refused():
 def test_gains_are_counted_for_each_unit_of_a_move():
     costs = Pseudocosts(3)
     costs.moved[7] = 0.5
-    costs.learn(7, Node(0, 1, True, 1.0, 10.0, 1), 12.0)
+    costs.learn(7, BranchNode(0, 1, True, 1.0, 10.0, 1), 12.0)
     assert costs.total[1, 1] == 4.0
     assert costs.count[1].tolist() == [0, 1, 0]
-    costs.learn(7, Node(0, 1, True, 1.0, 10.0, 1), 12.0)
+    costs.learn(7, BranchNode(0, 1, True, 1.0, 10.0, 1), 12.0)
     assert costs.count[1, 1] == 1
 
 

@@ -9,7 +9,7 @@ import tablecloak as tc
 from hand_tables import one_row, place
 from random_tables import random_problem
 from tablecloak.cta.risk.guesser import GUESSERS
-from tablecloak.cta.risk.risk import AdjustmentRisk, Guesses
+from tablecloak.cta.risk.risk import AdjustmentRisk, TruthGuesses
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5), "c": (4, 4)})
 
@@ -69,13 +69,13 @@ def test_every_guess_lies_as_far_from_the_published_value_as_is_known(seed, know
                                ([55, 66], [False, False]), ([46.9, 73.9], [False, True])],
 )  # fmt: skip
 def test_recovered_means_nearer_than_the_level_on_the_side_of_the_guess(guesses, recovered):
-    found = Guesses(PROBLEM, np.array(guesses, dtype=float))
+    found = TruthGuesses(PROBLEM, np.array(guesses, dtype=float))
     assert found.recovered.tolist() == recovered
     assert found.share_recovered == np.mean(recovered)
 
 
 def test_no_sensitive_cells_mean_no_share():
-    assert Guesses(one_row([50, 60], {}), np.empty(0)).share_recovered == 0
+    assert TruthGuesses(one_row([50, 60], {}), np.empty(0)).share_recovered == 0
 
 
 def test_the_frame_puts_each_guess_beside_the_truth():

@@ -18,9 +18,11 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.smooth import with_conditions
+from tablecloak.cta.search.statistics.variance import PreservedVariance
 from tablecloak.cta.statistics.moments import centred
+from tablecloak.cta.statistics.regression import Mean
 from tablecloak.cta.statistics.statistic import (
-    ROW_SHARE,
+    STATISTICS,
     Condition,
     PreservedRow,
     SmoothCondition,
@@ -28,6 +30,9 @@ from tablecloak.cta.statistics.statistic import (
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
+
+FEWEST_PAIRS = 3
+"""Least number of pairs of cells: two have the correlation 1 or -1 whatever their values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,15 +59,9 @@ class Association(SmoothCondition):
         """Return the association after changes of all cells less that before, in its unit."""
         return self._excess_and_slopes(problem, changes)[0]
 
-    def row(
-        self,
-        problem: ProtectionProblem,
-        changes: Floats,
-        *,
-        share: float = 1.0,
-        slack: float = ROW_SHARE,
+    def _row(
+        self, problem: ProtectionProblem, changes: Floats, share: float, slack: float
     ) -> PreservedRow:
-        """Return the row that removes an excess next to given changes."""
         excess, of_first, of_second = self._excess_and_slopes(problem, changes)
         coefficients = np.zeros(len(changes))
         coefficients[self.first], coefficients[self.second] = of_first, of_second
@@ -73,8 +72,7 @@ class Association(SmoothCondition):
                 "values. Leave this statistic out."
             )
         target = (float(coefficients @ changes) - share * excess) / largest
-        accepted = slack * self.tolerance / largest
-        return PreservedRow("sum", coefficients / largest, accepted, target)
+        return PreservedRow("sum", coefficients / largest, slack / largest, target)
 
     def _excess_and_slopes(
         self, problem: ProtectionProblem, changes: Floats
@@ -119,6 +117,9 @@ class OfTwoVariables(SearchedStatistic):
     kind: ClassVar[str]
     """What the verifier calls it."""
 
+    keeps_means: ClassVar[bool] = False
+    """Whether both means are kept as well."""
+
     subset: Annotated[Any, Field(description="Cells over which it is taken.")] = "detailed"
     tolerance: Annotated[
         float, Field(ge=0, description="Accepted change, in units of standard deviations.")
@@ -144,9 +145,9 @@ class OfTwoVariables(SearchedStatistic):
         return cls(first=first, second=second)
 
     def rows(self, problem: ProtectionProblem, *, integer: bool = False) -> list[PreservedRow]:
-        """Return no row: the condition is not linear."""
-        del problem, integer
-        return []
+        """Return the rows of both means, if they are kept."""
+        means = [Mean(cells) for cells in self.pairs(problem)] if self.keeps_means else []
+        return [row for mean in means for row in mean.rows(problem, integer=integer)]
 
     def conditions(self, problem: ProtectionProblem) -> list[Condition]:
         """Return what `smooth` returns."""
@@ -215,5 +216,79 @@ class OfTwoVariables(SearchedStatistic):
         return with_conditions(model, changes, self.smooth(model.problem), fixed, budget)
 
 
-FEWEST_PAIRS = 3
-"""Least number of pairs of cells: two have the correlation 1 or -1 whatever their values."""
+@STATISTICS.register
+@dataclass(frozen=True)
+class Correlation(OfTwoVariables):
+    """The correlation of two adjusted variables stays.
+
+    Parameters
+    ----------
+    subset, tolerance, first, second
+        See `OfTwoVariables`.
+    """
+
+    name: ClassVar[str] = "correlation"
+    kind: ClassVar[str] = "correlation"
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class JointCovariance(OfTwoVariables):
+    """The covariance of two adjusted variables stays: Cov(x_u, x_v) = Cov(a_u, a_v).
+
+    Parameters
+    ----------
+    subset, tolerance, first, second
+        See `OfTwoVariables`.
+    """
+
+    name: ClassVar[str] = "joint-covariance"
+    kind: ClassVar[str] = "covariance"
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class JointRegression(OfTwoVariables):
+    """The regression of a second variable on a first one stays: both means, and the slope.
+
+    Both means are kept exactly, as rows, so that the intercept changes by the change of the slope
+    times the mean of the first variable.
+
+    Parameters
+    ----------
+    subset, tolerance, first, second
+        See `OfTwoVariables`; the second one is explained by the first.
+    """
+
+    name: ClassVar[str] = "joint-regression"
+    kind: ClassVar[str] = "slope"
+    keeps_means: ClassVar[bool] = True
+
+
+@STATISTICS.register
+@dataclass(frozen=True)
+class JointMoments(OfTwoVariables):
+    """All first and second moments of two variables stay: means, variances, and the covariance.
+
+    With them stay the correlation, the regression of each variable on the other, and their
+    standard errors. Means are kept exactly, as rows.
+
+    Parameters
+    ----------
+    subset, tolerance, first, second
+        See `OfTwoVariables`; of a variance the tolerance is a share.
+    """
+
+    name: ClassVar[str] = "joint-moments"
+    kind: ClassVar[str] = "covariance"
+    keeps_means: ClassVar[bool] = True
+
+    def smooth(self, problem: ProtectionProblem) -> list[SmoothCondition]:
+        """Return the conditions on the covariance and on both variances."""
+        kept = self.kept(problem)
+        conditions: list[SmoothCondition] = [kept]
+        for cells in (kept.first, kept.second):
+            chosen = np.zeros(problem.table.n_cells, dtype=bool)
+            chosen[cells] = True
+            conditions.append(PreservedVariance(chosen, self.tolerance))
+        return conditions

@@ -1,4 +1,7 @@
-"""HiGHS as a class in the registry of solvers: one instance, and the programs it solves."""
+"""HiGHS as a class in the registry of solvers: one instance, and the programs it solves.
+
+Only this module imports highspy.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from tablecloak.solve.solver import (
     SOLVERS,
     Capability,
     Claim,
+    LinearMethod,
     LoadedProgram,
-    Method,
     Request,
     Solver,
     SolveStatus,
@@ -45,11 +48,11 @@ NAMES = {
 }
 """Our status for each status of HiGHS; all others are UNKNOWN."""
 
-OPTIONS: dict[Method, dict[str, Any]] = {
-    Method.COLD: {},
-    Method.PRESOLVED: {"presolve": "on", "simplex_strategy": 1},
-    Method.INTERIOR: {"presolve": "on", "solver": "ipx", "run_crossover": "on"},
-    Method.CENTRAL: {"presolve": "on", "solver": "ipx", "run_crossover": "off"},
+OPTIONS: dict[LinearMethod, dict[str, Any]] = {
+    LinearMethod.COLD: {},
+    LinearMethod.PRESOLVED: {"presolve": "on", "simplex_strategy": 1},
+    LinearMethod.INTERIOR: {"presolve": "on", "solver": "ipx", "run_crossover": "on"},
+    LinearMethod.CENTRAL: {"presolve": "on", "solver": "ipx", "run_crossover": "off"},
 }
 """Options of each method that starts from scratch."""
 
@@ -245,7 +248,11 @@ class HighsProgram(LoadedProgram):
         Start with the primal simplex method.
     """
 
-    fallbacks: ClassVar[tuple[Method, ...]] = (Method.COLD, Method.PRESOLVED, Method.INTERIOR)
+    fallbacks: ClassVar[tuple[LinearMethod, ...]] = (
+        LinearMethod.COLD,
+        LinearMethod.PRESOLVED,
+        LinearMethod.INTERIOR,
+    )
 
     def __init__(self, program: Program, *, primal: bool = False) -> None:
         self._options: dict[str, Any] = {
@@ -289,7 +296,7 @@ class HighsProgram(LoadedProgram):
     def run(
         self,
         seconds: float,
-        method: Method = Method.WARM,
+        method: LinearMethod = LinearMethod.WARM,
         *,
         cutoff: float = np.inf,
         iterations: int | None = None,
@@ -301,17 +308,15 @@ class HighsProgram(LoadedProgram):
             status = run(self._highs, seconds)
         finally:
             self._set(changed)
+        reached = highspy().HighsModelStatus.kObjectiveBound
+        is_beyond = cutoff < np.inf and self._highs.getModelStatus() == reached
         raw = self._highs.getSolution()
         return Claim(
             status,
             np.array(raw.col_value, dtype=np.float64) if raw.value_valid else None,
             np.array(raw.row_dual, dtype=np.float64) if duals else np.empty(0),
-            is_beyond=cutoff < np.inf and self._is_beyond(),
+            is_beyond=bool(is_beyond),
         )
-
-    def _is_beyond(self) -> bool:
-        """Whether the last run ended because its objective reached the cutoff."""
-        return bool(self._highs.getModelStatus() == highspy().HighsModelStatus.kObjectiveBound)
 
     @property
     def basis(self) -> Any:
@@ -322,10 +327,12 @@ class HighsProgram(LoadedProgram):
     def basis(self, basis: Any) -> None:
         self._highs.setBasis(basis)
 
-    def _prepare(self, method: Method, cutoff: float, iterations: int | None) -> dict[str, Any]:
+    def _prepare(
+        self, method: LinearMethod, cutoff: float, iterations: int | None
+    ) -> dict[str, Any]:
         """Set the options of one run; return the settings to restore afterwards."""
         before: dict[str, Any] = {}
-        if method is not Method.WARM:
+        if method is not LinearMethod.WARM:
             self._highs.clearSolver()
             self._set(OPTIONS[method])
             before |= self._options
@@ -342,14 +349,7 @@ class HighsProgram(LoadedProgram):
             self._highs.setOptionValue(name, setting)
 
 
-def run_once(program: Program, request: Request) -> Claim:
-    """Solve a program once.
-
-    Parameters
-    ----------
-    program : Program
-    request : Request
-    """
+def _run_once(program: Program, request: Request) -> Claim:
     highs = new_instance(as_shipped=request.as_shipped)
     history: list[tuple[float, float, float]] = []
     highs.setOptionValue("mip_rel_gap", request.gap)
@@ -395,19 +395,11 @@ def _note(history: list[tuple[float, float, float]], event: Any) -> None:
     history.append((out.running_time, out.mip_primal_bound, out.mip_dual_bound))
 
 
-def run_quadratic(program: Program, curvature: Floats, request: Request) -> Claim:
+def _run_quadratic(program: Program, curvature: Floats, seconds: float) -> Claim:
     """Minimise c.x + 1/2 sum q_i x_i^2 over the points of a linear program.
 
     At some tolerances HiGHS breaks off on feasible programs, or cycles without end. Tolerances are
     tried in order, and the first point that satisfies the program is returned, optimal or not.
-
-    Parameters
-    ----------
-    program : Program
-    curvature : numpy.ndarray of float, shape (n_columns,)
-        q, all >= 0.
-    request : Request
-        Only its time limit is used.
 
     Raises
     ------
@@ -428,7 +420,7 @@ def run_quadratic(program: Program, curvature: Floats, request: Request) -> Clai
                 "columns. Check that all weights are finite and none is negative."
             )
         try:
-            run(highs, request.seconds - watch.seconds, is_long=True)
+            run(highs, seconds - watch.seconds, is_long=True)
         except SolverError:
             continue
         raw = highs.getSolution()
@@ -462,9 +454,9 @@ class Highs(Solver):
     def run(self, program: Program, request: Request) -> Claim:
         """Solve a program once, from scratch."""
         if request.curvature is not None:
-            return run_quadratic(program, request.curvature, request)
+            return _run_quadratic(program, request.curvature, request.seconds)
         if program.is_mixed_integer or request.algorithm or request.as_shipped:
-            return run_once(program, request)
+            return _run_once(program, request)
         return HighsProgram(program).run(request.seconds, request.method)
 
     def load(self, program: Program, *, primal: bool = False) -> LoadedProgram:

@@ -1,4 +1,9 @@
-"""The search: open nodes, the choice of a column, and the tree that proves the bound.
+"""Branch and bound whose proof can be checked without a solver.
+
+The search tree splits the integral points into leaves. Each leaf has row multipliers whose
+weak-duality bound reaches the claimed bound, or which prove that the leaf is empty. Checking the
+tree takes sparse products only. Rows may be added during the search (lazy constraints), which
+HiGHS itself does not offer.
 
 References
 ----------
@@ -78,7 +83,7 @@ PROOF_SECONDS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class BranchNode:
     """One bound on one integral column, added to those of the parent.
 
     Parameters
@@ -102,7 +107,7 @@ class Node:
     depth: int
 
     @classmethod
-    def root(cls) -> Node:
+    def root(cls) -> BranchNode:
         """Return the node without any bound."""
         return cls(-1, -1, False, 0.0, -np.inf, 0)
 
@@ -119,19 +124,19 @@ class BranchTree:
         For each leaf the multipliers of the first k rows.
     """
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[BranchNode] = field(default_factory=list)
     multipliers: dict[int, Floats] = field(default_factory=dict)
 
     @classmethod
     def of_root(cls, multipliers: Floats) -> BranchTree:
         """Return the tree that consists of its root, with multipliers of the first rows."""
-        return cls([Node.root()], {0: multipliers})
+        return cls([BranchNode.root()], {0: multipliers})
 
     def split(self, node: int, column: int, below: float, bound: float) -> tuple[int, int]:
         """Split a node at column <= below and column >= below + 1; return the two numbers."""
         depth = self.nodes[node].depth + 1
-        self.nodes.append(Node(node, column, False, below, bound, depth))
-        self.nodes.append(Node(node, column, True, below + 1, bound, depth))
+        self.nodes.append(BranchNode(node, column, False, below, bound, depth))
+        self.nodes.append(BranchNode(node, column, True, below + 1, bound, depth))
         return len(self.nodes) - 2, len(self.nodes) - 1
 
     def inherit(self, node: int) -> None:
@@ -167,7 +172,7 @@ class BranchTree:
         VerificationError
             If the leaves do not cover all integral points.
         """
-        children: dict[int, list[Node]] = {}
+        children: dict[int, list[BranchNode]] = {}
         for entry in self.nodes[1:]:
             children.setdefault(entry.parent, []).append(entry)
         for pair in children.values():
@@ -191,7 +196,7 @@ class BranchTree:
         return dual_bound(program, duals, lower=lower, upper=upper)
 
 
-def _check_split(program: Program, pair: list[Node]) -> None:
+def _check_split(program: Program, pair: list[BranchNode]) -> None:
     lows = [entry for entry in pair if entry.is_lower]
     highs = [entry for entry in pair if not entry.is_lower]
     fits = (
@@ -221,7 +226,7 @@ class Pseudocosts:
         self.count = np.zeros((2, n_columns), dtype=np.int64)
         self.moved: dict[int, float] = {}
 
-    def learn(self, node: int, entry: Node, bound: float) -> None:
+    def learn(self, node: int, entry: BranchNode, bound: float) -> None:
         """Record the gain of a node's bound over its parent's, per unit of the column's move."""
         distance = self.moved.pop(node, None)
         if distance and np.isfinite(bound) and np.isfinite(entry.bound):
@@ -447,7 +452,7 @@ class BranchSearch:
         self.budget = Budget.of()
         self.solver = LinearSolver(program, interior=interior)
         self.integral = np.flatnonzero(program.integral)
-        self.tree = BranchTree([Node.root()])
+        self.tree = BranchTree([BranchNode.root()])
         self.open = [(-np.inf, 0, 0)]
         self.leaf_bounds = np.inf
         self.pseudocosts = Pseudocosts(program.n_columns)

@@ -1,1 +1,0 @@
-"""Intruders who guess true values from adjusted ones, one file for each."""

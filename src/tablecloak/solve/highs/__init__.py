@@ -1,5 +1,0 @@
-"""The solver HiGHS. Only this folder imports highspy."""
-
-from tablecloak.solve.highs.solver import Highs
-
-__all__ = ["Highs"]

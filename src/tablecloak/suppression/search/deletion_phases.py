@@ -53,6 +53,8 @@ def clean_up_in_null_space(state: SearchState, budget: Budget) -> SearchState:
     search = state.opening.search if state.opening else _search_of(state, budget)
     if search is None or state.best is None or budget.is_over:
         return state
+    if search.expected_within(state.best.hidden) > budget.left:
+        return state
     found = search.deleted(state.best.hidden, budget)
     return state if found is None else _with_proved(state, found, budget)
 

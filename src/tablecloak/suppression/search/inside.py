@@ -1,8 +1,8 @@
-"""Search among the cells of several patterns: all others are published, which leaves a small problem.
+"""Search among the cells of several patterns: with all others published, the problem is small.
 
 Patterns that were built in different ways differ in few cells, and the best choice among the cells
 of all of them is often far better than each. With all other cells published, most relations have
-two or three cells left, so that many cells merge; what remains is small enough for the exact method.
+two or three cells left, so that many cells merge; what remains suits the exact method.
 Where it is not, cells that all patterns hide stay hidden (relaxation induced neighbourhood search
 fixes variables that agree in the same way [1]_).
 

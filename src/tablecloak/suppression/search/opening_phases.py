@@ -14,7 +14,7 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate, costliest_first
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.inside import searched_inside
-from tablecloak.suppression.search.prices import PriceProgram, opened_by_prices
+from tablecloak.suppression.search.prices import opened_by_prices
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
@@ -22,8 +22,11 @@ from tablecloak.suppression.search.strategy import Strategy
 REMAINING = Strategy(areas=((8, 0),), reweightings=1)
 """Strategy for the few needs that prices leave open."""
 
-PRICED_SHARE = 0.6
+PRICED_SHARE = 0.85
 """Share of the time of an opening for prices; needs that are open then are met one by one."""
+
+NEARLY = 0.15
+"""Share of the needs that may be open for a first pattern to be completed however long it takes."""
 
 NOISE = 0.3
 """Spread of the log-normal noise on the weights of an opening, so that openings differ."""
@@ -32,7 +35,7 @@ FREE_CELLS = 1500
 """Most free cells of the smaller problem; of more, those that all patterns hide stay hidden."""
 
 INSIDE_SHARE, LEAST_INSIDE = 0.2, 1.0
-"""Share of the time left that one search among the cells of patterns may take, and least seconds."""
+"""Share of the time left that a search among the cells of patterns may take, and least seconds."""
 
 DESTROYED = (0.05, 1.0)
 """Least and largest share of the secondaries that an opening publishes before it begins."""
@@ -48,8 +51,7 @@ def open_by_prices(state: SearchState, budget: Budget) -> SearchState:
     """Build a pattern at rising prices; the needs that stay open are met one by one."""
     if not len(state.system.needs.cells) or budget.is_over:
         return state
-    program = PriceProgram(state.system)
-    opened = _opened(state, program, _bare(state), np.random.default_rng(budget.seed), budget)
+    opened = _opened(state, _bare(state), np.random.default_rng(budget.seed), budget)
     if opened is None or (state.best and opened.loss >= state.best.loss):
         return state
     if state.best is None:
@@ -70,7 +72,7 @@ def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState
         if state.best is None or budget.is_over:
             return state
         random = np.random.default_rng(budget.seed + 1)
-        program, stale, number = PriceProgram(state.system), 0, FIRST_OPENINGS
+        stale, number = 0, FIRST_OPENINGS
         while not budget.is_over and stale < STALE:
             best = state.best
             assert best is not None
@@ -78,7 +80,7 @@ def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState
             for _ in range(number):
                 noisy = best.weights * random.lognormal(0.0, NOISE, len(best.weights))
                 begun = _destroyed(state, best, noisy, random)
-                opened = _opened(state, program, begun, random, budget)
+                opened = _opened(state, begun, random, budget)
                 if opened is None:
                     break
                 among |= opened.hidden
@@ -118,15 +120,16 @@ def _destroyed(
 
 def _opened(
     state: SearchState,
-    program: PriceProgram,
     begun: Candidate,
     random: np.random.Generator,
     budget: Budget,
 ) -> Candidate | None:
-    opened = opened_by_prices(program, begun, random, budget.share(PRICED_SHARE))
+    opened = opened_by_prices(begun, random, budget.share(PRICED_SHARE))
     if not opened.is_proved:
+        is_nearly = np.mean(opened.pool.open) <= NEARLY
+        latest = budget.at_least(np.inf) if is_nearly and state.best is None else budget
         opened = protect_one_by_one(
-            state.problem, state.system, REMAINING, budget, latest=budget, begun=opened
+            state.problem, state.system, REMAINING, budget, latest=latest, begun=opened
         )
     if not opened.is_proved:
         return None

@@ -58,7 +58,7 @@ OPENING_SHARE_SMALL = 0.05
 """Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
 method find the best patterns."""
 
-PRICES_SHARE = 0.3
+PRICES_SHARE = 0.5
 """Share of the time for an opening by prices. Where few cells are sensitive it takes a hundredth of
 it. docs/decisions, "Openings by prices"."""
 

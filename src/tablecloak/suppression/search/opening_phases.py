@@ -25,6 +25,9 @@ REMAINING = Strategy(areas=((8, 0),), reweightings=1)
 PRICED_SHARE = 0.85
 """Share of the time of an opening for prices; needs that are open then are met one by one."""
 
+MOST_OPEN = 0.5
+"""Share of the needs that may be open for an opening to be completed at all."""
+
 NEARLY = 0.15
 """Share of the needs that may be open for a first pattern to be completed however long it takes."""
 
@@ -34,6 +37,9 @@ NOISE = 0.3
 FREE_CELLS = 1500
 """Most free cells of the smaller problem; of more, those that all patterns hide stay hidden."""
 
+FIRST_INSIDE_SHARE = 0.4
+"""Share of the time for the first search, among the cells of the best pattern alone."""
+
 INSIDE_SHARE, LEAST_INSIDE = 0.2, 1.0
 """Share of the time left that a search among the cells of patterns may take, and least seconds."""
 
@@ -41,7 +47,7 @@ DESTROYED = (0.05, 1.0)
 """Least and largest share of the secondaries that an opening publishes before it begins."""
 
 FIRST_OPENINGS = 3
-"""Openings before the first search among their cells."""
+"""Openings before the first search among cells of several patterns."""
 
 STALE = 60
 """Openings in a row without a better pattern, after which the phase ends."""
@@ -72,7 +78,8 @@ def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState
         if state.best is None or budget.is_over:
             return state
         random = np.random.default_rng(budget.seed + 1)
-        stale, number = 0, FIRST_OPENINGS
+        # The first search is among the cells of the best pattern alone, which takes least time.
+        stale, number = 0, 0
         while not budget.is_over and stale < STALE:
             best = state.best
             assert best is not None
@@ -86,14 +93,16 @@ def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState
                 among |= opened.hidden
                 agreed &= opened.hidden
             seconds = watch.seconds
-            part = budget.within(max(INSIDE_SHARE * budget.left, LEAST_INSIDE, 2 * seconds))
-            agreed = agreed if int((among & ~state.must).sum()) > FREE_CELLS else state.must
+            share = INSIDE_SHARE if number else FIRST_INSIDE_SHARE
+            part = budget.within(max(share * budget.left, LEAST_INSIDE, 2 * seconds))
+            if not number or int((among & ~state.must).sum()) <= FREE_CELLS:
+                agreed = state.must
             better = searched_inside(state, among, agreed, phases, part)
             stale += 1
             if better is not None:
                 state, stale = replace(state, best=better), 0
                 budget.report("opening", better.loss)
-            number = max(1, number + (1 if part.left > 0 else -1))
+            number = max(1, number + (1 if part.left > 0 else -1)) if number else FIRST_OPENINGS
         return state
 
     return run
@@ -125,6 +134,8 @@ def _opened(
     budget: Budget,
 ) -> Candidate | None:
     opened = opened_by_prices(begun, random, budget.share(PRICED_SHARE))
+    if np.mean(opened.pool.open) > MOST_OPEN:
+        return None
     if not opened.is_proved:
         is_nearly = np.mean(opened.pool.open) <= NEARLY
         latest = budget.at_least(np.inf) if is_nearly and state.best is None else budget

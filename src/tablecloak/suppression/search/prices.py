@@ -40,6 +40,10 @@ MOST_IN_GROUP = 50
 """Most open needs of one program where time is short: beyond, a program takes many times as long,
 and directions drawn by chance contradict each other."""
 
+HOPELESS = 3.0
+"""Multiple of the time left above which the expected seconds of the open needs, in the largest
+groups, end an opening: many needs are met by programs for others."""
+
 MEMORY = 0.7
 """Weight of the previous average of the seconds of a program; the last program has the rest."""
 
@@ -205,6 +209,8 @@ def _open(
             _keep(pool, hidden, deviation, budget)
         price[group[pool.open[group]]] *= RISE
         seconds = MEMORY * (seconds or watch.seconds) + (1 - MEMORY) * watch.seconds
+        if seconds * len(open_) / MOST_IN_GROUP > HOPELESS * budget.left:
+            break
         budget.report("opening", float(weights[hidden].sum()), open_=int(pool.open.sum()))
 
 

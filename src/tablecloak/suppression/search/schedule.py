@@ -266,6 +266,7 @@ def tell_time_left(aim: str, method: str) -> Run[SearchState]:
 
 
 INSIDE = (
+    Phase(open_by_prices, STRATEGIES_INSIDE),
     Phase(try_strategies, STRATEGIES_INSIDE),
     Phase(
         group(

@@ -232,7 +232,12 @@ class Protection(Section, BaseModel, ABC):
     """Of its section in a job file, its folder of a release, and of it in messages."""
 
     releases: ClassVar[tuple[type, ...]]
-    """Classes of its releases; each has its `problem`, or is made of records."""
+    """Classes of its releases.
+
+    Each has its `problem`, or is made of records. `summary()` says in one line what was found,
+    and `release()` returns the frame that may be published, which commands write and the service
+    answers. Loss, bound, gaps, seconds and notes are those of `tablecloak.results.Result`.
+    """
 
     makers: ClassVar[str]
     """Functions that make such releases, for messages: "patterns of `suppress`"."""

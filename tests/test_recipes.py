@@ -24,7 +24,7 @@ from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.rules.rule import RULES
 
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text("utf-8")
-RECIPES = dict(re.findall(r"^### (To add .*?): .*?^```python\n(.*?)^```", PAGE, re.M | re.S))
+RECIPES = dict(re.findall(r"^### (To add [^\n:]*): .*?^```python\n(.*?)^```", PAGE, re.M | re.S))
 REGISTRIES = [PROTECTIONS, RULES, DISTANCES, INTRUDERS, FORMATS, SOLVERS, METHODS]
 CLASSES = ["To add a change of a problem", "To add an attribute of a cell"]
 """What is no sibling of a registry, but a class on top of one that exists."""
@@ -34,6 +34,14 @@ SIBLINGS = [title for title in RECIPES if title not in CLASSES]
 
 def test_there_are_nine_recipes():
     assert len(RECIPES) == len(REGISTRIES) + len(CLASSES) == 9
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_a_recipe_ends_with_what_else_a_commit_touches(title):
+    recipe = re.split(r"^##+ ", PAGE.split(f"### {title}: ")[1], maxsplit=1, flags=re.M)[0]
+    always, proof = recipe.rstrip().split("\n\n")[-2:]
+    assert always.startswith("*Also touch, always:* ")
+    assert proof.startswith("*Also touch, to be proved:* ")
 
 
 @pytest.mark.parametrize("title", CLASSES)

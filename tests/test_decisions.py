@@ -51,6 +51,20 @@ def test_titles_are_unique():
     assert max(titles.values()) == 1
 
 
+def test_files_and_folders_that_the_pages_name_exist():
+    parts = [ROOT / folder for folder in ("src", "tests", "benchmarks", "docs")]
+    there = [f"/{path.relative_to(ROOT).as_posix()}" for part in parts for path in part.rglob("*")]
+    named = {
+        (page.name, path)
+        for page in sorted((ROOT / "docs" / "decisions").glob("*.md"))
+        for path in re.findall(r"`([\w./-]+(?:\.(?:py|md)|/))`", page.read_text("utf-8"))
+    }
+    assert len(named) > 10
+    assert not [
+        each for each in named if not any(at.endswith(f"/{each[1].rstrip('/')}") for at in there)
+    ]
+
+
 def test_each_entry_has_its_four_lines():
     for title, body in ENTRIES.items():
         assert re.findall(r"^- \*\*(\w+)\.\*\* \S", body, re.M) == LINES, title

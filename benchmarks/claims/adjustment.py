@@ -24,7 +24,7 @@ CLAIM = Claim(
     text="""Controlled tabular adjustment with weights 1/|a| under a limit: the loss, and the bound that its certificate proves.
 The published baselines were not measured here: they are halves of losses with weights 2/|a|, and that of HiGHS is its
 best point after 60 to 120 s on the raw model, one thread. "Whole" says whether the table has whole numbers.""",
-    said_in=("README.md", "docs/two-methods.md", "docs/decisions"),
+    said_in=("README.md", "docs/choosing.md", "docs/decisions"),
     methods=(Method("adjust", adjust),),
     instances=castro,
     smallest=COX,

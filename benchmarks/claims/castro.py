@@ -14,7 +14,7 @@ CLAIM = Claim(
     text="""Patterns on 17 published tables under a limit, each audited: no cell is under-protected, and a bound says how
 much better any pattern could be. 14 of the tables are shipped; `--instances FOLDER` names a folder with all of them
 (`NAME.jj.gz`).""",
-    said_in=("README.md", "docs/two-methods.md"),
+    said_in=("README.md", "docs/choosing.md"),
     methods=(
         Method("value", by_weight("value"), "the loss is the sum of the hidden values"),
         Method("unit", by_weight("unit"), "the loss is the number of hidden cells"),

@@ -35,7 +35,7 @@ CLAIM = Claim(
     name="large-adjustment",
     title="Adjustment of large tables",
     text="""Tables of three hierarchical dimensions, real numbers; all sensitive cells moved up, or directions searched.""",
-    said_in=("docs/two-methods.md",),
+    said_in=("docs/choosing.md",),
     methods=(
         Method("up", partial(directed, "up"), "directions given"),
         Method("searched", partial(directed, "search"), "directions searched"),

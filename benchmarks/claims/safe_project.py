@@ -60,7 +60,7 @@ def asked(sizes, setting):
         refused += bool(found)
         if not found:
             project.record("table", "", Outcome(), figures=[figures])
-    variables = project._joint._variables.known
+    variables = project._joint._variables.variables
     classes = max(variable.system.n_classes for variable in variables)
     passed = [cpu for cpu, is_refused in seconds[-ASKED:] if not is_refused]
     return {

@@ -1,7 +1,8 @@
 """The ways to protect a table: what each declares, and what everything else asks of it.
 
-A way is one class in one file of `tablecloak.protections`. It is the model of its section in a job
-file; options of the command, inputs of the form and parameters of the service derive from the same
+A way is one class in one file: of `tablecloak.protections`, or, for cell keys and noise of records,
+of the folder `protections` beside their methods. It is the model of its section in a job file;
+options of the command, inputs of the form and parameters of the service derive from the same
 fields. Its hooks say how its releases are audited, explained, written, drawn, compared and
 certified, so that nothing outside knows a way by name, or a release by its class::
 
@@ -232,7 +233,12 @@ class Protection(Section, BaseModel, ABC):
     """Of its section in a job file, its folder of a release, and of it in messages."""
 
     releases: ClassVar[tuple[type, ...]]
-    """Classes of its releases; each has its `problem`, or is made of records."""
+    """Classes of its releases.
+
+    Each has its `problem`, or is made of records. `summary()` says in one line what was found,
+    and `release()` returns the frame that may be published, which commands write and the service
+    answers. What a search found is a `tablecloak.results.Result` as well, with loss and bound.
+    """
 
     makers: ClassVar[str]
     """Functions that make such releases, for messages: "patterns of `suppress`"."""

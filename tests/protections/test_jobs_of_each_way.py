@@ -156,6 +156,12 @@ def test_faults_of_a_section_name_the_line_and_the_remedy(folder, old, new, mess
         read_job(path)
 
 
+def test_each_release_says_what_was_found_and_what_may_be_published():
+    kinds = [kind for way in PROTECTIONS for kind in way.releases]
+    assert len(kinds) >= len(PROTECTIONS.names)
+    assert all(callable(kind.summary) and callable(kind.release) for kind in kinds)
+
+
 def test_the_docs_list_all_sections_with_their_keys():
     page = Path(__file__).parents[2] / "docs" / "job-file.md"
     assert sections_table() in page.read_text("utf-8")

@@ -1,1 +1,1 @@
-"""The ways to protect a table, one in each module."""
+"""The ways to protect a table that was added up: by gaps, intervals or other values."""

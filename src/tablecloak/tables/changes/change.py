@@ -2,8 +2,11 @@
 
 A search works on the changed problem and need not know how it came about. What it finds there, the
 cells that it hides, the witnesses and the multipliers of its proofs, comes back through three
-maps: between cells, between relations, and between units. docs/architecture.md says which changes
-there are.
+maps: between cells, between relations, and between units.
+
+Changes of tables lie beside this module. What only one method asks for lies with that method, in
+`suppression/search/`, `suppression/attack/`, `cta/model/` and `argus/`. The tests of what a change
+promises, `tests/tables/changes/test_contract.py` and `tests/cta/model/test_changes.py`, list them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Rules that say which cells are sensitive, and the protection levels that follow.
 
-One file holds one rule: a class with its name, its parameters, and what it finds unsafe. Putting
-the file into this folder makes the rule known everywhere; see `tablecloak.tables.rules.rule`.
+A rule is a class with its name, its parameters, and what it finds unsafe, in a file of its own or
+beside its nearest siblings: p% and prior-posterior share one. Putting the file into this folder
+makes the rule known everywhere; see `tablecloak.tables.rules.rule`.
 
 X is the signed sum of contributions, x1 >= x2 >= ... their absolute values, v the published
 value, f the number of contributors. The formulas and the order of the rules are those of

@@ -6,9 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+import tablecloak as tc
 import tablecloak.budget
+from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.sequential import Pace
+from tablecloak.suppression.search import sequential
+from tablecloak.suppression.search.sequential import Pace, protect_one_by_one
+from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EASIER, HASTY, PORTFOLIO, Strategy
 
 
@@ -119,3 +123,19 @@ def test_pattern_half_built_is_not_given_up(clock):
     handled(pace, clock, 10_000, 60.0)
     pace.record(pace.levels[-1], 100.0)
     assert not pace.is_hopeless(9_000)
+
+
+def test_time_that_ends_within_the_last_attack_is_not_blamed_on_the_units(clock, monkeypatch):
+    state = SearchState.of(random_problem(1), tc.Requirement.TWO_SIDED, "sequential")
+
+    def ends_too_late(*_, **__):
+        clock.now += 10.0
+        return {}
+
+    monkeypatch.setattr(sequential, "protect_need", lambda *_: False)
+    monkeypatch.setattr(sequential, "_protect_groups", lambda *_: None)
+    monkeypatch.setattr(sequential, "prove", lambda *_, **how: None if how else ends_too_late())
+    budget = Budget.of(5.0)
+    found = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], budget)
+    assert budget.is_over
+    assert found.pool.open.any()

@@ -87,7 +87,8 @@ def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState
             for _ in range(number):
                 noisy = best.weights * random.lognormal(0.0, NOISE, len(best.weights))
                 begun = _destroyed(state, best, noisy, random)
-                opened = _opened(state, begun, random, budget)
+                # Its loss is that of noisy weights, and of a pattern that is not finished.
+                opened = _opened(state, begun, random, replace(budget, progress=None))
                 if opened is None:
                     break
                 among |= opened.hidden
@@ -101,7 +102,7 @@ def improve_by_openings(phases: Sequence[Phase[SearchState]]) -> Run[SearchState
             stale += 1
             if better is not None:
                 state, stale = replace(state, best=better), 0
-                budget.report("opening", better.loss)
+                budget.report("improving", better.loss)
             number = max(1, number + (1 if part.left > 0 else -1)) if number else FIRST_OPENINGS
         return state
 

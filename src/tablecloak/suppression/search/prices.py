@@ -211,7 +211,7 @@ def _open(
         seconds = MEMORY * (seconds or watch.seconds) + (1 - MEMORY) * watch.seconds
         if seconds * len(open_) / MOST_IN_GROUP > HOPELESS * budget.left:
             break
-        budget.report("opening", float(weights[hidden].sum()), open_=int(pool.open.sum()))
+        budget.report("protecting", float(weights[hidden].sum()), open_=int(pool.open.sum()))
 
 
 def _costs(

@@ -359,7 +359,8 @@ def _at_any_cost(
     """
     attack = Attack(pool.system)
     failures = prove(attack, pool, budget)
-    if budget.is_stopped:
+    # A need that is open because time ended is not one that cannot be settled.
+    if budget.is_over:
         return
     if np.any(pool.open):
         raise unprotected(problem.table, pool, failures, WHATEVER_IS_HIDDEN)

@@ -74,8 +74,8 @@ def searched_inside(
         return None
     pool = spread_pool(inner.best.pool, merged, state.system)
     hidden = state.must | pool.moved()
-    found = Candidate(hidden, pool, best.weights)
-    return found if found.is_proved and found.loss < best.loss else None
+    better = Candidate(hidden, pool, best.weights)
+    return better if better.is_proved and better.loss < best.loss else None
 
 
 def _gathered(candidate: Candidate, merged: MergedCells, inner: SearchState) -> Candidate:

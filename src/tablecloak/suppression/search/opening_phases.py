@@ -11,7 +11,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.phases import Phase, Run
 from tablecloak.suppression.proof.witness import WitnessPool
-from tablecloak.suppression.rows.candidate import Candidate, costliest_first
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.inside import searched_inside
 from tablecloak.suppression.search.prices import opened_by_prices
@@ -117,13 +117,11 @@ def _bare(state: SearchState) -> Candidate:
 def _destroyed(
     state: SearchState, best: Candidate, weights: Floats, random: np.random.Generator
 ) -> Candidate:
-    """Return the pattern after some secondaries, heavy ones rather, are published."""
+    """Return the pattern after some secondaries, drawn by chance, are published again."""
     share = float(np.exp(random.uniform(*np.log(DESTROYED))))
-    secondaries = costliest_first(best.hidden & ~state.must, weights)
-    number = max(1, int(share * len(secondaries)))
-    # Weights have noise, so that the order is another one each time.
+    secondaries = np.flatnonzero(best.hidden & ~state.must)
     published: Flags = np.zeros(len(weights), dtype=bool)
-    published[random.permutation(secondaries)[:number]] = True
+    published[random.permutation(secondaries)[: max(1, int(share * len(secondaries)))]] = True
     pool = best.pool.within(~published)
     return Candidate(state.must | pool.moved(), pool, weights)
 

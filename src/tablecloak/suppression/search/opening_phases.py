@@ -49,7 +49,7 @@ DESTROYED = (0.05, 1.0)
 FIRST_OPENINGS = 3
 """Openings before the first search among cells of several patterns."""
 
-STALE = 60
+STALE = 10
 """Openings in a row without a better pattern, after which the phase ends."""
 
 

@@ -211,12 +211,6 @@ def is_sparse(state: SearchState, budget: Budget) -> bool:
     return not state.is_dense or state.n_free > PROGRAMS_CELLS
 
 
-def is_not_priced(state: SearchState, budget: Budget) -> bool:
-    """Whether prices did not give the best pattern."""
-    del budget
-    return not state.is_priced
-
-
 def is_priced(state: SearchState, budget: Budget) -> bool:
     """Whether prices gave the best pattern, which is then improved by further openings."""
     del budget
@@ -281,13 +275,11 @@ INSIDE = (
 
 SEQUENTIAL = (
     Phase(delete_from_all_hidden, OPENING_SHARE),
-    Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
     Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_left_to_programs),
     Phase(exchange_by_programs, 1 - CLEAN_UP_SHARE, when=is_to_be_exchanged),
     Phase(clean_up_in_null_space, when=is_unopened),
-    Phase(search_null_space, 1 - IMPROVED_SHARE, when=is_roomy),
-    Phase(improve_by_openings(INSIDE)),
+    Phase(search_null_space, when=is_roomy),
 )
 
 BOUND_ONLY = group(
@@ -343,7 +335,12 @@ EXACT_SMALL = (
 EXACT = (
     Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
-    Phase(improve_by_openings(INSIDE), FIRST_MOST_SHARE, when=is_priced),
+    Phase(
+        improve_by_openings(INSIDE),
+        FIRST_MOST_SHARE,
+        most=FIRST_SECONDS,
+        when=is_priced,
+    ),
     Phase(
         try_strategies,
         FIRST_SHARE,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -15,6 +18,7 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 from programs import knapsack, small
 from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
+from tablecloak.solve import highs
 from tablecloak.solve.highs import Highs, HighsProgram
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve, solve_quadratic
@@ -141,3 +145,20 @@ def test_nothing_is_printed_when_the_first_instance_is_made():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert told.stdout == "before\nafter\n"
+
+
+def test_threads_that_ask_for_the_module_at_once_silence_the_output_once(monkeypatch):
+    entered = []
+
+    @contextmanager
+    def slow():
+        entered.append(1)
+        time.sleep(0.05)
+        yield
+
+    monkeypatch.setattr(highs, "_no_output", slow)
+    highs._imported.cache_clear()
+    with ThreadPoolExecutor(4) as threads:
+        modules = list(threads.map(lambda _: highs.highspy(), range(4)))
+    assert len(entered) == 1
+    assert len(set(map(id, modules))) == 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
@@ -70,9 +71,19 @@ ITERATIONS = 20
 cycle."""
 
 
-@cache
+_FIRST_CALL = threading.Lock()
+"""Held while the module is imported: of two threads that send the output nowhere at the same time,
+each would put back what the other had put in place, and all later output would be lost."""
+
+
 def highspy() -> Any:
     """Return the module, imported at the first call."""
+    with _FIRST_CALL:
+        return _imported()
+
+
+@cache
+def _imported() -> Any:
     import highspy as module
 
     # HiGHS 1.16 prints its name and licence when the first instance is made, before any option can

@@ -144,6 +144,13 @@ class Page:
         summary = f"<summary>{escape(title)}</summary>"
         self.parts.append(f"<details>{summary}<pre>{escape(text)}</pre></details>")
 
+    def close_with(self, settings: pd.DataFrame, source: str) -> None:
+        """Add how a release was made, which ends each report: settings, and the job if any."""
+        self.heading("How it was done")
+        self.table(settings, index=False)
+        if source:
+            self.code(source)
+
     def drawing(self, svg: str, caption: str) -> None:
         """Add a drawing in SVG that is made already; its texts must be escaped."""
         drawing = svg.replace("<svg ", f'<svg role="img" aria-label="{escape(caption)}" ', 1)

@@ -68,10 +68,7 @@ def internal_report(
         _compare(page, problem, products)
     if waivers is not None:
         _describe_waivers(page, waivers)
-    page.heading("How it was done")
-    page.table(_made_with(settings or {}), index=False)
-    if source:
-        page.code(source)
+    page.close_with(_made_with(settings or {}), source)
     return page
 
 

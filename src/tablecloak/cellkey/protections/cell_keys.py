@@ -327,10 +327,7 @@ class CellKeys(Protection):
         page.table(pd.DataFrame({"cells": counted}))
         if attack is not None:
             _describe_attack(page, attack, cells)
-        page.heading("How it was done")
-        page.table(settings, index=False)
-        if source:
-            page.code(source)
+        page.close_with(settings, source)
         return page
 
     @classmethod

@@ -227,10 +227,7 @@ class RecordNoise(Protection):
         page.table(product.audit.to_frame(), index=False)
         for line in notes():
             page.text(line)
-        page.heading("How it was done")
-        page.table(settings, index=False)
-        if source:
-            page.code(source)
+        page.close_with(settings, source)
         return page
 
     @classmethod

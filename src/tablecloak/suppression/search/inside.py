@@ -82,12 +82,11 @@ def _gathered(candidate: Candidate, merged: MergedCells, inner: SearchState) -> 
     """Return a pattern of cells as one of merged cells; its witnesses move one cell of each."""
     given, system = candidate.pool.system, inner.system
     # Each merged cell moves as the cell that it is named by.
-    rows = [candidate.pool.rows[int(number)] for number in candidate.pool._used()]
     column = np.full(merged.given.table.n_cells, -1, dtype=np.int64)
     column[merged.namesakes[system.cells]] = np.arange(system.n_unknown)
     pool = WitnessPool(system)
     witnesses = []
-    for cells, moves in rows:
+    for cells, moves in candidate.pool.whole_proof().witnesses:
         place = column[given.cells[cells]]
         kept = place >= 0
         order = np.argsort(place[kept])

@@ -17,13 +17,11 @@ from tablecloak.suppression.search.inside import searched_inside
 from tablecloak.suppression.search.prices import opened_by_prices
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.search.strategy import Strategy
-
-REMAINING = Strategy(areas=((8, 0),), reweightings=1)
-"""Strategy for the few needs that prices leave open."""
+from tablecloak.suppression.search.strategy import REPAIR
 
 PRICED_SHARE = 0.85
-"""Share of the time of an opening for prices; needs that are open then are met one by one."""
+"""Share of the time of an opening for prices; needs that are open then are met one by one.
+Chosen by trial, as all constants here; not measured one by one."""
 
 MOST_OPEN = 0.5
 """Share of the needs that may be open for an opening to be completed at all."""
@@ -139,7 +137,7 @@ def _opened(
         is_nearly = np.mean(opened.pool.open) <= NEARLY
         latest = budget.at_least(np.inf) if is_nearly and state.best is None else budget
         opened = protect_one_by_one(
-            state.problem, state.system, REMAINING, budget, latest=latest, begun=opened
+            state.problem, state.system, REPAIR, budget, latest=latest, begun=opened
         )
     if not opened.is_proved:
         return None

@@ -17,6 +17,7 @@ changed. docs/decisions, "Openings by prices".
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -26,6 +27,7 @@ from tablecloak.budget import Budget, Stopwatch
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
+from tablecloak.suppression.attack.covering import NEGLIGIBLE
 from tablecloak.suppression.attack.moves_program import FARTHEST
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
@@ -58,11 +60,8 @@ afterwards: programs over the table settle the last needs for far less than thos
 HIGHEST_PRICE = 1e9
 """Price beyond which a need is given up: its cells can move in no direction that was drawn."""
 
-HIDDEN_COST = 1e-5
+HIDDEN_SHARE = 1e-5
 """Cost of moving a hidden cell, as a share of its weight: a witness is to move few of them."""
-
-NEGLIGIBLE = 1e-9
-"""Moves below this share of the program's unit of length are rounding errors of the solver."""
 
 
 class PriceProgram:
@@ -221,13 +220,13 @@ def _costs(
     farthest = float(program.needed(group, signs).max())
     share = np.minimum(np.maximum(program.above, program.below), farthest)
     cost = weights * program.unit / np.maximum(share, NEGLIGIBLE * program.unit)
-    costs: Floats = np.where(hidden, HIDDEN_COST * cost + NEGLIGIBLE, cost)
+    costs: Floats = np.where(hidden, HIDDEN_SHARE * cost + NEGLIGIBLE, cost)
     return costs
 
 
 def _keep(pool: WitnessPool, hidden: Flags, deviation: Floats, budget: Budget) -> None:
     """Hide what a deviation moves, if it proves anything."""
-    before = pool._next
+    before = len(pool.rows)
     pool.add(deviation, budget, is_thorough=False)
-    for number in range(before, pool._next):
-        hidden[pool.rows[number][0]] = True
+    for cells, _ in islice(pool.rows.values(), before, None):
+        hidden[cells] = True

@@ -54,6 +54,9 @@ REGIONS = ((12, 4, 20_000), (30, 3, 20_000), (60, 3, 60_000), (100, 3, 100_000))
 """Width, slack and size of the regions of tables too large for programs over the whole table.
 Chosen by trial; not measured."""
 
+REPAIR = Strategy(areas=((8, 0),), reweightings=1)
+"""Strategy for the few needs that are open after an attack, or that prices leave open."""
+
 PORTFOLIO = (
     Strategy(symmetric=False),
     Strategy(),

@@ -12,7 +12,7 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
-from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.search.strategy import REPAIR
 from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.system import System
 
@@ -22,9 +22,6 @@ NOISE = 1e-10
 MARGIN = 1e-7
 """Share by which a witness stays within its bounds, and exceeds its needs, because rounding changes
 it."""
-
-REPAIR = Strategy(areas=((8, 0),), reweightings=1)
-"""Strategy for the few needs that are open after an attack."""
 
 
 def proved_candidate(

@@ -23,7 +23,8 @@ from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.rules.rule import RULES
 
-PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text("utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
 RECIPES = dict(re.findall(r"^### (To add [^\n:]*): .*?^```python\n(.*?)^```", PAGE, re.M | re.S))
 REGISTRIES = [PROTECTIONS, RULES, DISTANCES, INTRUDERS, FORMATS, SOLVERS, METHODS]
 CLASSES = ["To add a change of a problem", "To add an attribute of a cell"]
@@ -34,6 +35,12 @@ SIBLINGS = [title for title in RECIPES if title not in CLASSES]
 
 def test_there_are_nine_recipes():
     assert len(RECIPES) == len(REGISTRIES) + len(CLASSES) == 9
+
+
+def test_contributing_names_each_recipe_in_the_order_of_architecture():
+    titles = re.findall(r"^### To add ([^\n:]*)", PAGE, re.M)
+    told = " ".join((ROOT / "CONTRIBUTING.md").read_text("utf-8").split())
+    assert f"most often added: {', '.join(titles)}. " in told
 
 
 @pytest.mark.parametrize("title", RECIPES)

@@ -150,7 +150,7 @@ TREE = arrays("""
     node_cell:i8:nodes:-1..cells node_is_lower:b1:nodes node_limit:i8:nodes
     node_proof:i8:nodes:-1..proofs proof_starts:i8:proofs+1:starts-entries proof_kind:i8:entries
     proof_row:i8:entries proof_cell:i8:entries:-1..cells proof_data:f8:entries:!=0""")
-CUTS = arrays("""
+ROWS = arrays("""
     cut_kind:i8:cuts:0..5 cut_cell:i8:cuts:0..cells
     up_starts:i8:cuts+1:starts-ups up_relations:i8:ups:list-relations up_data:f8:ups
     down_starts:i8:cuts+1:starts-downs down_relations:i8:downs:list-relations
@@ -188,11 +188,11 @@ def schema_of(release, claims, names=()):
     require(release == "adjustment" or not kept, "only adjustments keep those")
     require("bound" not in claims or "loss" in claims, "a bound on a loss that is not claimed")
     require(not has_open or (hidden and "protection" in claims), "pairs of no insiders")
-    require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no cuts")
+    require(not has_sums or (release == "suppression" and "bound" in claims), "sums of no rows")
     fits = release == "adjustment" and "bound" in claims
     require(not has_combined or fits, "combined relations of no bound")
     tree = TREE | (SUMS if has_sums else {}) | (COMBINED if has_combined else {})
-    tree |= CUTS if hidden else {} if release == "rounding" else PARTS
+    tree |= ROWS if hidden else {} if release == "rounding" else PARTS
     witnesses = WITNESSES | (LEFT_OUT if has_open else {})
     groups = {"protection": witnesses if hidden else {}, "additivity": {}, "loss": LOSS,
               "statistics": STATISTICS, "association": ASSOCIATIONS, "bound": tree}  # fmt: skip
@@ -1324,7 +1324,7 @@ class CutPrices(Prices):
         return settled(*found)
 
     def combined(self, side, at):
-        """Return A^T gamma of one cut: cells, sums and their errors; a sum of 0 is exactly 0."""
+        """Return A^T gamma of one row: cells, sums and their errors; a sum of 0 is exactly 0."""
         own = slice(*self.data[f"{side}_starts"][at : at + 2])
         rows, gamma = self.data[f"{side}_relations"][own], self.data[f"{side}_data"][own]
         place = positions(self.relations.starts, rows)
@@ -1349,16 +1349,16 @@ class CutPrices(Prices):
         return found, total, blur
 
     def sides(self, at):
-        """Return a cut's level, its cells, and their largest coefficients of room up and down."""
+        """Return a row's level, its cells, and their largest coefficients of room up and down."""
         kind, p = int(self.data["cut_kind"][at]), int(self.data["cut_cell"][at])
         cells, *need = self.needs
         place = int(np.searchsorted(cells, p))
         sensitive = kind < 3 and place < len(cells) and cells[place] == p
-        require(sensitive, "a cut for a cell that is not sensitive")
+        require(sensitive, "a row for a cell that is not sensitive")
         turn, sums = int(self.data["cut_sign"][at]) if "cut_sign" in self.data else 1, []
         for sign, side, wanted in ((turn, "up", kind in (0, 2)), (-turn, "down", kind in (1, 2))):
             own = self.data[f"{side}_starts"][at : at + 2]
-            require(wanted or own[0] == own[1], "multipliers that a cut does not use")
+            require(wanted or own[0] == own[1], "multipliers that a row does not use")
             if wanted:
                 sums.append((sign, *self.combined(side, at)))
         here = np.unique(np.concatenate([[p], *(part[1] for part in sums)]))
@@ -1453,7 +1453,7 @@ class PatternPrices(CutPrices):
             found.update(parts)
         for one in sorted(one for one in found if one not in self.known):
             self.relations.effort(10 * STEPS_EACH)
-            laid = {3: self.bridge, 4: self.rounded}.get(self.data["cut_kind"][one], self.capacity)
+            laid = (*[self.capacity] * 3, self.bridge, self.rounded)[self.data["cut_kind"][one]]
             self.known[one] = laid(one)
         return self.known[at]
 
@@ -1481,14 +1481,14 @@ class PatternPrices(CutPrices):
         return 0.0, np.append(others, k), np.append(np.ones(len(others)), -1.0)
 
     def summands(self, at):
-        """Return the cuts that are added in a sum, all before it, and their multipliers."""
+        """Return the rows that are added in a sum, all before it, and their multipliers."""
         if self.data["cut_kind"][at] != 4:
             return np.zeros(0, np.int64), np.zeros(0)
         require("sum_starts" in self.data, "a sum without summands")
         own = slice(*self.data["sum_starts"][at : at + 2])
-        cuts = self.data["sum_cuts"][own]
-        require(np.all(cuts < at), "a sum of cuts that come after it")
-        return cuts, self.data["sum_data"][own].astype(LONG)
+        added = self.data["sum_cuts"][own]
+        require(np.all(added < at), "a sum of rows that come after it")
+        return added, self.data["sum_data"][own].astype(LONG)
 
     def rounded(self, at):
         """Lay a mixed-integer rounding of a sum of rows; turned cells are replaced by 1 - y.
@@ -1497,8 +1497,8 @@ class PatternPrices(CutPrices):
         min(1, (a - floor(a)) / f), and the slack of rows with a multiplier l < 0 counted |l| / f
         times, F(a).z + slack is at least ceil(b). Sums are first loosened by their rounding errors.
         """
-        cuts, gamma = self.summands(at)
-        rows = [self.known[cut] for cut in cuts.tolist()]
+        summands, gamma = self.summands(at)
+        rows = [self.known[one] for one in summands.tolist()]
         own = np.unique(np.concatenate([np.zeros(0, np.int64), *(row[1] for row in rows)]))
         turns = self.data["turned_cells"][slice(*self.data["turned_starts"][at : at + 2])]
         turned = np.isin(own, turns)

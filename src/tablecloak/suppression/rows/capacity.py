@@ -35,7 +35,7 @@ MOVE_NOISE = 1e-10
 
 LONGEST_REST = 8
 """Most rounds for which a need that was met repeatedly is not asked about, as long as other needs
-give rows. docs/decisions, "Cuts, then a program over all of them"."""
+give rows. docs/decisions, "Rows, then a program over all of them"."""
 
 MET = 1 - 1e-9
 """Share of a need at which it counts as met; the difference to 1 allows for binary rounding."""

@@ -25,7 +25,13 @@ from tablecloak.certificates.tree import (
 )
 from tablecloak.suppression.proof.proof import ProtectionCertificate
 from tablecloak.suppression.rows.bridges import BridgeRow
-from tablecloak.suppression.rows.master import BoundCertificate, RoundedRow, Row
+from tablecloak.suppression.rows.master import (
+    BoundCertificate,
+    CapacityRow,
+    RoundedRow,
+    Row,
+    UnknownRowError,
+)
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
@@ -34,7 +40,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 Side = tuple[npt.NDArray[Any], npt.NDArray[Any]] | None
 
 UP, DOWN, WIDTH, BRIDGE, ROUNDED = range(5)
-"""Kinds of cuts, as the verifier numbers them."""
+"""Kinds of rows, as the verifier numbers them."""
 
 
 def pattern_claims(
@@ -161,7 +167,7 @@ def _intervals(requirement: Requirement, ends: tuple[Floats, Floats]) -> Release
 
 def _widths_arrays(rows: Sequence[Row], multipliers: Floats, problem: ProtectionProblem) -> Arrays:
     numbers = Multipliers.of([(0, np.arange(len(multipliers)), -1, multipliers)])
-    return {**_cut_arrays(rows, problem), **tree_arrays([([ROOT], {0: numbers})])}
+    return {**_row_arrays(rows, problem), **tree_arrays([([ROOT], {0: numbers})])}
 
 
 def _bound_arrays(certificate: BoundCertificate, problem: ProtectionProblem) -> Arrays:
@@ -173,7 +179,7 @@ def _bound_arrays(certificate: BoundCertificate, problem: ProtectionProblem) -> 
     for duals in certificate.tree.multipliers.values():
         used[: len(duals)] |= duals > 0
     rows = [certificate.rows[at] for at in np.flatnonzero(used).tolist()]
-    return {**_cut_arrays(rows, problem), **_tree_arrays(certificate, rows, used)}
+    return {**_row_arrays(rows, problem), **_tree_arrays(certificate, rows, used)}
 
 
 def _tree_arrays(certificate: BoundCertificate, rows: Sequence[Row], used: Flags) -> Arrays:
@@ -193,7 +199,7 @@ def _tree_arrays(certificate: BoundCertificate, rows: Sequence[Row], used: Flags
     return tree_arrays([tree])
 
 
-def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
+def _row_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
     """Return the proofs of rows of a master problem, and of the rows that are added up in them."""
     rows, _ = _with_parents(rows)
     sensitive = np.flatnonzero(problem.sensitive)
@@ -201,7 +207,7 @@ def _cut_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:
     sides: dict[str, list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]] = {"up": [], "down": []}
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0))
     for row in rows:
-        kind, cell, up, down = _cut(row, sensitive)
+        kind, cell, up, down = _proof_of(row, sensitive)
         kinds.append(kind)
         cells.append(cell)
         sides["up"].append(nothing if up is None else _sorted(*up))
@@ -248,8 +254,8 @@ def _sum_arrays(rows: Sequence[Row]) -> Arrays:
     sums, turned = [], []
     for row in rows:
         if isinstance(row, RoundedRow):
-            cuts = np.array([place[id(parent)] for parent in row.parents], dtype=np.int64)
-            sums.append(_sorted(cuts, row.multipliers))
+            summands = np.array([place[id(parent)] for parent in row.parents], dtype=np.int64)
+            sums.append(_sorted(summands, row.multipliers))
             turned.append(np.unique(row.turned))
         else:
             sums.append(nothing)
@@ -263,12 +269,14 @@ def _sum_arrays(rows: Sequence[Row]) -> Arrays:
     }
 
 
-def _cut(row: Row, sensitive: Integers) -> tuple[int, int, Side, Side]:
+def _proof_of(row: Row, sensitive: Integers) -> tuple[int, int, Side, Side]:
     """Return kind and cell of a row, and the multipliers that prove it upwards and downwards."""
     if isinstance(row, RoundedRow):
         return ROUNDED, 0, None, None
     if isinstance(row, BridgeRow):
         return BRIDGE, int(row.cell), (row.relations, row.multipliers), None
+    if not isinstance(row, CapacityRow):
+        raise UnknownRowError(row)
     cell = int(sensitive[row.index])
     if row.up is None:
         return DOWN, cell, None, row.down

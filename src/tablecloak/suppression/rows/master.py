@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Never
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -82,6 +83,22 @@ class RoundedRow:
 
 
 Row = CapacityRow | BridgeRow | RoundedRow
+
+
+class UnknownRowError(NotImplementedError):
+    """A kind of row was added to the proof of a bound, and one of its places does not know it.
+
+    Parameters
+    ----------
+    row : Never
+        The row; type checkers refuse the call while a kind of `Row` can reach it.
+    """
+
+    def __init__(self, row: Never) -> None:
+        super().__init__(
+            f"{type(row).__name__} is no kind of row that is known here. docs/architecture.md "
+            f"lists all places that know the kinds: add it there."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +160,9 @@ class Master:
             return proof.coefficients
         if isinstance(proof, BridgeRow):
             return self.bridge_rows([proof])
-        return self._capacity_row(needs, proof)
+        if isinstance(proof, CapacityRow):
+            return self._capacity_row(needs, proof)
+        raise UnknownRowError(proof)
 
     def bridge_rows(self, proofs: Sequence[BridgeRow]) -> csr_array:
         """Return coefficients of many bridge rows at once; a row without entries always holds."""
@@ -225,7 +244,11 @@ def side(count: int, proof: Row) -> float:
     """Return the right-hand side of a row: 1 for a capacity, 0 for a bridge or without entries."""
     if isinstance(proof, RoundedRow):
         return proof.side
-    return float(count > 0 and isinstance(proof, CapacityRow))
+    if isinstance(proof, BridgeRow):
+        return 0.0
+    if isinstance(proof, CapacityRow):
+        return float(count > 0)
+    raise UnknownRowError(proof)
 
 
 def joined(built: Sequence[csr_array], proofs: Sequence[Row]) -> Rows:

@@ -50,7 +50,7 @@ from tablecloak.suppression.search.strategy import EXCHANGED
 WINDOW, LEAST_GAIN = 4, 5e-3
 """Rounds of rows to look back on, and the relative gain of the bound over these rounds below which
 no more rows are added at the root: the program over all rows then raises the bound faster.
-docs/decisions, "Cuts, then a program over all of them"."""
+docs/decisions, "Rows, then a program over all of them"."""
 
 LONG_WINDOW, LONG_GAIN = 4, 5e-3
 """Rounds to look back on, and least relative gain of the bound over them, for rows of cells that

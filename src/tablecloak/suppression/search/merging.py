@@ -14,7 +14,13 @@ from tablecloak.suppression.attack.external_bounds import each_unprotected_named
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.bridges import BridgeRow
 from tablecloak.suppression.rows.candidate import Candidate
-from tablecloak.suppression.rows.master import BoundCertificate, RoundedRow, Row
+from tablecloak.suppression.rows.master import (
+    BoundCertificate,
+    CapacityRow,
+    RoundedRow,
+    Row,
+    UnknownRowError,
+)
 from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.needs import needs_of
@@ -197,4 +203,6 @@ class Renaming:
             return replace(row, parents=parents, turned=self.cells[row.turned])
         if isinstance(row, BridgeRow):
             return replace(row, cell=int(self.cells[row.cell]))
-        return replace(row, index=int(self.index[row.index]))
+        if isinstance(row, CapacityRow):
+            return replace(row, index=int(self.index[row.index]))
+        raise UnknownRowError(row)

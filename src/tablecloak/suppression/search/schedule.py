@@ -94,13 +94,13 @@ FIRST_SHARE_SMALL = 0.5
 
 FIRST_SECONDS_SMALL = 1.0
 """Most seconds for the heuristic up to `SEARCHED_CELLS`: enough for a first pattern and its
-clean-up. Patterns that the exact method repairs are soon better. docs/decisions, "Cuts, then a
+clean-up. Patterns that the exact method repairs are soon better. docs/decisions, "Rows, then a
 program over all of them"."""
 
 FIRST_MOST_SHARE_SMALL = 1 / 15
 """Share of the whole time that the heuristic may take up to `SEARCHED_CELLS`, even if that is above
 `FIRST_SECONDS_SMALL`. On table7 the exact method does not find in 60 s what the heuristic finds in
-4 s. docs/decisions, "Cuts, then a program over all of them"."""
+4 s. docs/decisions, "Rows, then a program over all of them"."""
 
 FIRST_SHARE = 0.85
 """Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`; at most
@@ -137,7 +137,7 @@ ROOT_SHARE = 0.3
 """Share of the time of the exact method for the first look at the root."""
 
 MASTER_SHARE = 0.7
-"""Share of the time left after the root for programs over all rows. docs/decisions, "Cuts, then
+"""Share of the time left after the root for programs over all rows. docs/decisions, "Rows, then
 a program over all of them"."""
 
 NEARBY_SHARE = 0.4

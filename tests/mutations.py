@@ -117,7 +117,10 @@ MUTATIONS = (
         "suppression/system/requirements/two_sided.py",
         "problem.lower_protection[cells],",
         "0.5 * problem.lower_protection[cells],",
-        ("tests/suppression/system/test_requirement.py", "tests/test_brute_force.py"),
+        (
+            "tests/suppression/system/test_requirement.py",
+            "tests/suppression/search/test_brute_force.py",
+        ),
     ),
     Mutation(
         "One intruder is missing among the contributors",
@@ -145,7 +148,7 @@ MUTATIONS = (
         "suppression/rows/master.py",
         "np.minimum(capacity[self.free] / left, 1.0)",
         "np.minimum(0.5 * capacity[self.free] / left, 1.0)",
-        ("tests/test_published_results.py", "tests/test_brute_force.py"),
+        ("tests/test_published_results.py", "tests/suppression/search/test_brute_force.py"),
     ),
     Mutation(
         "Adjustment moves sensitive cells by half of the upper level",

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from naive_attacks import naive_audit
 from random_tables import random_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.tables.changes.merged_cells import MergedCells
-from test_brute_force import naive_audit
 
 NOTHING_FREE = 1186
 """Seed of a problem of which nothing can be moved freely: the null space is empty."""

@@ -8,27 +8,9 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from naive_programs import Reach
+from naive_attacks import naive_audit
 from random_tables import random_problem
 from tablecloak.suppression.search import exact
-
-
-def naive_audit(problem: tc.ProtectionProblem, suppressed: np.ndarray) -> bool:
-    """Whether every sensitive cell keeps its interval: two linear programs for each."""
-    a, relations = problem.table.values, problem.table.relations
-    low = np.where(suppressed, problem.lower_bound, a)
-    high = np.where(suppressed, problem.upper_bound, a)
-    programs = Reach(relations, low, high, side=relations @ a)
-    for p in np.flatnonzero(problem.sensitive).tolist():
-        lowest, highest = -programs.farthest(p, -1), programs.farthest(p, 1)
-        slack = 1e-6 * max(1.0, problem.upper_protection[p])
-        if lowest > a[p] - problem.lower_protection[p] + slack:
-            return False
-        if highest < a[p] + problem.upper_protection[p] - slack:
-            return False
-        if highest - lowest < problem.sliding_protection[p] - slack:
-            return False
-    return True
 
 
 @pytest.mark.slow

@@ -115,21 +115,8 @@ class ControlledAdjustment(TableProtection):
     def prepare(self, material: Material) -> Search:
         """Read costs and limits on changes."""
         problem = self._with_capacities(material)
-        whole = self._whole(problem)
-        search = partial(
-            adjust,
-            problem,
-            weights=self.weights if self.cost is None else material.sums(self.cost),
-            preserve=self.preserve,
-            distance=self.distance,
-            sensitive_limit=self.sensitive_limit,
-            integer=whole,
-            repair=self.repair,
-            recovery=self.recovery,
-            seed=material.secret_seed,
-            time_limit=self.time_limit,
-            threads=material.threads,
-        )
+        weights = self.weights if self.cost is None else material.sums(self.cost)
+        search = self.call(material, problem, weights=weights, integer=self._whole(problem))
         return partial(self._in_decimals, search)
 
     @classmethod

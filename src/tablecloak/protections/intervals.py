@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.result.intervals import CoveringIntervals
-from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
+from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product
 from tablecloak.protections.of_table import (
     RequirementName,
     Seconds,
@@ -22,7 +21,7 @@ from tablecloak.protections.of_table import (
 from tablecloak.publish.publication import require_two_values
 from tablecloak.render.heat_map import SUPPRESSION, add_heat_map, suppression_squares
 from tablecloak.render.page import Page
-from tablecloak.suppression.intervals.intervals import IntervalPattern, publish_intervals
+from tablecloak.suppression.intervals.intervals import IntervalPattern
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -55,18 +54,6 @@ class PartialSuppression(TableProtection):
     def check(self, job: Any) -> None:
         """Refuse files and layouts that have room for one value of each cell only."""
         require_two_values(job.output.formats, job.output.laid_out)
-
-    def prepare(self, material: Material) -> Search:
-        """Return the search; its blur has a seed that nobody knows unless one was chosen."""
-        return partial(
-            publish_intervals,
-            material.problem,
-            require=self.require,
-            weights=self.weights,
-            blur=self.blur,
-            time_limit=self.time_limit,
-            seed=material.secret_seed,
-        )
 
     def audited(self, release: Any, material: Material, attackers: Attackers) -> Judgement:
         """Attack the intervals by what they were asked to protect."""

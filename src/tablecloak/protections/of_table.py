@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +12,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+import tablecloak
 from tablecloak.arrays import Floats
 from tablecloak.certificates.file import write_certificate
-from tablecloak.protection import Attackers, Judgement, Material, Product, Protection
+from tablecloak.protection import Attackers, Judgement, Material, Product, Protection, Search
 from tablecloak.publish.audit import audit
 from tablecloak.registered import NameIn
 from tablecloak.render.heat_map import ADJUSTMENT, add_heat_map, adjustment_squares
@@ -30,6 +32,27 @@ Seconds = Annotated[float, Field(gt=0, description="Seconds for the search.")]
 
 class TableProtection(Protection):
     """A way to protect a table that is tabulated already."""
+
+    def prepare(self, material: Material) -> Search:
+        """Return the search; its seed is one that nobody knows unless one was chosen."""
+        return self.call(material, material.problem)
+
+    def call(self, material: Material, problem: ProtectionProblem, **given: Any) -> Search:
+        """Return a call of `function`.
+
+        Parameters
+        ----------
+        material : Material
+        problem : ProtectionProblem
+        **given
+            What differs from the section; its other keys are arguments where `function` has them.
+        """
+        search = getattr(tablecloak, self.function)
+        options = {name: getattr(self, name) for name in type(self).model_fields}
+        options |= {"threads": material.threads, "seed": material.secret_seed, **given}
+        taken = signature(search).parameters
+        options = {name: option for name, option in options.items() if name in taken}
+        return partial(search, problem, **options)
 
     def audited(self, release: Any, material: Material, attackers: Attackers) -> Judgement:
         """Attack the release as everybody can who has it."""

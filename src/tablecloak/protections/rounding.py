@@ -16,7 +16,7 @@ from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.rounded_cell import explain_rounded
-from tablecloak.protection import PROTECTIONS, Material, Product, Search
+from tablecloak.protection import PROTECTIONS, Product
 from tablecloak.protections.of_table import (
     Seconds,
     TableProtection,
@@ -118,17 +118,6 @@ class ControlledRounding(RoundingProtection):
     def unfit(cls, problem: ProtectionProblem) -> str:
         """Refuse tables with fractions."""
         return "" if problem.table.integer else "Only tables of whole numbers can be rounded."
-
-    def prepare(self, material: Material) -> Search:
-        """Return the search."""
-        return partial(
-            controlled_rounding,
-            material.problem,
-            base=self.base,
-            max_steps=self.max_steps,
-            weights=self.weights,
-            time_limit=self.time_limit,
-        )
 
     @classmethod
     def refusal(cls, product: Product) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from tablecloak.cta.rounding.small_counts import SmallCountTable, small_count_rounding
-from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Search
+from tablecloak.cta.rounding.small_counts import SmallCountTable
+from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material
 from tablecloak.protections.of_table import Seconds, WeightName
 from tablecloak.protections.rounding import RoundingProtection
 from tablecloak.tables.problem import ProtectionProblem
@@ -42,17 +41,6 @@ class SmallCounts(RoundingProtection):
         """Refuse tables of other values than counts."""
         is_count = problem.table.integer and bool((problem.table.values >= 0).all())
         return "" if is_count else "Only tables of counts have small counts."
-
-    def prepare(self, material: Material) -> Search:
-        """Return the search."""
-        return partial(
-            small_count_rounding,
-            material.problem,
-            base=self.base,
-            weights=self.weights,
-            time_limit=self.time_limit,
-            threads=material.threads,
-        )
 
     def audited(
         self, release: SmallCountTable, material: Material, attackers: Attackers

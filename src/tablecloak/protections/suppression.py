@@ -148,21 +148,14 @@ class Suppression(TableProtection):
         if self.cost is not None:
             problem = problem.with_changes(weights=material.sums(self.cost))
         previous = None if self.previous is None else read_previous(material.problem, self.previous)
-        search = partial(
-            suppress,
+        search = self.call(
+            material,
             problem,
-            method=self.method,
-            require=self.require,
             weights=None if self.cost else self.weights,
             protect_against=self.protects_against(material),
-            hold=self.hold,
-            unfreeze=self.unfreeze,
             published=material.published or (),
             previous=previous,
-            discount=self.discount,
-            time_limit=self.time_limit,
             seed=material.seed,
-            threads=material.threads,
             groups=self._groups(material) or (),
         )
         return partial(_with_counted_groups, search, material)

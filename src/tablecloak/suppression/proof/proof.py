@@ -310,8 +310,8 @@ class ProtectionCertificate:
         relations, real = whole_rows(self.problem.table.relations)
         if not np.all(products_vanish(csr_array(relations[np.flatnonzero(~real), :]), matrix)):
             worst = float(abs(relations @ matrix.T).max())
-            told = f"{worst:g}" if worst else "less than a float tells"
-            raise VerificationError(f"A witness breaks a relation by {told}. {CHANGED}")
+            amount = f"{worst:g}" if worst else "less than a float tells"
+            raise VerificationError(f"A witness breaks a relation by {amount}. {CHANGED}")
         rest = csr_array(relations[np.flatnonzero(real), :])
         if not np.any(np.diff(rest.indptr)):
             return 0.0, True

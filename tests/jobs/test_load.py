@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
@@ -88,13 +89,13 @@ def asked(job, way: str, function: str):
     """Return the problem and the options with which a way to protect calls a function."""
     calls = []
 
+    @functools.wraps(getattr(tc, function))
     def called(problem, **options):
         calls.append((problem, options))
         raise tc.ModelError("enough")
 
-    module = f"tablecloak.protections.{way}"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"{module}.{function}", called)
+        patch.setattr(tc, function, called)
         with pytest.raises(tc.ModelError, match="enough"):
             job.ways[way].run(load_data(job))
     return calls[0]

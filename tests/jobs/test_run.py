@@ -7,7 +7,6 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.jobs.job_file import read_job
-from tablecloak.protections import suppression
 
 JOB = """\
 {head}
@@ -54,7 +53,7 @@ def test_threads_of_a_job_reach_its_searches_and_audits_and_are_no_part_of_its_f
 
 def test_a_fault_of_any_column_shows_before_a_search_begins(job_file, monkeypatch):
     begun = []
-    monkeypatch.setattr(suppression, "suppress", lambda *_, **__: begun.append("suppress"))
+    monkeypatch.setattr(tc, "suppress", lambda *_, **__: begun.append("suppress"))
     path = job_file("")
     text = path.read_text().replace("[adjustment]", '[adjustment]\ncost = "price"')
     path.write_text(text)

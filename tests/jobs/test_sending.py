@@ -9,7 +9,6 @@ import tablecloak as tc
 from private import is_private
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
-from tablecloak.protections import suppression
 from tablecloak.publish.leaks import find_leaks
 
 JOB = """
@@ -74,7 +73,7 @@ def test_a_template_that_asks_for_more_ends_the_job_before_the_search(folder, mo
     def searched(*_: object, **__: object) -> None:
         raise AssertionError("the search was begun")
 
-    monkeypatch.setattr(suppression, "suppress", searched)
+    monkeypatch.setattr(tc, "suppress", searched)
     with (folder / "asked.csv").open("a") as file:
         file.write("2026,a,X\n")
     with pytest.raises(tc.InputError, match="asked.csv, line 11: the table has no cell"):

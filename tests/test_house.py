@@ -577,7 +577,7 @@ def test_an_intruder_registered_at_run_time_is_known_everywhere_and_attacks(cox)
             "audit", file, out, "--intruder", "neighbour"
         )
         result = job_of(folder, text + '[audit]\nintruders = ["neighbour"]\n')
-        assert result.pattern_audit.intruders == {"neighbour": 1}
+        assert result.audit("suppression").intruders == {"neighbour": 1}
     with pytest.raises(tc.InputError, match="`intruders` names 'neighbour'"):
         tc.audit(tc.examples.cox_rounded(), np.ones(50, dtype=bool), intruders="neighbour")
 

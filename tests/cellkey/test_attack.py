@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from cellkey.golden import ons_records
+from mock_solver import MockSolver, infeasible
 from tablecloak.cellkey import KeyRows, attack_counts, design_count_table, perturb_counts
 from tablecloak.cellkey.attack import cycle_of, joint_relations
 from tablecloak.errors import InputError
-from tablecloak.solve.mock import MockSolver, infeasible
 from tablecloak.solve.solver import using_solver
 from tablecloak.tables.hierarchy import Hierarchy
 

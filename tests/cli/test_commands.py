@@ -197,7 +197,7 @@ def test_job_with_insiders_own_costs_and_last_periods_pattern(tmp_path):
     )
     result = tc.run_job(tmp_path / "job.toml")
     assert result.is_safe
-    assert set(result.pattern_audit.intruders) == {"contributors", "pairs of contributors"}
+    assert set(result.audit("suppression").intruders) == {"contributors", "pairs of contributors"}
     staff = frame.groupby(["r", "b"]).staff.sum()
     cell = result.problem.table.cell(r="A", b="x")
     assert result.pattern.problem.weights[cell] == pytest.approx(0.75 * staff["A", "x"])

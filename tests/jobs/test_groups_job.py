@@ -82,7 +82,7 @@ def test_a_job_protects_sums_and_its_audit_passes(folder, tmp_path):
 def test_a_job_without_groups_fails_its_audit(folder):
     result = tc.run_job(job(folder))
     assert result.pattern.loss == 365
-    assert len(result.pattern_audit.groups) == 4
+    assert len(result.audit("suppression").groups) == 4
 
 
 def test_a_job_names_the_sum_that_no_pattern_protects(folder):

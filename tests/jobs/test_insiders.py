@@ -108,7 +108,7 @@ def test_strict_and_off_are_said_by_one_key(folder):
     records = tc.run_job(job(folder, 'hold = "possible"', known=False))
     assert records.pattern.insiders.intruders["contributors"] > 0
     strict = tc.run_job(job(folder, 'hold = "strict"'))
-    assert list(strict.pattern_audit.intruders) == ["contributors"]
+    assert list(strict.audit("suppression").intruders) == ["contributors"]
     with pytest.raises(tc.ModelError, match="cannot be protected against contributors: firm"):
         tc.run_job(job(folder, 'hold = "strict"', frozen="S"))
     # Whoever is named is held against strictly, as before; unless it is said how firmly.

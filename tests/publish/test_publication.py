@@ -389,7 +389,7 @@ def test_a_withheld_release_does_not_lose_the_job(tmp_path):
     assert "WITHHELD" in done.output
     assert not result.is_safe
     assert list(result.withheld) == ["suppression"]
-    assert result.pattern_audit.is_safe
+    assert result.audit("suppression").is_safe
     for out in (tmp_path / "out2", tmp_path / "out3"):
         # Nor does what an older job released stay beside this one.
         assert list((out / "release").iterdir()) == []

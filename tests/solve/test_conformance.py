@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mock_solver import MockSolver, optimal
 from tablecloak.solve.conformance import CHECKS, conforms
-from tablecloak.solve.mock import MockSolver, optimal
 from tablecloak.solve.pulp import Cbc
 from tablecloak.solve.solver import SOLVERS, Capability
 

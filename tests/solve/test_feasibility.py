@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mock_solver import MockSolver, infeasible, optimal
 from programs import small
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
-from tablecloak.solve.mock import MockSolver, infeasible, optimal
 from tablecloak.solve.solver import using_solver
 
 NARROW = small().with_bounds(np.zeros(2), np.ones(2))

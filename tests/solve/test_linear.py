@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mock_solver import MockSolver, infeasible, optimal, out_of_time
 from programs import knapsack, small
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.conformance import two_columns
 from tablecloak.solve.linear import LinearSolver, dual_program
-from tablecloak.solve.mock import MockSolver, infeasible, optimal, out_of_time
 from tablecloak.solve.program import Program, Scaling
 from tablecloak.solve.solver import Capability, Claim, Solution, SolveStatus
 

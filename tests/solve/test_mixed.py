@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from mock_solver import MockSolver, infeasible, optimal, out_of_time
 from tablecloak.solve.bounds import violation
 from tablecloak.solve.conformance import two_columns
 from tablecloak.solve.mixed import solve, solve_quadratic
-from tablecloak.solve.mock import MockSolver, infeasible, optimal, out_of_time
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import Capability, SolveStatus, using_solver
 

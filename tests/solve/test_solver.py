@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mock_solver import MockSolver
 from tablecloak.errors import InputError
 from tablecloak.executors import ThreadExecutor
-from tablecloak.solve.mock import MockSolver
 from tablecloak.solve.solver import (
     SOLVERS,
     Capability,

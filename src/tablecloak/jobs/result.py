@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tablecloak.history import History
 from tablecloak.protection import Material, Product
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -61,28 +60,9 @@ class JobResult:
         return self.release("suppression")
 
     @property
-    def pattern_audit(self) -> Any:
-        """Its audit, or None."""
-        return self.audit("suppression")
-
-    @property
     def adjustment(self) -> Any:
         """The adjusted table, or None."""
         return self.release("adjustment")
-
-    @property
-    def adjustment_audit(self) -> Any:
-        """Its audit, or None."""
-        return self.audit("adjustment")
-
-    @property
-    def histories(self) -> dict[str, History]:
-        """How the searches went."""
-        return {
-            name: product.history
-            for name, product in self.products.items()
-            if product.history is not None
-        }
 
     @property
     def is_safe(self) -> bool:

@@ -27,6 +27,7 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from bench.solvers import contestants
+from doc_tables import formats_table
 from tablecloak.app import create_app
 from tablecloak.app.workbench import Workbench
 from tablecloak.argus.lines import BatchRule
@@ -58,7 +59,6 @@ from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.requirement import REQUIREMENTS, Requirement
 from tablecloak.tables.formats import FORMATS, FrameFormat
-from tablecloak.tables.formats.format import formats_table
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.published import released_rows
 from tablecloak.tables.rules.rule import RULES, Rule

@@ -38,7 +38,7 @@ from tablecloak.budget import Progress
 from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.errors import InputError
 from tablecloak.history import History
-from tablecloak.registered import Section, named_in
+from tablecloak.registered import Section
 from tablecloak.registry import Registry
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.leaving import Leaving
@@ -617,40 +617,6 @@ PROTECTIONS: Registry[Protection] = Registry(
     order=lambda way: way.place,
 )
 """All ways, by name."""
-
-
-def sections_table() -> str:
-    """Return the sections of all ways in a job file as a Markdown table, for the docs."""
-    lines = ["| section | key | meaning (default) |", "|---|---|---|"]
-    for way in PROTECTIONS:
-        lines.append(f"| `[{way.name}]` | | {PROTECTIONS.summary(way.name)} |")
-        if way.kinds is not None:
-            key, registry = way.kinds
-            lines.append(f"| | `{key}` | {_either(registry.names)}, and its parameters |")
-            continue
-        for parameter in PROTECTIONS.parameters(way.name):
-            text = parameter.help.removesuffix(".")
-            named = named_in(parameter.field)
-            one_of = f": {_either(named.names)}" if named is not None else ""
-            default = "" if parameter.default in (None, []) else f" ({_written(parameter.default)})"
-            lines.append(f"| | `{parameter.name}` | {text}{one_of}{default} |")
-    return "\n".join(lines)
-
-
-def _either(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def _written(value: object) -> str:
-    """Return a default as it stands in a job file."""
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
 
 
 def usual_way() -> type[Protection]:

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from doc_tables import sections_table
 from private import is_private
 from tablecloak.certificates.verifier import main as verify
 from tablecloak.jobs.job_file import read_job
-from tablecloak.protection import PROTECTIONS, sections_table
+from tablecloak.protection import PROTECTIONS
 
 SALES = """
 title = "Sales"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import tablecloak as tc
+from doc_tables import formats_table
 from tablecloak.executors import EXECUTORS
 from tablecloak.tables.formats import (
     FORMATS,
@@ -19,7 +20,6 @@ from tablecloak.tables.formats import (
     formats_holding,
     record_endings,
 )
-from tablecloak.tables.formats.format import formats_table
 from tablecloak.tables.tabulation.engines import ENGINES
 
 DOCS = Path(__file__).parents[3] / "docs" / "formats.md"

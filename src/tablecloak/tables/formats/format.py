@@ -267,13 +267,3 @@ def require_few_columns(path: Path) -> None:
                     f"{path}, line {number}: {what}; at most {MOST_COLUMNS:,} columns in "
                     f"{MOST_LINE >> 20} MiB are read. Write one row for each cell."
                 )
-
-
-def formats_table() -> str:
-    """Return all formats as a Markdown table, for the docs."""
-    lines = ["| format | names end in | holds | |", "|---|---|---|---|"]
-    for each in FORMATS:
-        endings = ", ".join(f"`{suffix}`" for suffix in each.suffixes)
-        summary = FORMATS.summary(each.name)
-        lines.append(f"| `{each.name}` | {endings} | {each.holds} | {summary} |")
-    return "\n".join(lines) + "\n"

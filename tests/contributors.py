@@ -6,6 +6,7 @@ its own.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,9 +14,14 @@ import pandas as pd
 
 import tablecloak as tc
 from margins import tree_of
-from tablecloak.tables.tabulation.queries import Grouped, Leaves
+from tablecloak.tables.tabulation.exact_sum import ExactSum
+from tablecloak.tables.tabulation.figures import Figures
+from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview
-from tablecloak.tables.tabulation.roll_up import rolled_up_table
+from tablecloak.tables.tabulation.roll_up import rolled_up
+
+DIGITS = 4
+"""Digits after the point that the values of tests have at most."""
 
 
 def with_contributors(
@@ -46,45 +52,51 @@ def with_contributors(
     waives = frame[waiver].astype(str).str.lower().isin(["yes", "1", "true"]) if waiver else False
     records["unwaived"], records["own_p"] = (~(waives | own.notna())).astype(float), own.fillna(0)
     has_waivers = bool(waiver or waiver_p)
+    count = len(frame)
+    most = {"shadow": "signed", "total": "total", "value": "total", "weight": "weight"}
+    exact = {name: ExactSum.fitting(count, records[of].abs().max(), DIGITS)
+             for name, of in most.items()}  # fmt: skip
+    numbers = [
+        dict(zip(tree.leaves, range(len(tree.leaves)), strict=True)) for tree in trees.values()
+    ]
+    for column, number in zip(columns, numbers, strict=True):
+        records[column] = records[column].map(number).astype(np.int64)
     sums = records.groupby(columns, as_index=False)["total"].sum()
     levels = {"contributions": contributor} | ({"holdings": holding} if holding else {})
-    leaves = Leaves(
-        trees,
-        Overview(len(frame), {}, bool(np.any(records["signed"] < 0)), bool(weight)),
-        sums[columns],
-        sums["total"].to_numpy(),
-        {
-            attribute: _grouped(records.assign(who=frame[column]), columns, n_largest, has_waivers)
-            for attribute, column in levels.items()
-        },
-    )
+    is_negative = bool(np.any(records["signed"] < 0))
+    overview = Overview(count, exact, is_negative, bool(weight))
+    words = np.column_stack(exact["value"].words_of(sums["total"].to_numpy()))
+    grouped = {
+        attribute: _grouped(
+            records.assign(who=frame[column]), columns, n_largest, has_waivers, overview
+        )
+        for attribute, column in levels.items()
+    }
+    leaves = Leaves(trees, overview, sums[columns].to_numpy(), words, words, grouped)
     roles = ColumnRoles(value, contributor, holding, weight, value, None)
-    built = [rolled_up_table(leaves, names, roles, "", None) for names in tables or [list(trees)]]
-    return built[0] if len(built) == 1 else tc.link(*built)
+    return rolled_up(leaves, tables or [list(trees)], roles, "", None)
 
 
 def _grouped(
-    records: pd.DataFrame, columns: list[str], n_largest: int, has_waivers: bool
+    records: pd.DataFrame,
+    columns: list[str],
+    n_largest: int,
+    has_waivers: bool,
+    overview: Overview,
 ) -> Grouped:
-    """Sums of each contributor in each leaf; of those in several leaves one by one."""
-    units = records.groupby([*columns, "who"], as_index=False).agg(
-        signed=("signed", "sum"), total=("total", "sum"), weight=("weight", "max"),
+    """Contributions of each contributor in each leaf, one by one."""
+    units = records.groupby(["who", *columns], as_index=False).agg(
+        signed=("signed", "sum"), weight=("weight", "max"),
         unwaived=("unwaived", "max"), own_p=("own_p", "max"),
     )  # fmt: skip
-    units["full"] = (units["unwaived"] + units["own_p"] <= 0).astype(int)
+    number, names = pd.factorize(units["who"], sort=True)
     marks = ["unwaived", "own_p"] if has_waivers else []
-    units = units.assign(size=units["signed"].abs(), contributor=units.pop("who"), request=0)
-    several = units.groupby("contributor")["size"].transform("size") > 1
-    spanning = units[several].sort_values(["contributor", *columns])
-    units = units[~several].assign(exposed=lambda each: each["size"] * each["unwaived"])
-    leaves = units.groupby(columns, as_index=False).agg(
-        count=("size", "size"), weighted_count=("weight", "sum"), total=("total", "sum"),
-        largest_unwaived=("exposed", "max"), largest_own_p=("own_p", "max"), full=("full", "sum"),
-    )  # fmt: skip
-    order = units.assign(smaller=-units["size"]).sort_values([*columns, "smaller", "contributor"])
-    return Grouped(
-        leaves.assign(request_1=0.0, request_2=0.0),
-        order.groupby(columns).head(n_largest)[[*columns, "size", "weight", "contributor", *marks]],
-        spanning[[*columns, "contributor", "signed", "weight", "request", *marks]],
-        n_largest,
+    spanning = Spanning(
+        units[columns].to_numpy(),
+        number.astype(np.int64),
+        np.column_stack(overview.sums["shadow"].words_of(units["signed"].to_numpy())),
+        units["weight"].to_numpy(),
+        units.assign(request=0.0)[["request", *marks]].to_numpy(dtype=np.float64),
     )
+    tables = defaultdict[tuple[str, ...], list[Figures]](list)
+    return Grouped(None, spanning, tables, np.asarray(names, dtype=object), n_largest, has_waivers)

@@ -22,7 +22,7 @@ from tablecloak.microdata.multipliers import KEPT, ContributorMultipliers, Sizes
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.tabulation.contributed import Contributed
-from tablecloak.tables.tabulation.roll_up import group_rows
+from tablecloak.tables.tabulation.figures import group_rows
 
 DRAWS = 200
 """Draws of the multipliers by which guesses are weighed; a share of 10 % then has a standard error

@@ -84,12 +84,27 @@ def hierarchical_relations(keys: pd.DataFrame, hierarchies: Mapping[str, Hierarc
     positions = np.column_stack(
         [keys[name].map(tree.position).to_numpy(np.int64) for name, tree in hierarchies.items()]
     )
+    return relations_of_cells(positions, hierarchies)
+
+
+def relations_of_cells(positions: AnyIntegers, hierarchies: Mapping[str, Hierarchy]) -> csr_array:
+    """Derive the relations of cells that are given by the positions of their codes.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray of int, shape (n_cells, n_dimensions)
+    hierarchies : mapping of str to Hierarchy
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n_relations, n_cells)
+    """
     blocks = [
         _relations_along(positions, axis, tree)
         for axis, tree in enumerate(hierarchies.values())
         if len(tree.groups)
     ]
-    return vstack(blocks, format="csr") if blocks else csr_array((0, len(keys)))
+    return vstack(blocks, format="csr") if blocks else csr_array((0, len(positions)))
 
 
 def _relations_along(positions: AnyIntegers, axis: int, tree: Hierarchy) -> csr_array:

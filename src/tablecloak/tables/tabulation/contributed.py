@@ -21,8 +21,9 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.figures import group_rows
 from tablecloak.tables.tabulation.records import ColumnRoles, checked_records
-from tablecloak.tables.tabulation.roll_up import ancestors_of, expand, group_rows, positions_of
+from tablecloak.tables.tabulation.roll_up import ancestors_of, expand
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,14 +163,13 @@ def contributed(
         frame = (
             table.group_by([*records.axes, who])
             .agg(
-                own=overview.exact_sum(once, "value"),
-                total=overview.exact_sum(table.value * table.weight, "value"),
+                own=overview.sums["once"].of(once),
+                total=overview.sums["value"].of(table.value * table.weight),
             )
             .order_by([*records.axes, who])
             .to_pandas()
         )
-    trees = dict(zip(records.axes, records.hierarchies.values(), strict=True))
-    leaves, leaf = group_rows(positions_of(frame, trees))
+    leaves, leaf = group_rows(records.positions(frame))
     number, names = pd.factorize(frame[who], sort=True)
     own = csr_array((frame["own"].to_numpy(), (leaf, number)), shape=(len(leaves), len(names)))
     totals: Floats = np.zeros(len(leaves))

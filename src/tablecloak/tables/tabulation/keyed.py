@@ -16,8 +16,9 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.tabulation.figures import roll_up
+from tablecloak.tables.tabulation.levels import levels_of
 from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, checked_records
-from tablecloak.tables.tabulation.roll_up import ancestors_of, positions_of, roll_up
 
 HIGH = 10**8
 """Units of the first part of a fraction: its first 8 digits, which most record keys have."""
@@ -90,7 +91,8 @@ def keyed_cells(
     )
     with checked_records(data, dimensions, roles, engine) as records:
         leaves = _leaf_sums(records, roles)
-    return _rolled_up(leaves, records.hierarchies, modulus)
+        positions = records.positions(leaves)
+    return _rolled_up(leaves, positions, records.hierarchies, modulus)
 
 
 def _leaf_sums(checked: CheckedRecords, roles: ColumnRoles) -> pd.DataFrame:
@@ -104,16 +106,18 @@ def _leaf_sums(checked: CheckedRecords, roles: ColumnRoles) -> pd.DataFrame:
         for name, part in parts.items():
             sums[f"nonzero_{name}"] = part.cast("int64").sum(where=counts)
         sums |= {"largest": records.value.max(), "smallest": records.value.min()}
-    weight = checked.overview.exact_sum(records.weight, "weight")
+    weight = checked.overview.sums["weight"].of(records.weight)
     frame = records.group_by(checked.axes).agg(count=records.count(), weight=weight, **sums)
     leaves: pd.DataFrame = frame.order_by(checked.axes).to_pandas()
     return leaves
 
 
 def _rolled_up(
-    leaves: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], modulus: int
+    leaves: pd.DataFrame,
+    positions: Integers,
+    hierarchies: Mapping[str, Hierarchy],
+    modulus: int,
 ) -> KeyedCells:
-    axes = {f"d{axis}": tree for axis, tree in enumerate(hierarchies.values())}
     has_values = "largest" in leaves
     parts = [*_parts(leaves, "", modulus)]
     if has_values:
@@ -126,10 +130,8 @@ def _rolled_up(
         each = leaves[["largest", "smallest"]].to_numpy(np.float64) * [1.0, -1.0]
         shift = float(-each.min(initial=0.0))
         extremes = each + shift
-    positions = positions_of(leaves, axes)
-    cells, added, highest = roll_up(
-        positions, sums, extremes, [ancestors_of(tree) for tree in axes.values()]
-    )
+    levels = [levels_of(tree) for tree in hierarchies.values()]
+    cells, (added,), highest = roll_up(positions, [sums], extremes, levels)
     codes = {
         name: np.array(tree.codes, dtype=object)[cells[:, axis]]
         for axis, (name, tree) in enumerate(hierarchies.items())

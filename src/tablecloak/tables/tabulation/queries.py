@@ -1,189 +1,567 @@
-"""Questions to the engine: what each leaf, a combination of leaf codes, adds up to.
+"""Questions to the engine: what leaves add up to, and who contributes to them and to margins.
 
-What comes back are leaves, not records: for each leaf its sums, counts and largest contributors,
-and one by one the few contributors that occur in more than one leaf.
+What comes back are cells, not records. A contributor that stands in one leaf only is whole in each
+margin above it. One that stands in several must be counted once in each margin, with all that it
+contributes there: the engine groups by contributor once more for each margin, or hands over these
+contributors one by one where they are few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
-from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, Overview
+from tablecloak.tables.tabulation.figures import Figures, Largest
+from tablecloak.tables.tabulation.levels import levels_of
+from tablecloak.tables.tabulation.records import (
+    CheckedRecords,
+    ColumnRoles,
+    Overview,
+    table_of,
+)
+
+QUERY_SECONDS = {"pyspark": 1.0}
+"""What a query costs before it looks at a record; for other engines `QUICK_QUERY`."""
+
+QUICK_QUERY = 0.04
+
+ROW_HERE, ROW_THERE = 1.4e-6, 0.15e-6
+"""Seconds that a row costs for each margin, in numpy and in the engine."""
+
+MANY_RECORDS = 6
+"""Records of a contributor beyond which those of the same leaf are added up first."""
+
+MOST_CELLS_OF_A_KEY = 2**62
+"""Combinations of codes that fit into one whole number."""
 
 
 @dataclass(frozen=True)
 class Leaves:
-    """What the engine gave back: sums of each leaf, and contributors by attribute of `Table`."""
+    """What the engine gave back: sums of each leaf, and contributors by attribute of `Table`.
+
+    Parameters
+    ----------
+    hierarchies : mapping of str to Hierarchy
+    overview : Overview
+    positions : numpy.ndarray of int, shape (n_leaves, n_dimensions)
+        Of each leaf among those of its hierarchy.
+    values, totals : numpy.ndarray of int, shape (n_leaves, n_words)
+        Weighted sums of the value, and of that by which contributors are ranked; see `ExactSum`.
+    grouped : mapping of str to Grouped
+    """
 
     hierarchies: Mapping[str, Hierarchy]
     overview: Overview
-    keys: pd.DataFrame
-    values: Floats
+    positions: Integers
+    values: Integers
+    totals: Integers
     grouped: Mapping[str, Grouped]
 
-    def column(self, dimension: str) -> str:
-        """Column of `keys` with the codes of a dimension."""
-        return f"d{list(self.hierarchies).index(dimension)}"
+    @cached_property
+    def levels(self) -> dict[str, list[Integers]]:
+        """Levels of each hierarchy."""
+        return {name: levels_of(tree) for name, tree in self.hierarchies.items()}
+
+    def axes(self, names: Iterable[str]) -> list[int]:
+        """Return the columns of `positions` that belong to dimensions."""
+        listed = list(self.hierarchies)
+        return [listed.index(name) for name in names]
+
+
+@dataclass(frozen=True)
+class Spanning:
+    """Contributors in several leaves, one by one; rows of the same contributor are neighbours.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray of int, shape (n_rows, n_dimensions)
+    contributor : numpy.ndarray of int, shape (n_rows,)
+    signed, weight : numpy.ndarray of int, shape (n_rows, n_words)
+        Words of the contribution and of the weight.
+    asked : numpy.ndarray of float, shape (n_rows, 1 or 3)
+        Request code and marks.
+    """
+
+    positions: Integers
+    contributor: Integers
+    signed: Integers
+    weight: Floats
+    asked: Floats
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """Leaves and spanning contributors after grouping by one identifier."""
+    """Contributors after grouping by one identifier.
 
-    leaves: pd.DataFrame  # codes, count, weighted_count, total, request_1, request_2, waivers
-    top: pd.DataFrame  # codes, size, weight, contributor, marks
-    spanning: pd.DataFrame  # codes, contributor, signed, weight, request, marks
+    Parameters
+    ----------
+    leaves : Figures, or None
+        Of those that stand in one leaf only, at the positions of leaves.
+    spanning : Spanning, or None
+        Those that stand in several.
+    cells : mapping of tuple of str to list of Figures
+        For the dimensions of a table what the engine found of its cells, at positions of codes.
+    names : numpy.ndarray of object
+    """
+
+    leaves: Figures | None
+    spanning: Spanning | None
+    cells: Mapping[tuple[str, ...], Sequence[Figures]]
+    names: npt.NDArray[np.object_]
     n_largest: int
-
-    @property
-    def marks(self) -> list[str]:
-        """Columns with what each contributor needs; none if nobody can waive."""
-        return _marks(self.top)
+    has_waivers: bool
 
 
 def aggregated(
-    records: CheckedRecords, roles: ColumnRoles, n_largest: int, decimals: int | None
+    records: CheckedRecords,
+    roles: ColumnRoles,
+    n_largest: int,
+    tables: Sequence[Sequence[str]],
 ) -> Leaves:
-    """Aggregate the records."""
-    keys, values = _leaf_sums(records.table, records.axes, records.overview, decimals)
+    """Aggregate the records for tables, each given by the names of its dimensions."""
+    positions, values, totals = _leaf_sums(records, roles)
+    leaves = Leaves(records.hierarchies, records.overview, positions, values, totals, {})
     levels = {"contributions": "contributor" if roles.contributor else None}
     if roles.holding:
         levels["holdings"] = "holding"
-    groups = {
-        attribute: _grouped(records.table, records.axes, level, records.overview, n_largest)
+    grouped = {
+        attribute: _Units(records, roles, level, n_largest, leaves).grouped(tables)
         for attribute, level in levels.items()
     }
-    return Leaves(records.hierarchies, records.overview, keys, values, groups)
+    return Leaves(records.hierarchies, records.overview, positions, values, totals, grouped)
 
 
-def _leaf_sums(
-    records: Any, keys: list[str], overview: Overview, decimals: int | None
-) -> tuple[pd.DataFrame, Floats]:
-    """Weighted sums of the value for each leaf, rounded if asked."""
-    sums = overview.exact_sum(records.value * records.weight, "value")
-    frame = records.group_by(keys).agg(sum=sums).order_by(keys).to_pandas()
-    values = frame["sum"].to_numpy(np.float64)
-    return frame[keys], values if decimals is None else np.round(values, decimals)
-
-
-def _grouped(
-    records: Any, keys: list[str], level: str | None, overview: Overview, n_largest: int
-) -> Grouped:
-    """Group records by contributor within each leaf, and set spanning contributors apart."""
-    identifier = level or "row"
-    if level:
-        units, spanning = _units_of(records, keys, level, overview)
-    else:
-        units, spanning = _single_records(records, keys), None
-    statistics = _leaf_statistics(units, keys, overview)
-    top = _largest_units(units, keys, identifier, n_largest)
-    if spanning is None:
-        spanning = top.iloc[:0].assign(signed=0.0, request=0)
-    return Grouped(statistics, top, spanning, n_largest)
-
-
-def _units_of(
-    records: Any, keys: list[str], level: str, overview: Overview
-) -> tuple[Any, pd.DataFrame]:
-    """Add up the records of each contributor in each leaf; those in several leaves apart."""
-    units = records.group_by([*keys, level]).agg(
-        signed=overview.exact_sum(records.shadow, "shadow"),
-        total=overview.exact_sum(records.shadow * records.weight, "total"),
-        weight=records.weight.max(),
-        lightest=records.weight.min(),
-        request=records.request.max(),
-        **{mark: records[mark].max() for mark in _marks(records)},
+def _leaf_sums(records: CheckedRecords, roles: ColumnRoles) -> tuple[Integers, Integers, Integers]:
+    """Words of the weighted sums of the value and of the shadow variable for each leaf."""
+    table, sums = records.table, records.overview.sums
+    key = _Key.of(table, dict(enumerate(records.axes)), records.sizes)
+    words = {"value": sums["value"].words(table.value * table.weight)}
+    if roles.shadow != roles.value:
+        words["total"] = sums["total"].words(table.shadow * table.weight)
+    columns = {f"{name}{i}": word.sum() for name, of in words.items() for i, word in enumerate(of)}
+    found = key.table.group_by(key.names).agg(**columns).to_pyarrow()
+    values, totals = (
+        np.column_stack([_array(found, f"{name}{i}", np.int64) for i in range(len(words[name]))])
+        for name in ("value", "total" if "total" in words else "value")
     )
-    units = units.cache()
-    if overview.is_weighted:
-        _check_weights(units, level)
-    # Few are in several leaves: a join with these costs less than counting along the rows.
-    leaves = units.group_by(level).agg(leaves=units.count())
-    several = leaves.filter(leaves.leaves > 1)[[level]]
-    spanning = units.semi_join(several, level).order_by([level, *keys])
-    columns = [*keys, "signed", "weight", "request", *_marks(units)]
-    frame = spanning.select(*columns, contributor=spanning[level]).to_pandas()
-    if len(frame):
-        units = units.anti_join(several.cache(), level)
-    return units.mutate(size=units.signed.abs()), frame
+    return key.positions(found), values, totals
 
 
-def _single_records(records: Any, keys: list[str]) -> Any:
-    """Each record as a contributor of its own."""
-    units = records.select(
-        *keys,
-        "row",
-        "weight",
-        "request",
-        *_marks(records),
-        signed=records.shadow,
-        total=records.shadow * records.weight,
-    )
-    return units.mutate(size=units.signed.abs())
+@dataclass(frozen=True)
+class _Key:
+    """Codes of several columns as few whole numbers, by which an engine groups."""
+
+    table: Any
+    names: list[str]
+    words: list[list[tuple[int, int]]]
+    """For each number the axes that it holds, and how many codes they have."""
+    n_axes: int
+
+    @classmethod
+    def of(cls, table: Any, columns: Mapping[int, str], sizes: Sequence[int]) -> _Key:
+        """Pack columns, by axis; axes without a column have one code only."""
+        import ibis
+
+        words: list[list[tuple[int, int]]] = [[]]
+        for axis in columns:
+            if math.prod(size for _, size in words[-1]) * sizes[axis] >= MOST_CELLS_OF_A_KEY:
+                words.append([])
+            words[-1].append((axis, sizes[axis]))
+        packed = {}
+        for number, word in enumerate(words):
+            is_short = math.prod(size for _, size in word) < 2**31
+            kind = "int32" if is_short else "int64"
+            key = ibis.literal(0).cast(kind)
+            for axis, size in word:
+                key = (key * size + table[columns[axis]]).cast(kind)
+            packed[f"key{number}"] = key
+        return cls(table.mutate(**packed), list(packed), words, len(sizes))
+
+    def positions(self, found: Any) -> Integers:
+        """Return the codes of the cells in an answer, 0 on axes without a column."""
+        positions = np.zeros((found.num_rows, self.n_axes), dtype=np.int64)
+        for name, word in zip(self.names, self.words, strict=True):
+            key = _array(found, name, np.int64)
+            for axis, size in reversed(word):
+                key, positions[:, axis] = np.divmod(key, size)
+        return positions
 
 
-def _largest_units(units: Any, keys: list[str], identifier: str, n_largest: int) -> pd.DataFrame:
-    import ibis
+class _Units:
+    """Contributors, or holdings, as the engine holds them.
 
-    # As in `Largest`: what identifies a contributor decides only between those that are alike.
-    falling = [units[column].desc() for column in ("size", "weight", *_marks(units))]
-    rank = ibis.row_number().over(group_by=keys, order_by=[*falling, units[identifier].asc()])
-    top = units.mutate(rank=rank)
-    top = top.filter(top["rank"] < n_largest).order_by([*keys, "rank"])
-    frame: pd.DataFrame = top.select(
-        *keys, "size", "weight", *_marks(top), contributor=top[identifier]
-    ).to_pandas()
-    return frame
+    Its tables have a row for each record, or for each contributor that stands in one leaf: columns
+    d0.. with positions of leaves, who, word0.. and what else is known of a contributor.
+    """
 
+    def __init__(
+        self,
+        records: CheckedRecords,
+        roles: ColumnRoles,
+        level: str | None,
+        n_largest: int,
+        leaves: Leaves,
+    ) -> None:
+        import ibis
 
-def _marks(table: Any) -> list[str]:
-    return [mark for mark in ("unwaived", "own_p") if mark in table.columns]
+        self.records, self.level, self.k = records, level, n_largest
+        self.levels, self.n_leaves = leaves.levels, len(leaves.positions)
+        self.exact = records.overview.sums["shadow"]
+        self.weights = records.overview.sums["weight"] if roles.weight else None
+        self.engine = ibis.get_backend(records.table).name
+        self.marks = ["unwaived", "own_p"] if roles.has_waivers else []
+        self.asked = [*(["request"] if roles.request else []), *self.marks]
+        self.known = [*(["weight"] if roles.weight else []), *self.asked]
+        self.words = [f"word{number}" for number in range(self.exact.n_words)]
+        self.identified: Any = None
+        self._maps: dict[tuple[int, int], Any] = {}
 
+    def grouped(self, tables: Sequence[Sequence[str]]) -> Grouped:
+        """Find the contributors of all cells of tables, in the engine or for the roll-up here."""
+        if self.level is None:
+            alone, n_alone, several, n_several = self._rows("row"), self._count, None, 0
+        else:
+            alone, n_alone, several, n_several = self._set_apart(self.level)
+        cells: dict[tuple[str, ...], list[Figures]] = {tuple(names): [] for names in tables}
+        leaves = spanning = None
+        for rows, here, n_rows in (
+            (alone, self.n_leaves, n_alone),
+            (several, n_several, n_several),
+        ):
+            if not n_rows:
+                continue
+            if self._is_quicker_there(here, n_rows):
+                for names in cells:
+                    cells[names] += self._cells(rows, names, is_whole=rows is alone)
+            elif rows is alone:
+                leaves = self._figures(rows, dict.fromkeys(range(len(self.levels)), 0), True)
+            else:
+                spanning = self._one_by_one(rows)
+        return self._named(leaves, spanning, cells)
 
-def _waiver_statistics(units: Any) -> dict[str, Any]:
-    """Largest contribution without a waiver, largest margin of somebody's own, full waivers."""
-    import ibis
+    @property
+    def _count(self) -> int:
+        return self.records.overview.count
 
-    if not _marks(units):
-        return {}
-    return {
-        "largest_unwaived": ibis.ifelse(units.unwaived > 0, units["size"], 0.0).max(),
-        "largest_own_p": units.own_p.max(),
-        "full": ((units.unwaived <= 0) & (units.own_p <= 0)).cast("int64").sum(),
-    }
+    def _is_quicker_there(self, rows_here: int, rows_there: int) -> bool:
+        """Whether the engine takes less time for a margin than the roll-up in numpy."""
+        query = QUERY_SECONDS.get(self.engine, QUICK_QUERY)
+        return rows_here * ROW_HERE > query + rows_there * ROW_THERE
 
+    # -- what the engine holds --------------------------------------------------------------
 
-def _check_weights(units: Any, identifier: str) -> None:
-    uneven = units.filter(units.lightest < units.weight).order_by(identifier).limit(1).to_pandas()
-    if len(uneven):
-        raise InputError(
-            f"Records of {identifier} {uneven[identifier].iloc[0]!r} have different weights, "
-            f"{uneven['lightest'].iloc[0]:g} and {uneven['weight'].iloc[0]:g}, in one cell. All "
-            f"records of a {identifier} need the same weight."
+    def _rows(self, who: str) -> Any:
+        """Select what is needed of each record."""
+        table = self.records.table
+        words = dict(zip(self.words, self.exact.words(table.shadow), strict=True))
+        return table.select(*self.records.axes, *self.known, who=table[who], **words)
+
+    def _set_apart(self, level: str) -> tuple[Any, int, Any, int]:
+        """Add up contributors that stand in one leaf, and list the records of the others.
+
+        Returns
+        -------
+        alone, n_alone, several, n_several
+            Tables and their numbers of rows.
+        """
+        import ibis
+
+        axes = self.records.axes
+        rows = self._rows(level)
+        lightest = {"lightest": rows.weight.min()} if self.weights else {}
+        found = rows.group_by("who").agg(
+            records=rows.count(),
+            **{axis: rows[axis].min() for axis in axes},
+            **{f"last_{axis}": rows[axis].max() for axis in axes},
+            **self._added(rows),
+            **lightest,
+        )
+        if self.engine == "duckdb":
+            # Grouping by a number costs less than by text, and as many times as there are margins.
+            found = found.rename(name="who").mutate(who=ibis.row_number().cast("int32"))
+        found = found.cache()
+        if self.weights:
+            _check_weights(found, level, "name" if "name" in found.columns else "who")
+        self.identified = found
+        is_alone = ibis.and_(*(found[axis] == found[f"last_{axis}"] for axis in axes))
+        counts = found.agg(
+            alone=ibis.ifelse(is_alone, 1, 0).sum(),
+            several=ibis.ifelse(is_alone, 0, 1).sum(),
+            records=ibis.ifelse(is_alone, 0, found.records).sum(),
+        )
+        n = {name: int(of[0]) for name, of in counts.to_pyarrow().to_pydict().items()}
+        alone = found.filter(is_alone).select(*axes, *self.known, *self.words, "who")
+        if not n["several"]:
+            return alone, n["alone"], None, 0
+        spanning = found.filter(~is_alone)
+        if "name" in found.columns:
+            numbers = spanning.select("name", number="who")
+            several = rows.join(numbers, rows.who == numbers.name).drop("who", "name")
+            several = several.rename(who="number")
+        else:
+            several = rows.semi_join(spanning, "who")
+        if n["records"] > MANY_RECORDS * n["several"]:
+            several = several.group_by([*axes, "who"]).agg(**self._added(several))
+        several = several.cache()
+        return alone, n["alone"], several, int(several.count().to_pyarrow().as_py())
+
+    def _added(self, rows: Any) -> dict[str, Any]:
+        """Return what records of one contributor are together."""
+        summed = {word: rows[word].sum().cast("int64") for word in self.words}
+        return summed | {column: rows[column].max() for column in self.known}
+
+    # -- margins ----------------------------------------------------------------------------
+
+    def _cells(self, rows: Any, names: Sequence[str], is_whole: bool) -> list[Figures]:
+        """Ask for all cells of a table, one combination of levels after the other."""
+        listed = list(self.levels)
+        axes = [listed.index(name) for name in names]
+        found = []
+        for combination in itertools.product(*(range(len(self.levels[name])) for name in names)):
+            chosen = dict(zip(axes, combination, strict=True))
+            found.append(self._figures(rows, chosen, is_whole).of_codes(chosen, self.levels))
+        return found
+
+    def _figures(self, rows: Any, chosen: Mapping[int, int], is_whole: bool) -> Figures:
+        """Ask for the cells on one level of each of some axes.
+
+        Parameters
+        ----------
+        rows : ibis.Table
+        chosen : mapping of int to int
+            The level of each axis.
+        is_whole : bool
+            Whether each row is a contributor that is whole in every cell.
+        """
+        key = self._key(rows, chosen)
+        units = self._units(key.table, key.names, is_whole)
+        if self.engine != "duckdb":
+            units = units.cache()
+            found = self._grouped_by(units, key.names).to_pyarrow()
+            top = self._ranked(units, key.names, "who")
+            return self._read(key, found, top)
+        found = self._grouped_by(units, key.names, self.k + 1).to_pyarrow()
+        return self._read(key, found, self._unfolded(key, found, is_whole))
+
+    def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
+        sizes, columns = list(self.records.sizes), {}
+        for axis, (level, maps) in enumerate(
+            (chosen.get(axis, 0), of) for axis, of in enumerate(self.levels.values())
+        ):
+            if axis not in chosen or (level and np.all(maps[level] == maps[level][0])):
+                continue
+            columns[axis] = f"d{axis}"
+            if level:
+                columns[axis] = f"above{axis}"
+                sizes[axis] = int(maps[level].max()) + 1
+                rows = rows.join(self._map(axis, level), f"d{axis}")
+        return _Key.of(rows, columns, sizes)
+
+    def _map(self, axis: int, level: int) -> Any:
+        """Return codes of a level above leaves as a table of the engine."""
+        if (axis, level) not in self._maps:
+            above = list(self.levels.values())[axis][level]
+            leaf = np.flatnonzero(above >= 0)
+            self._maps[axis, level] = table_of(
+                {f"d{axis}": leaf.astype(np.int32), f"above{axis}": above[leaf].astype(np.int32)}
+            )
+        return self._maps[axis, level]
+
+    def _units(self, rows: Any, keys: list[str], is_whole: bool) -> Any:
+        """Return a row for each contributor of each cell, with its size."""
+        if not is_whole:
+            rows = rows.group_by([*keys, "who"]).agg(**self._added(rows))
+        signed = self.exact.joined([rows[word].cast("float64") for word in self.words])
+        return rows.select(*keys, *self.known, "who", size=signed.abs())
+
+    def _grouped_by(self, units: Any, keys: list[str], n_top: int = 0) -> Any:
+        """Count the contributors of each cell, and so on."""
+        import ibis
+
+        size = units["size"]
+        figures: dict[str, Any] = {"count": units.count()}
+        if self.weights:
+            words = enumerate(self.weights.words(units.weight))
+            figures |= {f"weight{i}": word.sum() for i, word in words}
+        if "request" in self.known:
+            for code in (1, 2):
+                asked = ibis.ifelse(units.request == code, size, 0.0).max()
+                figures[f"request_{code}"] = asked
+        if self.marks:
+            is_full = (units.unwaived <= 0) & (units.own_p <= 0)
+            figures["full"] = ibis.ifelse(is_full, 1, 0).sum()
+            figures["largest_unwaived"] = ibis.ifelse(units.unwaived > 0, size, 0.0).max()
+            figures["largest_own_p"] = units.own_p.max()
+        if n_top:
+            # A number costs less than a structure.
+            unit = {name: units[name] for name in ("who", *self.known)}
+            top = ibis.struct(unit) if self.known else units.who
+            figures["top"] = _listed("arg_max", top, size, n_top)
+            figures["sizes"] = _listed("max", size, n_top)
+        return units.group_by(keys).agg(**figures)
+
+    def _ranked(self, units: Any, keys: list[str], identifier: str) -> Any:
+        """Return the largest of each cell; what identifies them decides between those alike."""
+        import ibis
+
+        # As in `Largest`, which joins them with others.
+        order = [units[name].desc() for name in ("size", *self.known) if name != "request"]
+        rank = ibis.row_number().over(group_by=keys, order_by=[*order, units[identifier].asc()])
+        ranked = units.mutate(rank=rank)
+        return ranked.filter(ranked["rank"] < self.k).drop("rank").to_pyarrow()
+
+    def _unfolded(self, key: _Key, found: Any, is_whole: bool) -> Any:
+        """Return the lists of the largest of each cell as rows.
+
+        Which of those with the same size an engine lists last is chance. One more than are needed
+        was asked for, and where the last two are alike the engine looks closely.
+        """
+        import pyarrow as pa
+
+        lists, sizes = (found.column(name).combine_chunks() for name in ("top", "sizes"))
+        start, flat = np.asarray(lists.offsets), lists.flatten()
+        cell, size = np.repeat(np.arange(len(lists)), np.diff(start)), np.asarray(sizes.flatten())
+        columns = {"size": sizes.flatten()} | (
+            {name: flat.field(name) for name in ("who", *self.known)}
+            if self.known
+            else {"who": flat}
+        )
+        full = np.flatnonzero(np.diff(start) > self.k)
+        last = start[full] + self.k
+        tied = full[size[last] == size[last - 1]]
+        kept = (np.arange(len(cell)) - start[cell] < self.k) & ~np.isin(cell, tied)
+        keys = {name: found.column(name).combine_chunks() for name in key.names}
+        top = pa.table(
+            {name: of.take(pa.array(cell[kept])) for name, of in keys.items()}
+            | {name: of.filter(pa.array(kept)) for name, of in columns.items()}
+        )
+        if not len(tied):
+            return top
+        limits = {name: np.asarray(of)[tied] for name, of in keys.items()}
+        limits["least"] = size[start[tied] + self.k - 1]
+        closely = table_of(limits)
+        units = self._units(key.table.semi_join(closely, key.names), key.names, is_whole)
+        units = units.join(closely, key.names)
+        units = units.filter(units["size"] >= units.least).drop("least")
+        identifier = "who"
+        if self.identified is not None:
+            names = self.identified.select("who", "name")
+            units, identifier = units.join(names, "who"), "name"
+        resolved = self._ranked(units, key.names, identifier).select(top.column_names)
+        return pa.concat_tables([top, resolved.cast(top.schema)])
+
+    def _read(self, key: _Key, found: Any, top: Any) -> Figures:
+        """Read an answer and the largest of each of its cells."""
+        n = found.num_rows
+        counts = [_array(found, "count", np.int64), np.zeros(n, dtype=np.int64)]
+        maxima = np.zeros((n, 4))
+        if self.weights:
+            counts += [_array(found, f"weight{i}", np.int64) for i in range(self.weights.n_words)]
+        if "request" in self.known:
+            for code in (1, 2):
+                maxima[:, code - 1] = _array(found, f"request_{code}", np.float64)
+        if self.marks:
+            counts[1] = _array(found, "full", np.int64)
+            maxima[:, 2] = _array(found, "largest_unwaived", np.float64)
+            maxima[:, 3] = _array(found, "largest_own_p", np.float64)
+        ones = np.ones(top.num_rows)
+        marks = [_array(top, name, np.float64) for name in self.marks]
+        largest = Largest(
+            key.positions(top),
+            _array(top, "size", np.float64),
+            _array(top, "weight", np.float64) if self.weights else ones,
+            top.column("who").to_numpy(),
+            np.column_stack([ones[:, None][:, :0], *marks]),
+        )
+        return Figures(key.positions(found), np.column_stack(counts), maxima, largest)
+
+    # -- one by one, and names --------------------------------------------------------------
+
+    def _one_by_one(self, rows: Any) -> Spanning:
+        found = rows.order_by("who").to_pyarrow()
+        none = np.zeros(found.num_rows)
+        weight = _array(found, "weight", np.float64) if self.weights else none + 1.0
+        request = _array(found, "request", np.float64) if "request" in self.known else none
+        return Spanning(
+            np.column_stack([_array(found, axis, np.int64) for axis in self.records.axes]),
+            found.column("who").to_numpy(),
+            np.column_stack([_array(found, word, np.int64) for word in self.words]),
+            weight,
+            np.column_stack([request, *(_array(found, name, np.float64) for name in self.marks)]),
+        )
+
+    def _named(
+        self,
+        leaves: Figures | None,
+        spanning: Spanning | None,
+        cells: Mapping[tuple[str, ...], list[Figures]],
+    ) -> Grouped:
+        """Number the contributors that were found in the order of what identifies them."""
+        figures = [*([leaves] if leaves else []), *itertools.chain(*cells.values())]
+        found = [each.largest.contributor for each in figures]
+        found += [spanning.contributor] if spanning else []
+        flat = np.concatenate(found)
+        if self.identified is not None and "name" in self.identified.columns:
+            wanted = table_of({"who": np.unique(flat)})
+            listed = self.identified.semi_join(wanted, "who").select("who", "name")
+            listed = listed.order_by("name").to_pyarrow()
+            who = _array(listed, "who", np.int64)
+            number = np.zeros(who.max() + 1, dtype=np.int64)
+            number[who] = np.arange(len(who))
+            codes, names = number[flat], listed.column("name").to_pandas().to_numpy(dtype=object)
+        else:
+            codes, names = pd.factorize(flat, sort=True)
+        ends = np.cumsum([len(each) for each in found])[:-1]
+        numbers = np.split(codes.astype(np.int64), ends)
+        if spanning:
+            spanning = replace(spanning, contributor=numbers.pop())
+        renumbered = iter([each.numbered(of) for each, of in zip(figures, numbers, strict=True)])
+        return Grouped(
+            next(renumbered) if leaves else None,
+            spanning,
+            {names: list(itertools.islice(renumbered, len(of))) for names, of in cells.items()},
+            np.asarray(names, dtype=object),
+            self.k,
+            bool(self.marks),
         )
 
 
-def _leaf_statistics(units: Any, keys: list[str], overview: Overview) -> pd.DataFrame:
+def _listed(function: str, listed: Any, *arguments: Any) -> Any:
+    """Aggregate by a function of DuckDB's own that returns a list, the largest first."""
     import ibis
+    import ibis.expr.datatypes as dt
 
-    requests = {
-        f"request_{code}": ibis.ifelse(units.request == code, units["size"], 0.0).max()
-        for code in (1, 2)
-    }
-    frame = units.group_by(keys).agg(
-        weighted_count=overview.exact_sum(units.weight, "weight"),
-        total=overview.exact_sum(units.total, "total"),
-        count=units.count(),
-        **requests,
-        **_waiver_statistics(units),
+    def aggregate(*arguments: Any) -> Any: ...
+
+    types = tuple(dt.int64 if isinstance(each, int) else each.type() for each in arguments)
+    aggregate.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(f"x{i}", Parameter.POSITIONAL_ONLY) for i in range(1 + len(types))]
     )
-    result: pd.DataFrame = frame.order_by(keys).to_pandas()
-    return result
+    signature = ((listed.type(), *types), dt.Array(listed.type()))
+    return ibis.udf.agg.builtin(aggregate, name=function, signature=signature)(listed, *arguments)
+
+
+def _array(found: Any, name: str, kind: Any) -> Any:
+    return found.column(name).to_numpy().astype(kind, copy=False)
+
+
+def _check_weights(units: Any, level: str, who: str) -> None:
+    uneven = units.filter(units.lightest < units.weight).order_by(who).limit(1).to_pandas()
+    if len(uneven):
+        raise InputError(
+            f"Records of {level} {uneven[who].iloc[0]!r} have different weights, "
+            f"{uneven['lightest'].iloc[0]:g} and {uneven['weight'].iloc[0]:g}. All records of a "
+            f"{level} need the same weight."
+        )

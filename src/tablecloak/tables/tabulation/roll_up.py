@@ -1,15 +1,14 @@
 """From leaves to a table: all margins, with the largest contributors of each cell.
 
-Rows of codes are expanded to all codes above them, axis by axis, and added up. Contributors that
-occur in more than one leaf are carried one by one, because a margin must count each of them once
-and with its whole contribution.
+Leaves are added up to the codes above them, axis by axis and level by level. Contributors that
+occur in more than one leaf are carried one by one, unless the engine found their margins, because a
+margin must count each of them once and with its whole contribution.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +18,10 @@ from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.contributions import Contributions, Waivers
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
-from tablecloak.tables.relations import all_positions, hierarchical_relations
+from tablecloak.tables.relations import all_positions, relations_of_cells
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.queries import Grouped, Leaves
+from tablecloak.tables.tabulation.figures import Figures, Largest, locate, roll_up
+from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 
 SPANNING_ROWS = 500_000
@@ -29,24 +29,18 @@ SPANNING_ROWS = 500_000
 margin above it."""
 
 
-def rolled_up(
-    leaves: Leaves,
-    tables: Sequence[Sequence[str]] | None,
-    roles: ColumnRoles,
-    unit: str,
-    decimals: int | None,
-    empty_cells: bool,
-) -> Table:
-    """Roll the leaves up to all cells of one table, or of several that are linked."""
-    chosen = _checked_tables(tables, leaves.hierarchies)
-    built = [rolled_up_table(leaves, names, roles, unit, decimals, empty_cells) for names in chosen]
-    return built[0] if len(built) == 1 else link(*built)
-
-
-def _checked_tables(
-    tables: Sequence[Sequence[str]] | None, hierarchies: Mapping[str, Hierarchy]
+def checked_tables(
+    tables: Sequence[Sequence[str]] | None, dimensions: Iterable[str]
 ) -> list[list[str]]:
-    chosen = [list(names) for names in tables] if tables else [list(hierarchies)]
+    """Return the dimensions of each table; of one over all of them if none is given.
+
+    Raises
+    ------
+    InputError
+        If a table has no dimension, or one twice, or an unknown one.
+    """
+    known = list(dimensions)
+    chosen = [list(names) for names in tables] if tables else [known]
     for names in chosen:
         if not names or len(set(names)) < len(names):
             raise InputError(
@@ -54,45 +48,54 @@ def _checked_tables(
                 f"none of them twice."
             )
         for name in names:
-            if name not in hierarchies:
-                raise InputError(
-                    f"`tables` names the dimension {name!r}.{suggestion(name, hierarchies)}"
-                )
+            if name not in known:
+                raise InputError(f"`tables` names the dimension {name!r}.{suggestion(name, known)}")
     return chosen
 
 
-def rolled_up_table(
+def rolled_up(
     leaves: Leaves,
-    names: Sequence[str],
+    tables: Sequence[Sequence[str]],
     roles: ColumnRoles,
     unit: str,
     decimals: int | None,
     empty_cells: bool = False,
 ) -> Table:
-    """Roll the leaves up to all cells of one table."""
+    """Roll the leaves up to all cells of one table, or of several that are linked."""
+    built = [_table(leaves, names, roles, unit, decimals, empty_cells) for names in tables]
+    return built[0] if len(built) == 1 else link(*built)
+
+
+def _table(
+    leaves: Leaves,
+    names: Sequence[str],
+    roles: ColumnRoles,
+    unit: str,
+    decimals: int | None,
+    empty_cells: bool,
+) -> Table:
     trees = {name: leaves.hierarchies[name] for name in names}
-    columns = {leaves.column(name): tree for name, tree in trees.items()}
-    rounding = np.full(len(leaves.values), _rounding(leaves.overview, roles, decimals))
-    none = np.zeros((len(leaves.values), 0))
-    ancestors = [ancestors_of(tree) for tree in trees.values()]
-    each = np.column_stack([leaves.values, rounding])
-    positions = positions_of(leaves.keys, columns)
-    keys, sums, _ = roll_up(positions, each, none, ancestors)
+    cells, values, totals, parts = _sums(leaves, names, decimals)
     if empty_cells:
-        keys, sums = _with_empty_cells(keys, sums, trees)
+        every = all_positions(trees)
+        values, totals, parts = _with_empty_cells(cells, every, values, totals, parts)
+        cells = every
+    with np.errstate(invalid="ignore"):
+        shortfall = np.where(parts > 0, parts * _rounding(leaves.overview, roles, decimals), 0.0)
     contributors = {
-        attribute: contributions_of(groups, columns, keys, ancestors, shortfall=sums[:, 1])
+        attribute: _contributions(leaves, groups, names, cells, totals, shortfall)
         for attribute, groups in leaves.grouped.items()
     }
-    codes = {
-        name: np.array(tree.codes, dtype=object)[keys[:, axis]]
-        for axis, (name, tree) in enumerate(trees.items())
-    }
-    frame = pd.DataFrame(codes)
-    relations = hierarchical_relations(frame, trees)
+    frame = pd.DataFrame(
+        {
+            name: pd.array(list(tree.codes), dtype="str").take(cells[:, axis])
+            for axis, (name, tree) in enumerate(trees.items())
+        }
+    )
+    relations = relations_of_cells(cells, trees)
     return Table(
         keys=frame,
-        values=sums[:, 0],
+        values=values,
         relations=relations,
         right_hand_side=np.zeros(relations.shape[0]),
         hierarchies=trees,
@@ -104,14 +107,38 @@ def rolled_up_table(
     )
 
 
-def _with_empty_cells(
-    keys: Integers, sums: Floats, trees: Mapping[str, Hierarchy]
-) -> tuple[Integers, Floats]:
-    """Return every combination of codes, and the sums of each, 0 where no record falls into it."""
-    every = all_positions(trees)
-    filled = np.zeros((len(every), sums.shape[1]))
-    filled[locate(keys, every)] = sums
-    return every, filled
+def _sums(
+    leaves: Leaves, names: Sequence[str], decimals: int | None
+) -> tuple[Integers, Floats, Floats, Integers]:
+    """Return the cells of a table with values, totals, and how many leaves are in each."""
+    sums, axes = leaves.overview.sums, leaves.axes(names)
+    if decimals is None:
+        values: Any = leaves.values
+    else:
+        # Whole numbers in doubles, so that what is rounded adds up exactly.
+        rounded = np.round(sums["value"].of_arrays(leaves.values), decimals)
+        values = np.rint(rounded * 10.0**decimals)[:, None]
+    ones = np.ones((len(values), 1), dtype=np.int64)
+    cells, (values, totals, parts), _ = roll_up(
+        leaves.positions[:, axes],
+        [values, leaves.totals, ones],
+        np.zeros((len(values), 0)),
+        [leaves.levels[name] for name in names],
+    )
+    if decimals is None:
+        values = sums["value"].of_arrays(values)
+    else:
+        values = np.round(values[:, 0] / 10.0**decimals, decimals)
+    return cells, values, sums["total"].of_arrays(totals), parts[:, 0]
+
+
+def _with_empty_cells(cells: Integers, every: Integers, *figures: Any) -> list[Any]:
+    """Return figures of every combination of codes, 0 where no record falls into it."""
+    at, filled = locate(cells, every), []
+    for figure in figures:
+        filled.append(np.zeros(len(every), dtype=figure.dtype))
+        filled[-1][at] = figure
+    return filled
 
 
 def _rounding(overview: Overview, roles: ColumnRoles, decimals: int | None) -> float:
@@ -131,15 +158,6 @@ def ancestors_of(tree: Hierarchy) -> tuple[Integers, Integers]:
     return closure.indptr.astype(np.int64), closure.indices.astype(np.int64)
 
 
-def positions_of(frame: pd.DataFrame, trees: Mapping[str, Hierarchy]) -> Integers:
-    """Return the position of each leaf code on its axis, one column for each axis."""
-    columns = []
-    for name, tree in trees.items():
-        number = {leaf: index for index, leaf in enumerate(tree.leaves)}
-        columns.append(frame[name].map(number).to_numpy(np.int64))
-    return np.column_stack(columns)
-
-
 def expand(
     positions: Integers, axis: int, ancestors: tuple[Integers, Integers]
 ) -> tuple[Integers, Integers]:
@@ -154,234 +172,89 @@ def expand(
     return source, expanded
 
 
-def group_rows(rows: Integers) -> tuple[Integers, Integers]:
-    """Distinct rows in sorted order, and the number of each row among them."""
-    widths = [int(width) for width in rows.max(axis=0, initial=0) + 1]
-    if math.prod(widths) < 2**62:
-        flat = np.ravel_multi_index(tuple(rows.T), widths)
-        _, first, group = np.unique(flat, return_index=True, return_inverse=True)
-        return rows[first], group.reshape(-1)
-    keys, group = np.unique(rows, axis=0, return_inverse=True)
-    return keys, group.reshape(-1)
-
-
-def roll_up(
-    positions: Integers,
-    sums: Floats,
-    maxima: Floats,
-    ancestors: Sequence[tuple[Integers, Integers]],
-) -> tuple[Integers, Floats, Floats]:
-    """Add up sums, and take maxima, over all codes of all axes."""
-    # Leaves that differ only on dimensions outside this table fall together first.
-    positions, group = group_rows(positions)
-    sums, maxima = _reduce(sums, maxima, group, len(positions))
-    for axis, above in enumerate(ancestors):
-        source, expanded = expand(positions, axis, above)
-        positions, group = group_rows(expanded)
-        sums, maxima = _reduce(sums[source], maxima[source], group, len(positions))
-    return positions, sums, maxima
-
-
-def _reduce(sums: Floats, maxima: Floats, group: Integers, n_groups: int) -> tuple[Floats, Floats]:
-    added = [np.bincount(group, column, minlength=n_groups) for column in sums.T]
-    highest = np.zeros((n_groups, maxima.shape[1]))
-    np.maximum.at(highest, group, maxima)
-    return np.column_stack(added) if added else np.zeros((n_groups, 0)), highest
-
-
-def rank_within(sorted_groups: Integers) -> Integers:
-    """Position of each row within its run of equal group numbers."""
-    index = np.arange(len(sorted_groups))
-    starts = np.ones(len(index), dtype=bool)
-    starts[1:] = sorted_groups[1:] != sorted_groups[:-1]
-    return index - np.maximum.accumulate(np.where(starts, index, 0))
-
-
-def locate(rows: Integers, cells: Integers) -> Integers:
-    """Index of each row among the cells, which are sorted and unique."""
-    both = np.concatenate([cells, rows])
-    number = group_rows(both)[1]
-    index_of = np.empty(number.max() + 1, dtype=np.int64)
-    index_of[number[: len(cells)]] = np.arange(len(cells))
-    return index_of[number[len(cells) :]]
-
-
-@dataclass(frozen=True)
-class Largest:
-    """Largest contributions as rows: position of the cell, size, weight, contributor, marks.
-
-    The marks, shape (n_rows, n_marks), are what else is known of each contributor.
-    """
-
-    positions: Integers
-    size: Floats
-    weight: Floats
-    contributor: Integers
-    marks: Floats
-
-    def take(self, rows: Integers, positions: Integers) -> Largest:
-        """Return some rows, at other positions."""
-        return Largest(
-            positions,
-            self.size[rows],
-            self.weight[rows],
-            self.contributor[rows],
-            self.marks[rows],
-        )
-
-    def expanded(self, axis: int, above: tuple[Integers, Integers]) -> Largest:
-        """Repeat each row for each code above its leaf on one axis."""
-        source, positions = expand(self.positions, axis, above)
-        return self.take(source, positions)
-
-    def _order(self, group: Integers) -> Integers:
-        """Order by group, then size, weight and marks, the largest first, then contributor.
-
-        Where each record is a contributor, its number is that of its row. It decides only between
-        records that are alike in all else, so that shuffling records changes no figure.
-        """
-        order: Integers = np.lexsort(
-            (self.contributor, *-self.marks.T[::-1], -self.weight, -self.size, group)
-        )
-        return order
-
-    def largest(self, k: int) -> Largest:
-        """Keep the k largest of each cell."""
-        _, group = group_rows(self.positions)
-        order = self._order(group)
-        rank = rank_within(group[order])
-        keep = order[rank < k]
-        return self.take(keep, self.positions[keep])
-
-    def joined(self, other: Largest) -> Largest:
-        """Return the rows of both."""
-        return Largest(
-            np.concatenate([self.positions, other.positions]),
-            np.concatenate([self.size, other.size]),
-            np.concatenate([self.weight, other.weight]),
-            np.concatenate([self.contributor, other.contributor]),
-            np.concatenate([self.marks, other.marks]),
-        )
-
-    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers, Floats]:
-        """Return sizes, weights, contributors and marks, one row for each cell.
-
-        Where there is no contributor, its number is -1 and all else is 0.
-        """
-        at = locate(self.positions, cells)
-        order = self._order(at)
-        row, rank = at[order], rank_within(at[order])
-        size, weight = np.zeros((len(cells), k)), np.zeros((len(cells), k))
-        contributor = np.full((len(cells), k), -1, dtype=np.int64)
-        size[row, rank] = self.size[order]
-        weight[row, rank] = self.weight[order]
-        contributor[row, rank] = self.contributor[order]
-        marks = np.zeros((len(cells), k, self.marks.shape[1]))
-        marks[row, rank] = self.marks[order]
-        return size, weight, contributor, marks
-
-
-@dataclass(frozen=True)
-class _Figures:
-    """What is known of the contributors of each cell.
-
-    Parameters
-    ----------
-    sums : numpy.ndarray of float, shape (n_cells, 3 or 4)
-        Count, weighted count, total of their contributions, and number of full waivers.
-    maxima : numpy.ndarray of float, shape (n_cells, 2 or 4)
-        Largest contribution of those that asked for protection, by request code 1 and 2; largest
-        contribution without a waiver, and largest margin that somebody named.
-    largest : Largest
-    """
-
-    sums: Floats
-    maxima: Floats
-    largest: Largest
-
-    def joined(self, other: _Figures, n_largest: int) -> _Figures:
-        """Return the figures of both together."""
-        return _Figures(
-            self.sums + other.sums,
-            np.maximum(self.maxima, other.maxima),
-            self.largest.joined(other.largest.largest(n_largest)).largest(n_largest),
-        )
-
-
-def contributions_of(
+def _contributions(
+    leaves: Leaves,
     grouped: Grouped,
-    trees: Mapping[str, Hierarchy],
+    names: Sequence[str],
     cells: Integers,
-    ancestors: Sequence[tuple[Integers, Integers]],
-    *,
+    totals: Floats,
     shortfall: Floats,
 ) -> Contributions:
-    """Statistics of contributors for each cell, single and spanning ones joined."""
-    k = grouped.n_largest
-    identifiers = pd.concat([grouped.top["contributor"], grouped.spanning["contributor"]])
-    codes, names = pd.factorize(identifiers, sort=True)
-    single, spanning = np.split(codes.astype(np.int64), [len(grouped.top)])
-    figures = _single(grouped, single, trees, cells, ancestors)
-    for part in _whole_contributors(spanning):
-        frame = grouped.spanning.iloc[part]
-        several = _spanning(frame, spanning[part], trees, cells, ancestors, grouped.marks)
-        figures = figures.joined(several, k)
+    """Statistics of contributors for each cell."""
+    k, axes = grouped.n_largest, leaves.axes(names)
+    levels = [leaves.levels[name] for name in names]
+    parts = list(grouped.cells[tuple(names)])
+    if grouped.leaves:
+        parts.append(grouped.leaves.rolled_up(axes, levels, k))
+    if grouped.spanning:
+        trees = [leaves.hierarchies[name] for name in names]
+        parts += _spanning(grouped.spanning, leaves.overview, axes, trees, k)
+    figures = Figures.joined(parts)
+    counts, maxima = figures.at(cells)
     largest, weight, contributor, marks = figures.largest.as_matrix(cells, k)
+    weighted = counts[:, 0].astype(np.float64)
+    if counts.shape[1] > 2:
+        weighted = leaves.overview.sums["weight"].of_arrays(counts[:, 2:])
+    waivers = None
+    if grouped.has_waivers:
+        waivers = Waivers(
+            unwaived=marks[:, :, 0] > 0,
+            own_p=marks[:, :, 1],
+            largest_unwaived=maxima[:, 2],
+            largest_own_p=maxima[:, 3],
+            full=counts[:, 1],
+        )
     return Contributions(
-        count=np.rint(figures.sums[:, 0]).astype(np.int64),
-        weighted_count=figures.sums[:, 1],
-        total=figures.sums[:, 2],
+        count=counts[:, 0],
+        weighted_count=weighted,
+        total=totals,
         largest=largest,
         largest_weight=weight,
         largest_contributor=contributor,
-        largest_request=figures.maxima[:, :2],
+        largest_request=maxima[:, :2],
         shortfall=shortfall,
-        names=np.asarray(names, dtype=object),
-        waivers=_waivers(figures, marks) if grouped.marks else None,
+        names=grouped.names,
+        waivers=waivers,
     )
 
 
-def _waivers(figures: _Figures, marks: Floats) -> Waivers:
-    return Waivers(
-        unwaived=marks[:, :, 0] > 0,
-        own_p=marks[:, :, 1],
-        largest_unwaived=figures.maxima[:, 2],
-        largest_own_p=figures.maxima[:, 3],
-        full=np.rint(figures.sums[:, 3]).astype(np.int64),
-    )
+def _spanning(
+    rows: Spanning,
+    overview: Overview,
+    axes: Sequence[int],
+    trees: Sequence[Hierarchy],
+    k: int,
+) -> Iterator[Figures]:
+    """Roll up contributors in several leaves: each once in a margin, with all it contributes."""
+    above = [ancestors_of(tree) for tree in trees]
+    for part in _whole_contributors(rows.contributor):
+        at = np.column_stack([rows.positions[part][:, axes], rows.contributor[part]])
+        source = np.arange(len(at))
+        for axis, codes in enumerate(above):
+            repeated, at = expand(at, axis, codes)
+            source = source[repeated]
+        source += part.start
+        asked = np.column_stack([rows.weight, rows.asked])[source]
+        keys, (signed,), highest = roll_up(at, [rows.signed[source]], asked, [])
+        size = np.abs(overview.sums["shadow"].of_arrays(signed))
+        yield _figures_of(keys, size, highest[:, 0], highest[:, 1:], overview).with_largest(k)
 
 
-def _single(
-    grouped: Grouped,
-    numbers: Integers,
-    trees: Mapping[str, Hierarchy],
-    cells: Integers,
-    ancestors: Sequence[tuple[Integers, Integers]],
-) -> _Figures:
-    """Roll up contributors in one leaf: in each margin they are whole by themselves."""
-    summed, greatest = ["count", "weighted_count", "total"], ["request_1", "request_2"]
-    if grouped.marks:
-        summed, greatest = [*summed, "full"], [*greatest, "largest_unwaived", "largest_own_p"]
-    sums, maxima = np.zeros((len(cells), len(summed))), np.zeros((len(cells), len(greatest)))
-    if len(grouped.leaves):
-        margins, added, highest = roll_up(
-            positions_of(grouped.leaves, trees),
-            grouped.leaves[summed].to_numpy(np.float64),
-            grouped.leaves[greatest].to_numpy(np.float64),
-            ancestors,
-        )
-        at = locate(margins, cells)
-        sums[at], maxima[at] = added, highest
-    largest = Largest(
-        positions_of(grouped.top, trees),
-        grouped.top["size"].to_numpy(np.float64),
-        grouped.top["weight"].to_numpy(np.float64),
-        numbers,
-        grouped.top[grouped.marks].to_numpy(np.float64),
-    )
-    for axis, above in enumerate(ancestors):
-        largest = largest.expanded(axis, above).largest(grouped.n_largest)
-    return _Figures(sums, maxima, largest)
+def _figures_of(
+    keys: Integers, size: Floats, weight: Floats, asked: Floats, overview: Overview
+) -> Figures:
+    """Figures of contributors one by one; the last column of keys is who they are."""
+    count, marks = np.ones(len(keys), dtype=np.int64), asked[:, 1:]
+    counts, maxima = [count, 0 * count], np.zeros((len(keys), 4))
+    if overview.is_weighted:
+        counts += overview.sums["weight"].words_of(weight)
+    for code in (1, 2):
+        maxima[:, code - 1] = np.where(asked[:, 0] == code, size, 0.0)
+    if marks.shape[1]:
+        counts[1] = np.all(marks <= 0, axis=1).astype(np.int64)
+        maxima[:, 2], maxima[:, 3] = np.where(marks[:, 0] > 0, size, 0.0), marks[:, 1]
+    largest = Largest(keys[:, :-1], size, weight, keys[:, -1], marks)
+    return Figures(keys[:, :-1], np.column_stack(counts), maxima, largest)
 
 
 def _whole_contributors(numbers: Integers) -> Iterator[slice]:
@@ -393,48 +266,3 @@ def _whole_contributors(numbers: Integers) -> Iterator[slice]:
             end += 1
         yield slice(start, end)
         start = end
-
-
-def _spanning(
-    frame: pd.DataFrame,
-    numbers: Integers,
-    trees: Mapping[str, Hierarchy],
-    cells: Integers,
-    ancestors: Sequence[tuple[Integers, Integers]],
-    marks: list[str],
-) -> _Figures:
-    """Roll up contributors in several leaves: each once in a margin, with all it contributes."""
-    rows = np.column_stack([positions_of(frame, trees), numbers])
-    given = frame[["signed", "weight", "request", *marks]].to_numpy(np.float64)
-    for axis, above in enumerate(ancestors):
-        source, rows = expand(rows, axis, above)
-        given = given[source]
-    keys, group = group_rows(rows)
-    signed = np.bincount(group, given[:, 0], minlength=len(keys))
-    weight = _the_weight(group, given[:, 1], len(keys))
-    asked = np.zeros((len(keys), 1 + len(marks)))
-    np.maximum.at(asked, group, given[:, 2:])
-    at, size = locate(keys[:, :-1], cells), np.abs(signed)
-    columns = [np.ones(len(at)), weight, signed * weight]
-    highest = [np.where(asked[:, 0] == code, size, 0.0) for code in (1, 2)]
-    if marks:
-        columns.append(np.all(asked[:, 1:] <= 0, axis=1).astype(np.float64))
-        highest += [np.where(asked[:, 1] > 0, size, 0.0), asked[:, 2]]
-    sums: Floats = np.column_stack([np.bincount(at, c, minlength=len(cells)) for c in columns])
-    maxima = np.zeros((len(cells), len(highest)))
-    np.maximum.at(maxima, at, np.column_stack(highest))
-    largest = Largest(keys[:, :-1], size, weight, keys[:, -1], asked[:, 1:])
-    return _Figures(sums, maxima, largest)
-
-
-def _the_weight(group: Integers, weight: Floats, n_groups: int) -> Floats:
-    """Return the weight of each contributor, which must be the same in all cells."""
-    heaviest, lightest = np.zeros(n_groups), np.full(n_groups, np.inf)
-    np.maximum.at(heaviest, group, weight)
-    np.minimum.at(lightest, group, weight)
-    if np.any(lightest < heaviest):
-        raise InputError(
-            "A contributor has different weights in different cells. All records of a contributor "
-            "need the same weight."
-        )
-    return heaviest

@@ -18,7 +18,7 @@ from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.queries import aggregated
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
-from tablecloak.tables.tabulation.roll_up import rolled_up
+from tablecloak.tables.tabulation.roll_up import checked_tables, rolled_up
 
 MOST_LARGEST = 1000
 """Contributors that are kept for each cell at most."""
@@ -139,9 +139,10 @@ def tabulate(
         waiver_p=waiver_p,
     )
     with checked_records(data, dimensions, roles, engine) as records:
-        leaves = aggregated(records, roles, n_largest, decimals)
+        chosen = checked_tables(tables, records.hierarchies)
+        leaves = aggregated(records, roles, n_largest, chosen)
     _warn_negative(leaves.overview)
-    return rolled_up(leaves, tables, roles, unit, decimals, empty_cells)
+    return rolled_up(leaves, chosen, roles, unit, decimals, empty_cells)
 
 
 def _check_options(n_largest: int, decimals: int | None) -> None:

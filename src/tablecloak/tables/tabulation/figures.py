@@ -1,0 +1,282 @@
+"""What is known of the contributors of cells, and how that of parts becomes that of the whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tablecloak.arrays import Floats, Integers
+
+Numbers: TypeAlias = npt.NDArray[Any]
+"""Whole numbers or others, which are added up as what they are."""
+
+
+def numbered_rows(*blocks: Integers) -> list[Integers]:
+    """Return one number for each row of several blocks; they are in the order of the rows."""
+    rows = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
+    widths = [int(width) for width in rows.max(axis=0, initial=0) + 1]
+    if math.prod(widths) < 2**62:
+        return [np.ravel_multi_index(tuple(block.T), widths) for block in blocks]
+    number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.split(number, np.cumsum([len(block) for block in blocks])[:-1])
+
+
+def group_rows(rows: Integers) -> tuple[Integers, Integers]:
+    """Distinct rows in sorted order, and the number of each row among them."""
+    (flat,) = numbered_rows(rows)
+    _, first, group = np.unique(flat, return_index=True, return_inverse=True)
+    return rows[first], group.reshape(-1)
+
+
+def locate(rows: Integers, cells: Integers) -> Integers:
+    """Index of each row among the cells, which are sorted and unique."""
+    among, flat = numbered_rows(cells, rows)
+    found: Integers = np.searchsorted(among, flat)
+    return found
+
+
+def roll_up(
+    positions: Integers,
+    sums: Sequence[Numbers],
+    maxima: Floats,
+    levels: Sequence[Sequence[Integers]],
+) -> tuple[Integers, list[Numbers], Floats]:
+    """Add up sums, and take maxima, over all codes of all axes.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray of int, shape (n_leaves, n_axes)
+        Positions of leaves on each axis.
+    sums, maxima : (list of) numpy.ndarray, shape (n_leaves, ...)
+    levels : list of list of numpy.ndarray
+        See `levels_of`, for each axis.
+
+    Returns
+    -------
+    positions : numpy.ndarray of int, shape (n_cells, n_axes)
+        Positions of codes, sorted.
+    sums, maxima
+    """
+    # Leaves that differ only on dimensions outside this table fall together first.
+    rows = _reduced(positions, [*sums, maxima])
+    for axis, maps in enumerate(levels):
+        parts = [_moved(*rows, axis, maps[0])]
+        parts += [_reduced(*_moved(*rows, axis, above)) for above in maps[1:]]
+        columns = zip(*(figures for _, figures in parts), strict=True)
+        rows = np.concatenate([at for at, _ in parts]), [np.concatenate(each) for each in columns]
+    order = np.argsort(numbered_rows(rows[0])[0])
+    *sums, maxima = (each[order] for each in rows[1])
+    return rows[0][order], sums, maxima
+
+
+def _moved(
+    positions: Integers, figures: Sequence[Numbers], axis: int, above: Integers
+) -> tuple[Integers, list[Numbers]]:
+    """Put codes of a level in the place of leaves on one axis; leave out what has none."""
+    code = above[positions[:, axis]]
+    kept = np.flatnonzero(code >= 0) if np.any(code < 0) else slice(None)
+    moved = positions[kept].copy()
+    moved[:, axis] = code[kept]
+    return moved, [each[kept] for each in figures]
+
+
+def _reduced(positions: Integers, figures: Sequence[Numbers]) -> tuple[Integers, list[Numbers]]:
+    """Add up rows of the same positions; of the last figures the maxima are taken."""
+    if not len(positions):
+        return positions, list(figures)
+    (flat,) = numbered_rows(positions)
+    if np.all(flat[1:] > flat[:-1]):
+        return positions, list(figures)
+    order = np.argsort(flat, kind="stable")
+    flat = flat[order]
+    start = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
+    *sums, maxima = figures
+    added: list[Numbers] = [np.add.reduceat(each[order], start) for each in sums]
+    return positions[order[start]], [*added, np.maximum.reduceat(maxima[order], start)]
+
+
+def rank_within(sorted_groups: Integers) -> Integers:
+    """Position of each row within its run of equal group numbers."""
+    index = np.arange(len(sorted_groups))
+    starts = np.ones(len(index), dtype=bool)
+    starts[1:] = sorted_groups[1:] != sorted_groups[:-1]
+    return index - np.maximum.accumulate(np.where(starts, index, 0))
+
+
+@dataclass(frozen=True)
+class Largest:
+    """Largest contributions as rows: position of the cell, size, weight, contributor, marks.
+
+    The marks, shape (n_rows, n_marks), are what else is known of each contributor.
+    """
+
+    positions: Integers
+    size: Floats
+    weight: Floats
+    contributor: Integers
+    marks: Floats
+
+    def take(self, rows: Integers, positions: Integers) -> Largest:
+        """Return some rows, at other positions."""
+        return Largest(
+            positions,
+            self.size[rows],
+            self.weight[rows],
+            self.contributor[rows],
+            self.marks[rows],
+        )
+
+    def rolled_up(self, levels: Sequence[Sequence[Integers]], k: int) -> Largest:
+        """Return the k largest of each cell, over all codes of all axes."""
+        rows = self.largest(k)
+        for axis, maps in enumerate(levels):
+            parts = [rows._at(axis, maps[0])]
+            parts += [rows._at(axis, above).largest(k) for above in maps[1:]]
+            rows = Largest.joined(parts)
+        return rows
+
+    def _at(self, axis: int, above: Integers) -> Largest:
+        """Put codes of a level in the place of leaves on one axis; leave out what has none."""
+        index = np.arange(len(self.size))
+        positions, (kept,) = _moved(self.positions, [index], axis, above)
+        return self.take(kept, positions)
+
+    def _order(self, group: Integers) -> Integers:
+        """Order by group, then size, weight and marks, the largest first, then contributor.
+
+        Where each record is a contributor, its number is that of its row. It decides only between
+        records that are alike in all else, so that shuffling records changes no figure.
+        """
+        order: Integers = np.lexsort((-self.size, group))
+        size, group = self.size[order], group[order]
+        same = (size[1:] == size[:-1]) & (group[1:] == group[:-1])
+        if np.any(same):
+            # Few are alike; only these are looked at more closely.
+            alike = np.flatnonzero(np.append(same, False) | np.concatenate([[False], same]))
+            rows = order[alike]
+            further = (self.contributor[rows], *-self.marks[rows].T[::-1], -self.weight[rows])
+            order[alike] = rows[np.lexsort((*further, -size[alike], group[alike]))]
+        return order
+
+    def largest(self, k: int) -> Largest:
+        """Keep the k largest of each cell."""
+        if not len(self.size):
+            return self
+        (group,) = numbered_rows(self.positions)
+        order = self._order(group)
+        keep = order[rank_within(group[order]) < k]
+        return self.take(keep, self.positions[keep])
+
+    @staticmethod
+    def joined(parts: Sequence[Largest]) -> Largest:
+        """Return the rows of several."""
+        names = ("positions", "size", "weight", "contributor", "marks")
+        return Largest(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers, Floats]:
+        """Return sizes, weights, contributors and marks of the k largest, one row for each cell.
+
+        Where there is no contributor, its number is -1 and all else is 0.
+        """
+        at = locate(self.positions, cells)
+        order = self._order(at)
+        row, rank = at[order], rank_within(at[order])
+        order, row, rank = order[rank < k], row[rank < k], rank[rank < k]
+        size, weight = np.zeros((len(cells), k)), np.zeros((len(cells), k))
+        contributor = np.full((len(cells), k), -1, dtype=np.int64)
+        size[row, rank] = self.size[order]
+        weight[row, rank] = self.weight[order]
+        contributor[row, rank] = self.contributor[order]
+        marks = np.zeros((len(cells), k, self.marks.shape[1]))
+        marks[row, rank] = self.marks[order]
+        return size, weight, contributor, marks
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What is known of the contributors of some cells, which may be listed more than once.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray of int, shape (n_cells, n_axes)
+    counts : numpy.ndarray of int, shape (n_cells, 2 or more)
+        Count, number of full waivers, and the words of the sum of weights where there are weights.
+    maxima : numpy.ndarray of float, shape (n_cells, 4)
+        Largest contribution of those that asked for protection, by request code 1 and 2; largest
+        contribution without a waiver, and largest margin that somebody named.
+    largest : Largest
+    """
+
+    positions: Integers
+    counts: Integers
+    maxima: Floats
+    largest: Largest
+
+    def numbered(self, contributor: Integers) -> Figures:
+        """Return the same with numbers in the place of what identifies contributors."""
+        return replace(self, largest=replace(self.largest, contributor=contributor))
+
+    def of_codes(
+        self, chosen: Mapping[int, int], levels: Mapping[str, Sequence[Integers]]
+    ) -> Figures:
+        """Return those of some axes at the positions of codes; level 0 is given as leaves.
+
+        Parameters
+        ----------
+        chosen : mapping of int to int
+            The level of each axis that is kept.
+        levels : mapping of str to list of numpy.ndarray
+            See `levels_of`.
+        """
+        listed = list(levels.values())
+
+        def codes(positions: Integers) -> Integers:
+            columns = []
+            for axis, level in chosen.items():
+                above, at = listed[axis][level], positions[:, axis]
+                is_one = level and np.all(above == above[0])
+                columns.append(
+                    np.full(len(at), above[0]) if is_one else above[at] if not level else at
+                )
+            return np.column_stack(columns)
+
+        largest = replace(self.largest, positions=codes(self.largest.positions))
+        return replace(self, positions=codes(self.positions), largest=largest)
+
+    def rolled_up(
+        self, axes: Sequence[int], levels: Sequence[Sequence[Integers]], k: int
+    ) -> Figures:
+        """Return those of all cells over some axes, whose contributors are in one leaf each."""
+        positions, (counts,), maxima = roll_up(
+            self.positions[:, axes], [self.counts], self.maxima, levels
+        )
+        top = replace(self.largest, positions=self.largest.positions[:, axes])
+        return Figures(positions, counts, maxima, top.rolled_up(levels, k))
+
+    def with_largest(self, k: int) -> Figures:
+        """Return the same with the k largest of each cell only."""
+        return replace(self, largest=self.largest.largest(k))
+
+    @staticmethod
+    def joined(parts: Sequence[Figures]) -> Figures:
+        """Return the figures of different contributors together."""
+        return Figures(
+            np.concatenate([part.positions for part in parts]),
+            np.concatenate([part.counts for part in parts]),
+            np.concatenate([part.maxima for part in parts]),
+            Largest.joined([part.largest for part in parts]),
+        )
+
+    def at(self, cells: Integers) -> tuple[Integers, Floats]:
+        """Return counts and maxima of given cells, sorted and unique, with 0 where none is."""
+        index = locate(self.positions, cells)
+        counts = np.zeros((len(cells), self.counts.shape[1]), dtype=np.int64)
+        maxima = np.zeros((len(cells), self.maxima.shape[1]))
+        np.add.at(counts, index, self.counts)
+        np.maximum.at(maxima, index, self.maxima)
+        return counts, maxima

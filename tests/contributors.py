@@ -14,14 +14,20 @@ import pandas as pd
 
 import tablecloak as tc
 from margins import tree_of
-from tablecloak.tables.tabulation.exact_sum import ExactSum
+from tablecloak.arrays import Floats
+from tablecloak.tables.tabulation.exact_sum import MOST_DIGITS, ExactSum
 from tablecloak.tables.tabulation.figures import Figures
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 from tablecloak.tables.tabulation.roll_up import rolled_up
 
-DIGITS = 4
-"""Digits after the point that the values of tests have at most."""
+
+def fitting(terms: Floats) -> ExactSum:
+    """How terms are added up exactly: as decimal numbers if they have few digits."""
+    for digits in range(MOST_DIGITS + 1):
+        if np.array_equal(np.round(terms, digits), terms):
+            return ExactSum.fitting(len(terms), np.abs(terms).max(), digits)
+    return ExactSum.fitting(len(terms), np.abs(terms).max(), MOST_DIGITS + 1)
 
 
 def with_contributors(
@@ -37,42 +43,38 @@ def with_contributors(
     tables: Sequence[Sequence[str]] | None = None,
     n_largest: int = 3,
 ) -> tc.Table:
-    """Table of the sums of a column, with the parameters of `tablecloak.tabulate`.
-
-    Sums must be exact in doubles, such as those of whole numbers.
-    """
+    """Table of the sums of a column, with the parameters of `tablecloak.tabulate`."""
     given = dimensions if isinstance(dimensions, Mapping) else dict.fromkeys(dimensions)
     trees = {name: tree_of(tree, frame[name]) for name, tree in given.items()}
     columns = [f"d{axis}" for axis in range(len(trees))]
     records = frame[list(trees)].astype(str).set_axis(columns, axis=1)
     weights = frame[weight].astype(float) if weight else 1.0
     records = records.assign(signed=frame[value].astype(float), weight=weights)
-    records["total"] = records["signed"] * records["weight"]
     own = frame[waiver_p] if waiver_p else pd.Series(np.nan, frame.index)
     waives = frame[waiver].astype(str).str.lower().isin(["yes", "1", "true"]) if waiver else False
     records["unwaived"], records["own_p"] = (~(waives | own.notna())).astype(float), own.fillna(0)
     has_waivers = bool(waiver or waiver_p)
-    count = len(frame)
-    most = {"shadow": "signed", "total": "total", "value": "total", "weight": "weight"}
-    exact = {name: ExactSum.fitting(count, records[of].abs().max(), DIGITS)
-             for name, of in most.items()}  # fmt: skip
-    numbers = [
-        dict(zip(tree.leaves, range(len(tree.leaves)), strict=True)) for tree in trees.values()
-    ]
-    for column, number in zip(columns, numbers, strict=True):
+    terms = {"shadow": records["signed"], "total": records["signed"] * records["weight"]}
+    terms |= {"value": terms["total"], "weight": records["weight"]}
+    exact = {name: fitting(term.to_numpy()) for name, term in terms.items()}
+    for column, tree in zip(columns, trees.values(), strict=True):
+        number = dict(zip(tree.leaves, range(len(tree.leaves)), strict=True))
         records[column] = records[column].map(number).astype(np.int64)
-    sums = records.groupby(columns, as_index=False)["total"].sum()
+    shadow, weighted = (
+        np.column_stack(exact[name].words_of(terms[name].to_numpy()))
+        for name in ("shadow", "value")
+    )
+    records = records.assign(**{f"word{i}": word for i, word in enumerate(shadow.T)})
+    totals = pd.DataFrame(weighted).groupby([records[column] for column in columns]).sum()
     levels = {"contributions": contributor} | ({"holdings": holding} if holding else {})
     is_negative = bool(np.any(records["signed"] < 0))
-    overview = Overview(count, exact, is_negative, bool(weight))
-    words = np.column_stack(exact["value"].words_of(sums["total"].to_numpy()))
+    overview = Overview(len(frame), exact, is_negative, bool(weight))
+    words = totals.to_numpy()
     grouped = {
-        attribute: _grouped(
-            records.assign(who=frame[column]), columns, n_largest, has_waivers, overview
-        )
+        attribute: _grouped(records.assign(who=frame[column]), columns, n_largest, has_waivers)
         for attribute, column in levels.items()
     }
-    leaves = Leaves(trees, overview, sums[columns].to_numpy(), words, words, grouped)
+    leaves = Leaves(trees, overview, totals.index.to_frame().to_numpy(), words, words, grouped)
     roles = ColumnRoles(value, contributor, holding, weight, value, None)
     return rolled_up(leaves, tables or [list(trees)], roles, "", None)
 
@@ -82,21 +84,23 @@ def _grouped(
     columns: list[str],
     n_largest: int,
     has_waivers: bool,
-    overview: Overview,
 ) -> Grouped:
     """Contributions of each contributor in each leaf, one by one."""
     units = records.groupby(["who", *columns], as_index=False).agg(
-        signed=("signed", "sum"), weight=("weight", "max"),
-        unwaived=("unwaived", "max"), own_p=("own_p", "max"),
+        **{word: (word, "sum") for word in records.columns if word.startswith("word")},
+        weight=("weight", "max"), unwaived=("unwaived", "max"), own_p=("own_p", "max"),
     )  # fmt: skip
     number, names = pd.factorize(units["who"], sort=True)
     marks = ["unwaived", "own_p"] if has_waivers else []
     spanning = Spanning(
         units[columns].to_numpy(),
         number.astype(np.int64),
-        np.column_stack(overview.sums["shadow"].words_of(units["signed"].to_numpy())),
+        units.filter(like="word").to_numpy(),
         units["weight"].to_numpy(),
-        units.assign(request=0.0)[["request", *marks]].to_numpy(dtype=np.float64),
+        np.zeros((len(units), 0)),
+        units[marks].to_numpy(dtype=np.float64),
     )
     tables = defaultdict[tuple[str, ...], list[Figures]](list)
-    return Grouped(None, spanning, tables, np.asarray(names, dtype=object), n_largest, has_waivers)
+    return Grouped(
+        None, spanning, tables, np.asarray(names, dtype=object), n_largest, False, has_waivers
+    )

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import FEW_TIMES, Floats, Integers
 
 Numbers: TypeAlias = npt.NDArray[Any]
 """Whole numbers or others, which are added up as what they are."""
@@ -36,8 +36,13 @@ def group_rows(rows: Integers) -> tuple[Integers, Integers]:
 def locate(rows: Integers, cells: Integers) -> Integers:
     """Index of each row among the cells, which are sorted and unique."""
     among, flat = numbered_rows(cells, rows)
-    found: Integers = np.searchsorted(among, flat)
-    return found
+    size = int(among.max(initial=-1)) + 1
+    if size > FEW_TIMES * len(rows):
+        found: Integers = np.searchsorted(among, flat)
+        return found
+    index = np.zeros(size, dtype=np.int64)
+    index[among] = np.arange(len(among))
+    return index[flat]
 
 
 def roll_up(
@@ -204,11 +209,13 @@ class Figures:
     Parameters
     ----------
     positions : numpy.ndarray of int, shape (n_cells, n_axes)
-    counts : numpy.ndarray of int, shape (n_cells, 2 or more)
-        Count, number of full waivers, and the words of the sum of weights where there are weights.
-    maxima : numpy.ndarray of float, shape (n_cells, 4)
-        Largest contribution of those that asked for protection, by request code 1 and 2; largest
-        contribution without a waiver, and largest margin that somebody named.
+    counts : numpy.ndarray of int, shape (n_cells, 1 or more)
+        Count; the words of the sum of weights if there are weights; number of full waivers if there
+        are waivers.
+    maxima : numpy.ndarray of float, shape (n_cells, 0, 2 or 4)
+        Largest contribution of those that asked for protection, by request code 1 and 2, if anybody
+        can ask; largest contribution without a waiver, and largest margin that somebody named, if
+        there are waivers.
     largest : Largest
     """
 
@@ -277,6 +284,8 @@ class Figures:
         index = locate(self.positions, cells)
         counts = np.zeros((len(cells), self.counts.shape[1]), dtype=np.int64)
         maxima = np.zeros((len(cells), self.maxima.shape[1]))
-        np.add.at(counts, index, self.counts)
-        np.maximum.at(maxima, index, self.maxima)
+        for column, added in zip(counts.T, self.counts.T, strict=True):
+            np.add.at(column, index, added)
+        for highest, found in zip(maxima.T, self.maxima.T, strict=True):
+            np.maximum.at(highest, index, found)
         return counts, maxima

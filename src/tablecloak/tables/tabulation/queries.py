@@ -88,17 +88,20 @@ class Spanning:
     ----------
     positions : numpy.ndarray of int, shape (n_rows, n_dimensions)
     contributor : numpy.ndarray of int, shape (n_rows,)
-    signed, weight : numpy.ndarray of int, shape (n_rows, n_words)
-        Words of the contribution and of the weight.
-    asked : numpy.ndarray of float, shape (n_rows, 1 or 3)
-        Request code and marks.
+    signed : numpy.ndarray of int, shape (n_rows, n_words)
+        Words of the contribution.
+    weight : numpy.ndarray of float, shape (n_rows,)
+    request : numpy.ndarray of float, shape (n_rows, 0 or 1)
+        Request codes.
+    marks : numpy.ndarray of float, shape (n_rows, 0 or 2)
     """
 
     positions: Integers
     contributor: Integers
     signed: Integers
     weight: Floats
-    asked: Floats
+    request: Floats
+    marks: Floats
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,7 @@ class Grouped:
     cells: Mapping[tuple[str, ...], Sequence[Figures]]
     names: npt.NDArray[np.object_]
     n_largest: int
+    has_requests: bool
     has_waivers: bool
 
 
@@ -222,8 +226,11 @@ class _Units:
         self.weights = records.overview.sums["weight"] if roles.weight else None
         self.engine = ibis.get_backend(records.table).name
         self.marks = ["unwaived", "own_p"] if roles.has_waivers else []
-        self.asked = [*(["request"] if roles.request else []), *self.marks]
-        self.known = [*(["weight"] if roles.weight else []), *self.asked]
+        self.known = [
+            *(["weight"] if roles.weight else []),
+            *(["request"] if roles.request else []),
+            *self.marks,
+        ]
         self.words = [f"word{number}" for number in range(self.exact.n_words)]
         self.identified: Any = None
         self._maps: dict[tuple[int, int], Any] = {}
@@ -282,7 +289,6 @@ class _Units:
         rows = self._rows(level)
         lightest = {"lightest": rows.weight.min()} if self.weights else {}
         found = rows.group_by("who").agg(
-            records=rows.count(),
             **{axis: rows[axis].min() for axis in axes},
             **{f"last_{axis}": rows[axis].max() for axis in axes},
             **self._added(rows),
@@ -299,7 +305,6 @@ class _Units:
         counts = found.agg(
             alone=ibis.ifelse(is_alone, 1, 0).sum(),
             several=ibis.ifelse(is_alone, 0, 1).sum(),
-            records=ibis.ifelse(is_alone, 0, found.records).sum(),
         )
         n = {name: int(of[0]) for name, of in counts.to_pyarrow().to_pydict().items()}
         alone = found.filter(is_alone).select(*axes, *self.known, *self.words, "who")
@@ -312,10 +317,12 @@ class _Units:
             several = several.rename(who="number")
         else:
             several = rows.semi_join(spanning, "who")
-        if n["records"] > MANY_RECORDS * n["several"]:
-            several = several.group_by([*axes, "who"]).agg(**self._added(several))
         several = several.cache()
-        return alone, n["alone"], several, int(several.count().to_pyarrow().as_py())
+        n_rows = int(several.count().to_pyarrow().as_py())
+        if n_rows > MANY_RECORDS * n["several"]:
+            several = several.group_by([*axes, "who"]).agg(**self._added(several)).cache()
+            n_rows = int(several.count().to_pyarrow().as_py())
+        return alone, n["alone"], several, n_rows
 
     def _added(self, rows: Any) -> dict[str, Any]:
         """Return what records of one contributor are together."""
@@ -464,18 +471,18 @@ class _Units:
 
     def _read(self, key: _Key, found: Any, top: Any) -> Figures:
         """Read an answer and the largest of each of its cells."""
-        n = found.num_rows
-        counts = [_array(found, "count", np.int64), np.zeros(n, dtype=np.int64)]
-        maxima = np.zeros((n, 4))
+        counted, greatest = ["count"], []
         if self.weights:
-            counts += [_array(found, f"weight{i}", np.int64) for i in range(self.weights.n_words)]
+            counted += [f"weight{i}" for i in range(self.weights.n_words)]
         if "request" in self.known:
-            for code in (1, 2):
-                maxima[:, code - 1] = _array(found, f"request_{code}", np.float64)
+            greatest += ["request_1", "request_2"]
         if self.marks:
-            counts[1] = _array(found, "full", np.int64)
-            maxima[:, 2] = _array(found, "largest_unwaived", np.float64)
-            maxima[:, 3] = _array(found, "largest_own_p", np.float64)
+            counted.append("full")
+            greatest += ["largest_unwaived", "largest_own_p"]
+        counts = np.column_stack([_array(found, name, np.int64) for name in counted])
+        maxima = np.zeros((found.num_rows, len(greatest)))
+        for column, name in zip(maxima.T, greatest, strict=True):
+            column[:] = _array(found, name, np.float64)
         ones = np.ones(top.num_rows)
         marks = [_array(top, name, np.float64) for name in self.marks]
         largest = Largest(
@@ -485,21 +492,25 @@ class _Units:
             top.column("who").to_numpy(),
             np.column_stack([ones[:, None][:, :0], *marks]),
         )
-        return Figures(key.positions(found), np.column_stack(counts), maxima, largest)
+        return Figures(key.positions(found), counts, maxima, largest)
 
     # -- one by one, and names --------------------------------------------------------------
 
     def _one_by_one(self, rows: Any) -> Spanning:
         found = rows.order_by("who").to_pyarrow()
-        none = np.zeros(found.num_rows)
-        weight = _array(found, "weight", np.float64) if self.weights else none + 1.0
-        request = _array(found, "request", np.float64) if "request" in self.known else none
+        ones = np.ones(found.num_rows)
+
+        def columns(names: Iterable[str], kind: Any) -> Any:
+            none = np.zeros((found.num_rows, 0), dtype=kind)
+            return np.column_stack([none, *(_array(found, name, kind) for name in names)])
+
         return Spanning(
-            np.column_stack([_array(found, axis, np.int64) for axis in self.records.axes]),
+            columns(self.records.axes, np.int64),
             found.column("who").to_numpy(),
-            np.column_stack([_array(found, word, np.int64) for word in self.words]),
-            weight,
-            np.column_stack([request, *(_array(found, name, np.float64) for name in self.marks)]),
+            columns(self.words, np.int64),
+            _array(found, "weight", np.float64) if self.weights else ones,
+            columns([name for name in self.known if name == "request"], np.float64),
+            columns(self.marks, np.float64),
         )
 
     def _named(
@@ -514,12 +525,13 @@ class _Units:
         found += [spanning.contributor] if spanning else []
         flat = np.concatenate(found)
         if self.identified is not None and "name" in self.identified.columns:
-            wanted = table_of({"who": np.unique(flat)})
+            number = np.zeros(flat.max() + 1, dtype=np.int64)
+            number[flat] = 1
+            wanted = table_of({"who": np.flatnonzero(number)})
             listed = self.identified.semi_join(wanted, "who").select("who", "name")
             listed = listed.order_by("name").to_pyarrow()
-            who = _array(listed, "who", np.int64)
-            number = np.zeros(who.max() + 1, dtype=np.int64)
-            number[who] = np.arange(len(who))
+            self.identified.release()
+            number[_array(listed, "who", np.int64)] = np.arange(listed.num_rows)
             codes, names = number[flat], listed.column("name").to_pandas().to_numpy(dtype=object)
         else:
             codes, names = pd.factorize(flat, sort=True)
@@ -534,6 +546,7 @@ class _Units:
             {names: list(itertools.islice(renumbered, len(of))) for names, of in cells.items()},
             np.asarray(names, dtype=object),
             self.k,
+            "request" in self.known,
             bool(self.marks),
         )
 

@@ -193,16 +193,17 @@ def _contributions(
     counts, maxima = figures.at(cells)
     largest, weight, contributor, marks = figures.largest.as_matrix(cells, k)
     weighted = counts[:, 0].astype(np.float64)
-    if counts.shape[1] > 2:
-        weighted = leaves.overview.sums["weight"].of_arrays(counts[:, 2:])
+    if leaves.overview.is_weighted:
+        words = counts[:, 1 : 1 + leaves.overview.sums["weight"].n_words]
+        weighted = leaves.overview.sums["weight"].of_arrays(words)
     waivers = None
     if grouped.has_waivers:
         waivers = Waivers(
             unwaived=marks[:, :, 0] > 0,
             own_p=marks[:, :, 1],
-            largest_unwaived=maxima[:, 2],
-            largest_own_p=maxima[:, 3],
-            full=counts[:, 1],
+            largest_unwaived=maxima[:, -2],
+            largest_own_p=maxima[:, -1],
+            full=counts[:, -1],
         )
     return Contributions(
         count=counts[:, 0],
@@ -211,7 +212,7 @@ def _contributions(
         largest=largest,
         largest_weight=weight,
         largest_contributor=contributor,
-        largest_request=maxima[:, :2],
+        largest_request=maxima[:, :2] if grouped.has_requests else np.zeros((len(cells), 2)),
         shortfall=shortfall,
         names=grouped.names,
         waivers=waivers,
@@ -227,6 +228,7 @@ def _spanning(
 ) -> Iterator[Figures]:
     """Roll up contributors in several leaves: each once in a margin, with all it contributes."""
     above = [ancestors_of(tree) for tree in trees]
+    n_known = 1 + rows.request.shape[1]
     for part in _whole_contributors(rows.contributor):
         at = np.column_stack([rows.positions[part][:, axes], rows.contributor[part]])
         source = np.arange(len(at))
@@ -234,27 +236,25 @@ def _spanning(
             repeated, at = expand(at, axis, codes)
             source = source[repeated]
         source += part.start
-        asked = np.column_stack([rows.weight, rows.asked])[source]
+        asked = np.column_stack([rows.weight, rows.request, rows.marks])[source]
         keys, (signed,), highest = roll_up(at, [rows.signed[source]], asked, [])
         size = np.abs(overview.sums["shadow"].of_arrays(signed))
-        yield _figures_of(keys, size, highest[:, 0], highest[:, 1:], overview).with_largest(k)
+        largest = Largest(keys[:, :-1], size, highest[:, 0], keys[:, -1], highest[:, n_known:])
+        yield _figures_of(largest, highest[:, 1:n_known], overview).with_largest(k)
 
 
-def _figures_of(
-    keys: Integers, size: Floats, weight: Floats, asked: Floats, overview: Overview
-) -> Figures:
-    """Figures of contributors one by one; the last column of keys is who they are."""
-    count, marks = np.ones(len(keys), dtype=np.int64), asked[:, 1:]
-    counts, maxima = [count, 0 * count], np.zeros((len(keys), 4))
+def _figures_of(units: Largest, request: Floats, overview: Overview) -> Figures:
+    """Figures of contributors one by one."""
+    counts, greatest = [np.ones(len(units.size), dtype=np.int64)], []
     if overview.is_weighted:
-        counts += overview.sums["weight"].words_of(weight)
-    for code in (1, 2):
-        maxima[:, code - 1] = np.where(asked[:, 0] == code, size, 0.0)
-    if marks.shape[1]:
-        counts[1] = np.all(marks <= 0, axis=1).astype(np.int64)
-        maxima[:, 2], maxima[:, 3] = np.where(marks[:, 0] > 0, size, 0.0), marks[:, 1]
-    largest = Largest(keys[:, :-1], size, weight, keys[:, -1], marks)
-    return Figures(keys[:, :-1], np.column_stack(counts), maxima, largest)
+        counts += overview.sums["weight"].words_of(units.weight)
+    if request.shape[1]:
+        greatest += [np.where(request[:, 0] == code, units.size, 0.0) for code in (1, 2)]
+    if units.marks.shape[1]:
+        counts.append(np.all(units.marks <= 0, axis=1).astype(np.int64))
+        greatest += [np.where(units.marks[:, 0] > 0, units.size, 0.0), units.marks[:, 1]]
+    maxima = np.column_stack([np.zeros((len(units.size), 0)), *greatest])
+    return Figures(units.positions, np.column_stack(counts), maxima, units)
 
 
 def _whole_contributors(numbers: Integers) -> Iterator[slice]:

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from random_records import assert_same_tables, random_records, through
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
 
@@ -194,6 +195,24 @@ def test_a_table_in_postgresql_is_aggregated_there(postgres):
             assert np.array_equal(
                 getattr(getattr(one, level), name), getattr(getattr(two, level), name)
             )
+    connection.disconnect()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_margins_that_postgresql_finds_are_those_of_duckdb(postgres, monkeypatch):
+    import ibis
+
+    connection = ibis.connect(postgres)
+    cells = 0
+    for seed in range(5):
+        frame, trees, options = random_records(seed)
+        connection.create_table("records", frame, overwrite=True)
+        through("numpy", monkeypatch)
+        here = tc.tabulate(frame, trees, "v", **options)
+        through("engine", monkeypatch)
+        there = tc.tabulate(connection.table("records"), trees, "v", **options)
+        cells += assert_same_tables(here, there)
+    assert cells > 150
     connection.disconnect()
 
 

@@ -296,7 +296,8 @@ class _Units:
         )
         if self.engine == "duckdb":
             # Grouping by a number costs less than by text, and as many times as there are margins.
-            found = found.rename(name="who").mutate(who=ibis.row_number().cast("int32"))
+            kind = "int32" if self._count < 2**31 else "int64"
+            found = found.rename(name="who").mutate(who=ibis.row_number().cast(kind))
         found = found.cache()
         if self.weights:
             _check_weights(found, level, "name" if "name" in found.columns else "who")

@@ -95,8 +95,8 @@ class ExactSum:
 
     def of_arrays(self, words: Integers) -> Floats:
         """Return the numbers that rows of words stand for."""
-        found: Floats = self.joined(words.astype(np.float64).T)
-        return found
+        numbers: Floats = self.joined(words.astype(np.float64).T)
+        return numbers
 
     def of(self, terms: Any) -> Any:
         """Return the sum of a column of terms."""

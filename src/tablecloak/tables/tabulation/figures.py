@@ -38,8 +38,8 @@ def locate(rows: Integers, cells: Integers) -> Integers:
     among, flat = numbered_rows(cells, rows)
     size = int(among.max(initial=-1)) + 1
     if size > FEW_TIMES * len(rows):
-        found: Integers = np.searchsorted(among, flat)
-        return found
+        index: Integers = np.searchsorted(among, flat)
+        return index
     index = np.zeros(size, dtype=np.int64)
     index[among] = np.arange(len(among))
     return index[flat]
@@ -73,9 +73,12 @@ def roll_up(
         parts = [_moved(*rows, axis, maps[0])]
         parts += [_reduced(*_moved(*rows, axis, above)) for above in maps[1:]]
         columns = zip(*(figures for _, figures in parts), strict=True)
-        rows = np.concatenate([at for at, _ in parts]), [np.concatenate(each) for each in columns]
+        rows = (
+            np.concatenate([cells for cells, _ in parts]),
+            [np.concatenate(column) for column in columns],
+        )
     order = np.argsort(numbered_rows(rows[0])[0])
-    *sums, maxima = (each[order] for each in rows[1])
+    *sums, maxima = (figure[order] for figure in rows[1])
     return rows[0][order], sums, maxima
 
 
@@ -87,7 +90,7 @@ def _moved(
     kept = np.flatnonzero(code >= 0) if np.any(code < 0) else slice(None)
     moved = positions[kept].copy()
     moved[:, axis] = code[kept]
-    return moved, [each[kept] for each in figures]
+    return moved, [figure[kept] for figure in figures]
 
 
 def _reduced(positions: Integers, figures: Sequence[Numbers]) -> tuple[Integers, list[Numbers]]:
@@ -101,7 +104,7 @@ def _reduced(positions: Integers, figures: Sequence[Numbers]) -> tuple[Integers,
     flat = flat[order]
     start = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
     *sums, maxima = figures
-    added: list[Numbers] = [np.add.reduceat(each[order], start) for each in sums]
+    added: list[Numbers] = [np.add.reduceat(column[order], start) for column in sums]
     return positions[order[start]], [*added, np.maximum.reduceat(maxima[order], start)]
 
 
@@ -245,11 +248,13 @@ class Figures:
         def codes(positions: Integers) -> Integers:
             columns = []
             for axis, level in chosen.items():
-                above, at = listed[axis][level], positions[:, axis]
-                is_one = level and np.all(above == above[0])
-                columns.append(
-                    np.full(len(at), above[0]) if is_one else above[at] if not level else at
-                )
+                above, code = listed[axis][level], positions[:, axis]
+                if not level:
+                    code = above[code]
+                elif np.all(above == above[0]):
+                    # The only code of a level takes no part in the key.
+                    code = np.full(len(code), above[0])
+                columns.append(code)
             return np.column_stack(columns)
 
         largest = replace(self.largest, positions=codes(self.largest.positions))
@@ -286,6 +291,6 @@ class Figures:
         maxima = np.zeros((len(cells), self.maxima.shape[1]))
         for column, added in zip(counts.T, self.counts.T, strict=True):
             np.add.at(column, index, added)
-        for highest, found in zip(maxima.T, self.maxima.T, strict=True):
-            np.maximum.at(highest, index, found)
+        for highest, largest in zip(maxima.T, self.maxima.T, strict=True):
+            np.maximum.at(highest, index, largest)
         return counts, maxima

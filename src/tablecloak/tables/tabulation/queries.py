@@ -155,12 +155,12 @@ def _leaf_sums(records: CheckedRecords, roles: ColumnRoles) -> tuple[Integers, I
     if roles.shadow != roles.value:
         words["total"] = sums["total"].words(table.shadow * table.weight)
     columns = {f"{name}{i}": word.sum() for name, of in words.items() for i, word in enumerate(of)}
-    found = key.table.group_by(key.names).agg(**columns).to_pyarrow()
+    answer = key.table.group_by(key.names).agg(**columns).to_pyarrow()
     values, totals = (
-        np.column_stack([_array(found, f"{name}{i}", np.int64) for i in range(len(words[name]))])
+        np.column_stack([_array(answer, f"{name}{i}", np.int64) for i in range(len(words[name]))])
         for name in ("value", "total" if "total" in words else "value")
     )
-    return key.positions(found), values, totals
+    return key.positions(answer), values, totals
 
 
 @dataclass(frozen=True)
@@ -193,11 +193,11 @@ class _Key:
             packed[f"key{number}"] = key
         return cls(table.mutate(**packed), list(packed), words, len(sizes))
 
-    def positions(self, found: Any) -> Integers:
+    def positions(self, answer: Any) -> Integers:
         """Return the codes of the cells in an answer, 0 on axes without a column."""
-        positions = np.zeros((found.num_rows, self.n_axes), dtype=np.int64)
+        positions = np.zeros((answer.num_rows, self.n_axes), dtype=np.int64)
         for name, word in zip(self.names, self.words, strict=True):
-            key = _array(found, name, np.int64)
+            key = _array(answer, name, np.int64)
             for axis, size in reversed(word):
                 key, positions[:, axis] = np.divmod(key, size)
         return positions
@@ -288,7 +288,7 @@ class _Units:
         axes = self.records.axes
         rows = self._rows(level)
         lightest = {"lightest": rows.weight.min()} if self.weights else {}
-        found = rows.group_by("who").agg(
+        contributors = rows.group_by("who").agg(
             **{axis: rows[axis].min() for axis in axes},
             **{f"last_{axis}": rows[axis].max() for axis in axes},
             **self._added(rows),
@@ -297,22 +297,22 @@ class _Units:
         if self.engine == "duckdb":
             # Grouping by a number costs less than by text, and as many times as there are margins.
             kind = "int32" if self._count < 2**31 else "int64"
-            found = found.rename(name="who").mutate(who=ibis.row_number().cast(kind))
-        found = found.cache()
+            contributors = contributors.rename(name="who").mutate(who=ibis.row_number().cast(kind))
+        contributors = contributors.cache()
         if self.weights:
-            _check_weights(found, level, "name" if "name" in found.columns else "who")
-        self.identified = found
-        is_alone = ibis.and_(*(found[axis] == found[f"last_{axis}"] for axis in axes))
-        counts = found.agg(
+            _check_weights(contributors, level, "name" if "name" in contributors.columns else "who")
+        self.identified = contributors
+        is_alone = ibis.and_(*(contributors[axis] == contributors[f"last_{axis}"] for axis in axes))
+        counts = contributors.agg(
             alone=ibis.ifelse(is_alone, 1, 0).sum(),
             several=ibis.ifelse(is_alone, 0, 1).sum(),
         )
         n = {name: int(of[0]) for name, of in counts.to_pyarrow().to_pydict().items()}
-        alone = found.filter(is_alone).select(*axes, *self.known, *self.words, "who")
+        alone = contributors.filter(is_alone).select(*axes, *self.known, *self.words, "who")
         if not n["several"]:
             return alone, n["alone"], None, 0
-        spanning = found.filter(~is_alone)
-        if "name" in found.columns:
+        spanning = contributors.filter(~is_alone)
+        if "name" in contributors.columns:
             numbers = spanning.select("name", number="who")
             several = rows.join(numbers, rows.who == numbers.name).drop("who", "name")
             several = several.rename(who="number")
@@ -336,11 +336,11 @@ class _Units:
         """Ask for all cells of a table, one combination of levels after the other."""
         listed = list(self.levels)
         axes = [listed.index(name) for name in names]
-        found = []
+        figures = []
         for combination in itertools.product(*(range(len(self.levels[name])) for name in names)):
             chosen = dict(zip(axes, combination, strict=True))
-            found.append(self._figures(rows, chosen, is_whole).of_codes(chosen, self.levels))
-        return found
+            figures.append(self._figures(rows, chosen, is_whole).of_codes(chosen, self.levels))
+        return figures
 
     def _figures(self, rows: Any, chosen: Mapping[int, int], is_whole: bool) -> Figures:
         """Ask for the cells on one level of each of some axes.
@@ -357,11 +357,11 @@ class _Units:
         units = self._units(key.table, key.names, is_whole)
         if self.engine != "duckdb":
             units = units.cache()
-            found = self._grouped_by(units, key.names).to_pyarrow()
+            answer = self._grouped_by(units, key.names).to_pyarrow()
             top = self._ranked(units, key.names, "who")
-            return self._read(key, found, top)
-        found = self._grouped_by(units, key.names, self.k + 1).to_pyarrow()
-        return self._read(key, found, self._unfolded(key, found, is_whole))
+            return self._read(key, answer, top)
+        answer = self._grouped_by(units, key.names, self.k + 1).to_pyarrow()
+        return self._read(key, answer, self._unfolded(key, answer, is_whole))
 
     def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
         sizes, columns = list(self.records.sizes), {}
@@ -430,7 +430,7 @@ class _Units:
         ranked = units.mutate(rank=rank)
         return ranked.filter(ranked["rank"] < self.k).drop("rank").to_pyarrow()
 
-    def _unfolded(self, key: _Key, found: Any, is_whole: bool) -> Any:
+    def _unfolded(self, key: _Key, answer: Any, is_whole: bool) -> Any:
         """Return the lists of the largest of each cell as rows.
 
         Which of those with the same size an engine lists last is chance. One more than are needed
@@ -438,7 +438,7 @@ class _Units:
         """
         import pyarrow as pa
 
-        lists, sizes = (found.column(name).combine_chunks() for name in ("top", "sizes"))
+        lists, sizes = (answer.column(name).combine_chunks() for name in ("top", "sizes"))
         start, flat = np.asarray(lists.offsets), lists.flatten()
         cell, size = np.repeat(np.arange(len(lists)), np.diff(start)), np.asarray(sizes.flatten())
         columns = {"size": sizes.flatten()} | (
@@ -450,7 +450,7 @@ class _Units:
         last = start[full] + self.k
         tied = full[size[last] == size[last - 1]]
         kept = (np.arange(len(cell)) - start[cell] < self.k) & ~np.isin(cell, tied)
-        keys = {name: found.column(name).combine_chunks() for name in key.names}
+        keys = {name: answer.column(name).combine_chunks() for name in key.names}
         top = pa.table(
             {name: of.take(pa.array(cell[kept])) for name, of in keys.items()}
             | {name: of.filter(pa.array(kept)) for name, of in columns.items()}
@@ -470,7 +470,7 @@ class _Units:
         resolved = self._ranked(units, key.names, identifier).select(top.column_names)
         return pa.concat_tables([top, resolved.cast(top.schema)])
 
-    def _read(self, key: _Key, found: Any, top: Any) -> Figures:
+    def _read(self, key: _Key, answer: Any, top: Any) -> Figures:
         """Read an answer and the largest of each of its cells."""
         counted, greatest = ["count"], []
         if self.weights:
@@ -480,10 +480,10 @@ class _Units:
         if self.marks:
             counted.append("full")
             greatest += ["largest_unwaived", "largest_own_p"]
-        counts = np.column_stack([_array(found, name, np.int64) for name in counted])
-        maxima = np.zeros((found.num_rows, len(greatest)))
+        counts = np.column_stack([_array(answer, name, np.int64) for name in counted])
+        maxima = np.zeros((answer.num_rows, len(greatest)))
         for column, name in zip(maxima.T, greatest, strict=True):
-            column[:] = _array(found, name, np.float64)
+            column[:] = _array(answer, name, np.float64)
         ones = np.ones(top.num_rows)
         marks = [_array(top, name, np.float64) for name in self.marks]
         largest = Largest(
@@ -493,23 +493,23 @@ class _Units:
             top.column("who").to_numpy(),
             np.column_stack([ones[:, None][:, :0], *marks]),
         )
-        return Figures(key.positions(found), counts, maxima, largest)
+        return Figures(key.positions(answer), counts, maxima, largest)
 
     # -- one by one, and names --------------------------------------------------------------
 
     def _one_by_one(self, rows: Any) -> Spanning:
-        found = rows.order_by("who").to_pyarrow()
-        ones = np.ones(found.num_rows)
+        answer = rows.order_by("who").to_pyarrow()
+        ones = np.ones(answer.num_rows)
 
         def columns(names: Iterable[str], kind: Any) -> Any:
-            none = np.zeros((found.num_rows, 0), dtype=kind)
-            return np.column_stack([none, *(_array(found, name, kind) for name in names)])
+            none = np.zeros((answer.num_rows, 0), dtype=kind)
+            return np.column_stack([none, *(_array(answer, name, kind) for name in names)])
 
         return Spanning(
             columns(self.records.axes, np.int64),
-            found.column("who").to_numpy(),
+            answer.column("who").to_numpy(),
             columns(self.words, np.int64),
-            _array(found, "weight", np.float64) if self.weights else ones,
+            _array(answer, "weight", np.float64) if self.weights else ones,
             columns([name for name in self.known if name == "request"], np.float64),
             columns(self.marks, np.float64),
         )
@@ -522,9 +522,9 @@ class _Units:
     ) -> Grouped:
         """Number the contributors that were found in the order of what identifies them."""
         figures = [*([leaves] if leaves else []), *itertools.chain(*cells.values())]
-        found = [each.largest.contributor for each in figures]
-        found += [spanning.contributor] if spanning else []
-        flat = np.concatenate(found)
+        identifiers = [part.largest.contributor for part in figures]
+        identifiers += [spanning.contributor] if spanning else []
+        flat = np.concatenate(identifiers)
         if self.identified is not None and "name" in self.identified.columns:
             number = np.zeros(flat.max() + 1, dtype=np.int64)
             number[flat] = 1
@@ -536,11 +536,11 @@ class _Units:
             codes, names = number[flat], listed.column("name").to_pandas().to_numpy(dtype=object)
         else:
             codes, names = pd.factorize(flat, sort=True)
-        ends = np.cumsum([len(each) for each in found])[:-1]
+        ends = np.cumsum([len(part) for part in identifiers])[:-1]
         numbers = np.split(codes.astype(np.int64), ends)
         if spanning:
             spanning = replace(spanning, contributor=numbers.pop())
-        renumbered = iter([each.numbered(of) for each, of in zip(figures, numbers, strict=True)])
+        renumbered = iter([part.numbered(of) for part, of in zip(figures, numbers, strict=True)])
         return Grouped(
             next(renumbered) if leaves else None,
             spanning,
@@ -559,7 +559,9 @@ def _listed(function: str, listed: Any, *arguments: Any) -> Any:
 
     def aggregate(*arguments: Any) -> Any: ...
 
-    types = tuple(dt.int64 if isinstance(each, int) else each.type() for each in arguments)
+    types = tuple(
+        dt.int64 if isinstance(argument, int) else argument.type() for argument in arguments
+    )
     aggregate.__signature__ = Signature(  # type: ignore[attr-defined]
         [Parameter(f"x{i}", Parameter.POSITIONAL_ONLY) for i in range(1 + len(types))]
     )
@@ -567,8 +569,8 @@ def _listed(function: str, listed: Any, *arguments: Any) -> Any:
     return ibis.udf.agg.builtin(aggregate, name=function, signature=signature)(listed, *arguments)
 
 
-def _array(found: Any, name: str, kind: Any) -> Any:
-    return found.column(name).to_numpy().astype(kind, copy=False)
+def _array(answer: Any, name: str, kind: Any) -> Any:
+    return answer.column(name).to_numpy().astype(kind, copy=False)
 
 
 def _check_weights(units: Any, level: str, who: str) -> None:

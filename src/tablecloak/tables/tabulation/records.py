@@ -101,9 +101,9 @@ class CheckedRecords:
         """Number of leaves of each hierarchy."""
         return [len(tree.leaves) for tree in self.hierarchies.values()]
 
-    def positions(self, found: pd.DataFrame) -> Integers:
+    def positions(self, leaves: pd.DataFrame) -> Integers:
         """Return the positions of leaves in an answer that is grouped by the columns of codes."""
-        return np.column_stack([found[axis].to_numpy(np.int64) for axis in self.axes])
+        return np.column_stack([leaves[axis].to_numpy(np.int64) for axis in self.axes])
 
 
 @contextmanager

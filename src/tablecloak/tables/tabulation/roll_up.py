@@ -39,8 +39,8 @@ def checked_tables(
     InputError
         If a table has no dimension, or one twice, or an unknown one.
     """
-    known = list(dimensions)
-    chosen = [list(names) for names in tables] if tables else [known]
+    listed = list(dimensions)
+    chosen = [list(names) for names in tables] if tables else [listed]
     for names in chosen:
         if not names or len(set(names)) < len(names):
             raise InputError(
@@ -48,8 +48,10 @@ def checked_tables(
                 f"none of them twice."
             )
         for name in names:
-            if name not in known:
-                raise InputError(f"`tables` names the dimension {name!r}.{suggestion(name, known)}")
+            if name not in listed:
+                raise InputError(
+                    f"`tables` names the dimension {name!r}.{suggestion(name, listed)}"
+                )
     return chosen
 
 
@@ -134,10 +136,10 @@ def _sums(
 
 def _with_empty_cells(cells: Integers, every: Integers, *figures: Any) -> list[Any]:
     """Return figures of every combination of codes, 0 where no record falls into it."""
-    at, filled = locate(cells, every), []
+    index, filled = locate(cells, every), []
     for figure in figures:
         filled.append(np.zeros(len(every), dtype=figure.dtype))
-        filled[-1][at] = figure
+        filled[-1][index] = figure
     return filled
 
 

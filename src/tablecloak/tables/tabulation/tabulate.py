@@ -1,11 +1,10 @@
-"""From microdata to a table: one pass over the records, then a roll-up of the leaves.
+"""From microdata to a table: a few questions to an engine, then a roll-up of what comes back.
 
-The records are read and aggregated by Ibis (DuckDB by default, or any backend that the
-caller's Ibis table lives on). What comes back are leaves, not records: for each
-combination of leaf codes its sums, counts and largest contributors. All margins are rolled
-up from these, dimension by dimension, keeping the largest contributors only. Contributors
-that occur in more than one leaf are few; they are carried one by one, because a margin
-must count each of them once and with its whole contribution.
+The records are read and aggregated by Ibis (DuckDB by default, or any backend that the caller's
+Ibis table lives on). What comes back are cells, not records. Leaves, the combinations of the most
+detailed codes, are rolled up here where they are few. Contributors that occur in more than one leaf
+count once in every margin, with all that they contribute there: where they are few they are carried
+one by one, and else the engine groups by contributor once more for each margin.
 """
 
 from __future__ import annotations
@@ -114,8 +113,14 @@ def tabulate(
 
     Notes
     -----
-    Time is one aggregation over the records, plus work that grows with the number of
-    non-empty cells times `n_largest`.
+    Time is one aggregation of the records by contributor, one more for each margin if many
+    contributors stand in several cells, and work that grows with the number of non-empty cells
+    times `n_largest`. DuckDB puts what does not fit into its memory on disk; here the cells have to
+    fit, at about 1 kB each.
+
+    Sums are exact: numbers of up to 6 decimals are added up as whole numbers in the last one, so
+    that 0.1 + 0.2 is 0.3, and others as three whole numbers each; see `ExactSum`. The same records
+    give the same table in any order and through any engine.
 
     Examples
     --------

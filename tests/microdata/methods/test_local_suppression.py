@@ -238,7 +238,7 @@ def test_released_groups_are_diverse_by_the_definitions(seed, search):
     frame["s"] = random.choice(list("xyz"), n, p=[0.5, 0.3, 0.2])
     keys = list(frame.columns[:-1])
     method = LocalSuppression(
-        keys, 2, subsets=n_keys if seed % 2 else 1, sensitive="s", search=search, time_limit=1,
+        keys, 2, subsets=n_keys if seed % 2 else 1, sensitive="s", search=search, time_limit=0.3,
         **KINDS[seed % 5],
     )  # fmt: skip
     release = method.protect(frame)
@@ -298,7 +298,7 @@ def test_the_summary_says_what_an_outsider_counts_in_the_released_file(anonymity
         keys, k = list(frame.columns), int(random.integers(2, 5))
         release = LocalSuppression(
             keys, k, anonymity=anonymity, search="greedy" if seed % 2 else "optimal",
-            time_limit=0.2,
+            time_limit=0.05,
         ).protect(frame)  # fmt: skip
         found = outsider(frame, release.frame, keys)
         assert (release.fitting(frame) == found).all()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
 
@@ -172,55 +172,6 @@ def proved_floor(
                         f"which costs {cost:g}: its bound {floor[open_[good][0]]:g} is not proved."
                     )
     return float(floor.sum())
-
-
-def fitting(
-    original: pd.DataFrame,
-    released: pd.DataFrame,
-    combinations: Sequence[Sequence[str]],
-    strata: Sequence[str] = (),
-) -> Integers:
-    """Count for each person the released records that may be theirs, by all that is released.
-
-    A released record may be that of a person if it agrees in each key that it has. Of several
-    combinations, the smallest count is taken.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-        What an outsider knows of persons.
-    released : pandas.DataFrame
-    combinations : sequence of sequence of str
-    strata : sequence of str
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (n_persons,)
-    """
-    least = np.full(len(original), len(released), dtype=np.int64)
-    for combination in combinations:
-        absent = released[list(combination)].isna().to_numpy()
-        kinds, which = np.unique(absent, axis=0, return_inverse=True)
-        count = np.zeros(len(original), dtype=np.int64)
-        for number, lost in enumerate(kinds):
-            names = [name for name, gone in zip(combination, lost, strict=True) if not gone]
-            there = np.flatnonzero(which.ravel() == number)
-            by = [*strata, *names]
-            if not by:
-                count += len(there)
-                continue
-            both = [
-                pd.factorize(
-                    pd.concat([original[name], released[name].iloc[there]], ignore_index=True),
-                    use_na_sentinel=False,
-                )[0]
-                for name in by
-            ]
-            label = pd.Series(0, index=range(len(both[0]))).groupby(both, sort=False).ngroup()
-            of_person, of_record = np.split(label.to_numpy(), [len(original)])
-            count += np.bincount(of_record, minlength=int(label.max()) + 1)[of_person]
-        least = np.minimum(least, count)
-    return least
 
 
 def check_classes(released: pd.DataFrame, keys: Sequence[str], k: int) -> None:

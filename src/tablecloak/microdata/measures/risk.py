@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.anonymity.verification import fitting
 from tablecloak.microdata.assessment import MEASURES, SAMPLE, AssessmentMeasure, Case, Figure
 from tablecloak.microdata.columns import some_rows
 from tablecloak.microdata.risk.groups import GroupLikeness, diversity_of, grouped_values, is_ordered
@@ -21,6 +20,7 @@ from tablecloak.microdata.risk.linkage import (
     rank_intervals,
     record_linkage,
 )
+from tablecloak.microdata.risk.outsiders import fitting
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 
@@ -71,18 +71,18 @@ class FittingRecords(AssessmentMeasure):
                 "Keys were changed, not only suppressed, so that no record need fit its person."
             )
         before, after = (fitting(one, frame, [keys]) for frame in (one, other))
-        told = "who knows all keys, a missing key fitting everybody"
+        knowing = "who knows all keys, a missing key fitting everybody"
         yield Figure(
             self.name,
             int((before == 1).sum()),
             int((after == 1).sum()),
-            f"Persons for whom one released record alone is possible to an outsider {told}.",
+            f"Persons for whom one released record alone is possible to an outsider {knowing}.",
         )
         yield Figure(
             "persons whom fewer than 3 fit",
             int((before < 3).sum()),
             int((after < 3).sum()),
-            f"Persons for whom fewer than three records are possible to an outsider {told}.",
+            f"Persons for whom fewer than three records are possible to an outsider {knowing}.",
         )
 
 

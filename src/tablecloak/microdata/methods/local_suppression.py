@@ -51,7 +51,6 @@ from tablecloak.microdata.anonymity.verification import (
     check_diverse,
     check_left_alone,
     check_own,
-    fitting,
     packed,
     proved_by_prices,
     proved_floor,
@@ -70,6 +69,7 @@ from tablecloak.microdata.methods.parameters import (
     Subsets,
     option,
 )
+from tablecloak.microdata.risk.outsiders import fitting
 from tablecloak.results import Result
 
 MANY_COMBINATIONS = 20_000

@@ -24,10 +24,10 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.microdata.anonymity.verification import fitting
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, row_label
 from tablecloak.microdata.risk.keys import KeyCells
+from tablecloak.microdata.risk.outsiders import fitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +110,8 @@ def intruder_risk(
     >>> import pandas as pd
     >>> file = pd.DataFrame({"age": [20, 20, 30]})
     >>> everybody = pd.DataFrame({"age": [20, 20, 20, 20, 30, 40]})
-    >>> found = intruder_risk(file, ["age"], everybody)
-    >>> float(found.journalist.max()), found.k_map, found.presence
+    >>> risk = intruder_risk(file, ["age"], everybody)
+    >>> float(risk.journalist.max()), risk.k_map, risk.presence
     (1.0, 1, (0.0, 1.0))
     """
     names = names_of(keys, "keys")

@@ -65,8 +65,8 @@ class UniqueEstimates:
     def pitman(self) -> float:
         """Estimate by Pitman's formula, Gamma(theta + 1) / Gamma(theta + alpha) N^alpha [1]_."""
         theta, alpha = self.pitman_parameters
-        found = gammaln(theta + 1) - gammaln(theta + alpha) + alpha * np.log(self.n_persons)
-        return self._limited(float(np.exp(found)))
+        logarithm = gammaln(theta + 1) - gammaln(theta + alpha) + alpha * np.log(self.n_persons)
+        return self._limited(float(np.exp(logarithm)))
 
     @cached_property
     def pitman_parameters(self) -> tuple[float, float]:
@@ -77,10 +77,10 @@ class UniqueEstimates:
             alpha = float(np.clip(expit(point[0]), 1e-9, 1 - 1e-9))
             theta = float(np.exp(np.clip(point[1], -30, 30))) - alpha
             grown = gammaln(theta / alpha + groups) - gammaln(theta / alpha + 1)
-            found = (groups - 1) * np.log(alpha) + grown
-            found -= gammaln(theta + records) - gammaln(theta + 1)
-            found += self.number @ (gammaln(self.size - alpha) - gammaln(1 - alpha))
-            return -float(found)
+            likelihood = (groups - 1) * np.log(alpha) + grown
+            likelihood -= gammaln(theta + records) - gammaln(theta + 1)
+            likelihood += self.number @ (gammaln(self.size - alpha) - gammaln(1 - alpha))
+            return -float(likelihood)
 
         starts = [np.array([0.0, np.log(groups)]), np.array([1.0, 0.0])]
         answers = [

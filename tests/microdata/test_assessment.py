@@ -80,12 +80,14 @@ def test_releases_of_all_methods_can_be_assessed(name):
     assert "sample uniques" in found._repr_html_()
 
 
-def test_a_suppressed_key_agrees_with_all_values():
-    """The only person of 40 is one of three persons of region a once the age is missing."""
+def test_a_suppressed_key_is_a_value_of_its_own_and_fits_every_person():
+    """The record without an age is alone in the file; the other persons of a have three records."""
     original = pd.DataFrame({"region": list("aaabb"), "age": [20.0, 20, 40, 20, 20]})
     released = original.assign(age=[20, 20, np.nan, 20, 20])
     found = assess(original, released, keys=["region", "age"])
-    assert found.value("sample uniques") == (1, 0)
+    assert found.value("sample uniques") == (1, 1)
+    assert found.value("persons whom one record fits") == (1, 1)
+    assert found.value("persons whom fewer than 3 fit") == (5, 3)
 
 
 def test_measures_that_make_no_sense_say_why():
@@ -163,29 +165,25 @@ def test_wrong_names_are_refused():
         assess(survey(), survey()).value("risk")
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        LocalSuppression(["state", "job", "band"], k=5),
-        Recoding(["state", "band"], {"band": [4]}, k=9, suppression=0.1),
-    ],
-)
-def test_who_is_in_a_group_of_k_true_records_after_suppression_is_counted_so(method):
+@pytest.mark.parametrize("anonymity", ["k", "1-k"])
+def test_groups_are_counted_in_the_released_file_alone(anonymity):
     given = people().assign(band=lambda frame: frame["home"] % 7)
-    released = method.protect(given).frame
-    assert released[list(method.keys)].isna().any(axis=None)
-    found = assess(given, released, keys=method.keys)
-    assert found.value("records below k = 5")[1] == 0
-    assert found.value("expected re-identifications")[1] <= len(given) / 5
-    # By hand: the records whose true keys agree with what is left of each.
-    shown = given.assign(band=given["band"].astype(object))
-    if isinstance(method, LocalSuppression):
-        agree = [
-            sum(
-                all(pd.isna(left[key]) or left[key] == true[key] for key in method.keys)
-                for true in shown.to_dict("records")
-            )
-            for left in released.to_dict("records")
-        ]
-        assert min(agree) >= 5
-        assert found.value("records below k = 5")[1] == sum(count < 5 for count in agree)
+    method = LocalSuppression(["state", "job", "band"], 5, anonymity=anonymity, time_limit=5)
+    release = method.protect(given)
+    shown = release.frame[list(method.keys)].astype(object).fillna("lost")
+    size = shown.groupby(list(method.keys))["band"].transform("size")
+    found = assess(given, release.frame, keys=method.keys)
+    assert (
+        found.value("records below k = 5")[1] == (size < 5).sum() == (release.group_sizes < 5).sum()
+    )
+    assert (size.min() >= 5) == (anonymity == "k")
+    fits = release.fitting(given)
+    assert found.value("persons whom one record fits")[1] == (fits == 1).sum()
+    assert found.value("persons whom fewer than 3 fit")[1] == (fits < 3).sum()
+
+
+def test_a_recoded_key_need_not_fit_its_person():
+    given = people()
+    released = Recoding(["home"], {"home": [4]}, k=9).protect(given).frame
+    told = assess(given, released, keys=["home"]).table.set_index("measure")
+    assert "not only suppressed" in told.loc["persons whom one record fits", "meaning"]

@@ -63,7 +63,7 @@ def test_whole_numbers_become_fractions_where_a_method_says_so():
 
 def test_suppressed_whole_numbers_stay_whole_beside_missing_ones():
     whole = pa.table({"age": pa.array([30, 30, 41, 30], pa.int8())})
-    released = LocalSuppression(["age"], k=3).protect(whole).frame
+    released = LocalSuppression(["age"], k=3, anonymity="1-k").protect(whole).frame
     assert released["age"].to_pylist() == [30, 30, None, 30]
     assert released["age"].type == pa.int8()
 

@@ -63,6 +63,8 @@ from .risk.groups import GroupDiversity as GroupDiversity
 from .risk.groups import GroupLikeness as GroupLikeness
 from .risk.groups import group_diversity as group_diversity
 from .risk.groups import group_likeness as group_likeness
+from .risk.intruders import IntruderRisk as IntruderRisk
+from .risk.intruders import intruder_risk as intruder_risk
 from .risk.keys import HouseholdRisk as HouseholdRisk
 from .risk.keys import KeyRisk as KeyRisk
 from .risk.keys import household_risk as household_risk
@@ -77,6 +79,8 @@ from .risk.linkage import rank_intervals as rank_intervals
 from .risk.linkage import record_linkage as record_linkage
 from .risk.population import PopulationRisk as PopulationRisk
 from .risk.population import population_risk as population_risk
+from .risk.population_uniques import UniqueEstimates as UniqueEstimates
+from .risk.population_uniques import population_uniques as population_uniques
 from .risk.special_uniques import SpecialUniqueRisk as SpecialUniqueRisk
 from .risk.special_uniques import special_unique_risk as special_unique_risk
 from .risk.special_uniques import special_uniques as special_uniques

@@ -89,38 +89,10 @@ class Case:
     def risks_by(self, weight: str | None) -> tuple[KeyRisk, KeyRisk]:
         """Return the risk by keys of both files, with some weights or none.
 
-        A record of the release is one of those whose true keys agree with what is left of it, also
-        where theirs are missing in the release: whoever knows these persons counts them.
+        Each is counted from its file alone; a missing key is a value of its own.
         """
-        one, other = self.files
-        before = key_risk(one, self.keys, weight=weight, missing="open")
-        after = key_risk(
-            other, self.keys, weight=weight, missing="open", among=self._with_true_keys()
-        )
-        return before, after
-
-    def _with_true_keys(self) -> pd.DataFrame | None:
-        """Return the release with its missing keys put back; None if it lacks none.
-
-        A true value is put back as the release shows it: as the value that most records with it
-        have there, such as its band.
-        """
-        one, other = self.files
-        lost = {
-            key: other[key].isna().to_numpy() & one[key].notna().to_numpy()
-            for key in self.keys
-            if self.is_paired
-        }
-        if not any(flags.any() for flags in lost.values()):
-            return None
-        known = {}
-        for key, flags in lost.items():
-            before, after = one[key].to_numpy(), other[key].to_numpy()
-            pairs = pd.DataFrame({"before": before, "after": after}).value_counts()
-            shown = pairs.reset_index().drop_duplicates("before").set_index("before")["after"]
-            true = pd.Series(before)
-            known[key] = np.where(flags, true.map(shown).fillna(true), after)
-        return other.assign(**known)
+        one, other = (key_risk(frame, self.keys, weight=weight) for frame in self.files)
+        return one, other
 
     def varying_numbers(self) -> list[str]:
         """Return the columns of numbers that differ between records of the original.
@@ -403,9 +375,9 @@ def assess(
     Returns
     -------
     Assessment
-        Missing values: a record with missing keys is counted among all records whose true keys
-        agree with those that it has, so that k of them are found after a local suppression for k;
-        measures of numbers leave out missing values; models take them as a category.
+        Keys are counted in each file alone, as an outsider counts who has only the release: a
+        missing key is a value of its own, so that groups are those of equal records. Measures of
+        numbers leave out missing values; models take them as a category.
 
     Raises
     ------

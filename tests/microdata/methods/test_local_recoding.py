@@ -101,7 +101,7 @@ def test_without_hierarchies_it_is_local_suppression():
     random = np.random.default_rng(2)
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 60) for at in range(3)})
     recoded = LocalRecoding(list(frame), time_limit=2).protect(frame)
-    suppressed = LocalSuppression(list(frame), missing="category", time_limit=2).protect(frame)
+    suppressed = LocalSuppression(list(frame), time_limit=2).protect(frame)
     assert recoded.bound <= suppressed.loss and suppressed.bound <= recoded.loss
     assert recoded.frame.dtypes.astype(str).isin(["Int64", "int64"]).all()
 

@@ -32,6 +32,7 @@ from tablecloak.microdata.anonymity.classes import (
     sets_to_lose,
     way_of_each,
 )
+from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords, diverse_classes
 from tablecloak.microdata.anonymity.levels import RecordLevels
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
@@ -395,6 +396,28 @@ ROUNDS = 20
 """Most rounds over all combinations; two or three are usual."""
 
 
+def classes_with_values(
+    problem: AnonymityProblem, lost: Integers, records: SensitiveRecords, budget: Budget
+) -> Integers:
+    """Let records lose more keys until the classes of each combination are diverse as well.
+
+    Combinations are treated in turn; if that does not end, all keys are taken together.
+    """
+
+    def mended(lost: Integers, combination: int) -> Integers:
+        released = released_patterns(problem.patterns, lost, combination)
+        return diverse_classes(released, records, combination, problem.costs, budget)
+
+    start = lost
+    for _ in range(ROUNDS):
+        before = lost
+        for combination in problem.combinations:
+            lost = lost | mended(lost, combination)
+        if np.array_equal(before, lost):
+            return lost
+    return start | mended(start, problem.keys)
+
+
 def classes_in_combinations(
     problem: AnonymityProblem,
     k: int,
@@ -417,7 +440,7 @@ def classes_in_combinations(
     absent = problem.absent[patterns.of_record]
 
     def classes(lost: Integers, combination: int, part: Budget) -> EqualClasses | None:
-        released = _released(patterns, lost, combination)
+        released = released_patterns(patterns, lost, combination)
         if released.frequency.min() >= k:
             return None
         asked = AnonymityProblem(released, (combination,), problem.requirements, problem.costs)
@@ -430,7 +453,7 @@ def classes_in_combinations(
     for at, combination in enumerate(problem.combinations):
         alone = classes(absent, combination, budget.share(0.4 / (n - at)))
         if alone is not None:
-            of_record = _released(patterns, absent, combination).of_record
+            of_record = released_patterns(patterns, absent, combination).of_record
             prices[combination] = alone.price[of_record]
             bounds[combination] = alone.bound
     together = classes(absent, problem.keys, budget.share(0.5))
@@ -448,7 +471,7 @@ def classes_in_combinations(
     return best, prices, bounds
 
 
-def _released(patterns: KeyPatterns, lost: Integers, combination: int) -> KeyPatterns:
+def released_patterns(patterns: KeyPatterns, lost: Integers, combination: int) -> KeyPatterns:
     """Return the patterns by some keys of a file in which records have lost keys."""
     label, codes = patterns.stratum[patterns.of_record], []
     sizes = []

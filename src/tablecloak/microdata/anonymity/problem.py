@@ -14,6 +14,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.verification import Fails, groups_counted
 from tablecloak.microdata.coding import CodedRecords
@@ -255,33 +256,35 @@ class DiversityDemand:
         if self.kind == "recursive" and not is_whole:
             raise InputError(f"l of recursive diversity must be whole. Got {self.diversity!r}.")
 
+    def conditions(self, *, ordered: bool) -> list[tuple[Callable[[Histograms], Flags], bool]]:
+        """Return what is asked of histograms, and whether it still holds when records join."""
+        demands: list[tuple[Callable[[Histograms], Flags], bool]] = []
+        least, most = self.diversity, self.closeness
+        if least is not None:
+            entropy = least * (1 - ROUNDING)
+            kinds: dict[str, Callable[[Histograms], Flags]] = {
+                "distinct": lambda groups: groups.distinct() >= least,
+                "entropy": lambda groups: np.exp(groups.entropy()) >= entropy,
+                "recursive": lambda groups: groups.recursive(int(least)) < self.ratio,
+            }
+            demands.append((kinds[self.kind], self.kind == "distinct"))
+        if most is not None:
+            near = most * (1 + ROUNDING)
+            demands.append((lambda groups: groups.distance(ordered=ordered) <= near, False))
+        return demands
+
     def requirements(self, frame: pd.DataFrame, patterns: KeyPatterns) -> list[GroupRequirement]:
         """Return the requirements on groups of a file."""
         if self.sensitive is None:
             return []
         counts = SensitiveCounts.of(frame, self.sensitive, patterns)
 
-        def required(
-            holds: Callable[[Histograms], Flags], *, is_monotone: bool = False
-        ) -> GroupRequirement:
+        def required(holds: Callable[[Histograms], Flags], is_monotone: bool) -> GroupRequirement:
             return GroupRequirement(
                 lambda _, label, n_groups: holds(counts.histograms(label, n_groups)), is_monotone
             )
 
-        demands: list[GroupRequirement] = []
-        least, most = self.diversity, self.closeness
-        if least is not None:
-            entropy = least * (1 - ROUNDING)
-            kinds = {
-                "distinct": required(lambda groups: groups.distinct() >= least, is_monotone=True),
-                "entropy": required(lambda groups: np.exp(groups.entropy()) >= entropy),
-                "recursive": required(lambda groups: groups.recursive(int(least)) < self.ratio),
-            }
-            demands.append(kinds[self.kind])
-        if most is not None:
-            near = most * (1 + ROUNDING)
-            demands.append(required(lambda groups: groups.distance(ordered=counts.ordered) <= near))
-        return demands
+        return [required(*each) for each in self.conditions(ordered=counts.ordered)]
 
     def words(self) -> str:
         """Say what is asked, for summaries; empty if nothing is."""
@@ -342,8 +345,9 @@ class GroupDemand:
     k : int
         Smallest number of records in a group.
     diverse : DiversityDemand
-    missing : {"own", "category", "any"}
-        Which missing values match every value.
+    anonymity : {"k", "1-k"}
+        Whether groups are those of equal released records, or of true records that agree with what
+        is left of a released one.
     strata : tuple of str
         Attributes within whose combinations groups are formed.
     """
@@ -354,15 +358,16 @@ class GroupDemand:
     costs: Mapping[str, float]
     k: int
     diverse: DiversityDemand
-    missing: str
+    anonymity: str
     strata: tuple[str, ...] = ()
 
     def words(self) -> str:
         """Say what is asked, for summaries."""
-        return (
-            f"groups of at least {self.k} records{self.diverse.words()} "
-            f"{self.combinations_in_words}"
-            + (f" within {', '.join(self.strata)}" if self.strata else "")
+        groups = f"groups of at least {self.k} equal released records"
+        if self.anonymity == "1-k":
+            groups = f"(1,{self.k}): at least {self.k} true records agree with each released one"
+        return f"{groups}{self.diverse.words()} {self.combinations_in_words}" + (
+            f" within {', '.join(self.strata)}" if self.strata else ""
         )
 
     def problem(self, frame: pd.DataFrame) -> AnonymityProblem:
@@ -390,6 +395,20 @@ class GroupDemand:
                 "more records."
             )
         return problem
+
+    def sensitive_records(self, frame: pd.DataFrame) -> SensitiveRecords | None:
+        """Return sensitive values and what is asked of classes of them; None if nothing is."""
+        name = self.diverse.sensitive
+        if name is None:
+            return None
+        coded = CodedRecords.of(frame, [name], refuse_missing=True)
+        conditions = self.diverse.conditions(ordered=is_ordered(frame[name]))
+        return SensitiveRecords(
+            coded.codes[0].astype(np.int64),
+            coded.sizes[0],
+            self.k,
+            [condition for condition, _ in conditions],
+        )
 
     def fails(self, frame: pd.DataFrame) -> Fails:
         """Return the function that finds records in groups that fail, counted as in checks."""

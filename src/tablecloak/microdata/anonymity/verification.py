@@ -40,10 +40,11 @@ def check_left_alone(original: pd.DataFrame, released: pd.DataFrame, keys: Seque
         absent = released[name].isna().to_numpy()
         was_absent = original[name].isna().to_numpy()
         both = np.flatnonzero(~absent & ~was_absent)
-        same = np.equal(
-            released[name].iloc[both].to_numpy(dtype=object),
-            original[name].iloc[both].to_numpy(dtype=object),
-        ).astype(bool)
+        one, other = released[name], original[name]
+        if one.dtype != other.dtype:
+            one, other = one.astype(object), other.astype(object)
+        # Object by object only where types differ.
+        same = np.asarray(one.iloc[both].array == other.iloc[both].array, dtype=bool)
         # Only keys may lose values, and nothing may be filled in.
         strange = was_absent & ~absent if name in keys else was_absent != absent
         wrong = np.union1d(both[~same], np.flatnonzero(strange))
@@ -173,46 +174,6 @@ def proved_floor(
     return float(floor.sum())
 
 
-def check_matching(
-    original: pd.DataFrame,
-    missing: Flags,
-    keys: Sequence[str],
-    combinations: Sequence[Sequence[str]],
-    k: int,
-) -> None:
-    """Check that each record matches k records, missing values of both matching every value.
-
-    Raises
-    ------
-    VerificationError
-        Names the combination and the number of the first record.
-    """
-    for combination in combinations:
-        at = [list(keys).index(name) for name in combination]
-        lost, which = np.unique(missing[:, at], axis=0, return_inverse=True)
-        kinds = [np.flatnonzero(which.ravel() == number) for number in range(len(lost))]
-        count = np.zeros(len(original), dtype=np.int64)
-        for one, here in zip(lost, kinds, strict=True):
-            for other, there in zip(lost, kinds, strict=True):
-                kept = [
-                    name
-                    for name, a, b in zip(combination, one, other, strict=True)
-                    if not a and not b
-                ]
-                if not kept:
-                    count[here] += len(there)
-                    continue
-                size = original.iloc[there].groupby(kept, observed=True).size().rename("n")
-                near = original.iloc[here][kept].join(size, on=kept)["n"]
-                count[here] += near.fillna(0).to_numpy(dtype=np.int64)
-        bad = np.flatnonzero(count < k)
-        if len(bad):
-            raise VerificationError(
-                f"Record {bad[0] + 1} matches {count[bad[0]]} records in the combination "
-                f"{list(combination)}, fewer than {k}."
-            )
-
-
 def check_classes(released: pd.DataFrame, keys: Sequence[str], k: int) -> None:
     """Check that k records are equal in some keys, a missing value being a value of its own.
 
@@ -229,6 +190,23 @@ def check_classes(released: pd.DataFrame, keys: Sequence[str], k: int) -> None:
             f"Record {bad[0] + 1} is equal to {size[bad[0]]} records in {list(keys)}, fewer than "
             f"{k}."
         )
+
+
+def check_diverse(fails: Fails, combinations: Sequence[Sequence[str]]) -> None:
+    """Check that the groups of a released file are as diverse as asked.
+
+    Raises
+    ------
+    VerificationError
+        Names the combination and the number of the first record.
+    """
+    for combination in combinations:
+        bad = np.flatnonzero(fails(combination))
+        if len(bad):
+            raise VerificationError(
+                f"Record {bad[0] + 1}: its group of equal released records by {list(combination)} "
+                "does not satisfy what is required."
+            )
 
 
 def proved_by_prices(
@@ -280,66 +258,6 @@ def collected_in_groups(group: npt.NDArray[np.integer], over: Floats, k: int) ->
     rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
     sums = rows.groupby("group")["paid"].agg(["sum", "size"])
     return float(sums.loc[sums["size"] >= k, "sum"].clip(lower=0).sum())
-
-
-def proved_by_multipliers(
-    original: pd.DataFrame,
-    multipliers: Mapping[tuple[str, ...], Floats],
-    costs: Mapping[str, float],
-    k: int,
-) -> float:
-    """Return the bound that multipliers prove: see `MissingMatches` of the search.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-    multipliers : mapping of tuple of str to numpy.ndarray of float, each of shape (n_records,)
-        A number >= 0 for each combination of keys and each record.
-    costs : mapping of str to float
-    k : int
-
-    Raises
-    ------
-    VerificationError
-        If a multiplier is negative.
-    """
-
-    def together(names: Sequence[str], weight: Floats) -> Floats:
-        if not names:
-            return np.full(len(original), weight.sum())
-        by = [original[name].to_numpy() for name in names]
-        return np.asarray(pd.Series(weight).groupby(by, sort=False).transform("sum").to_numpy())
-
-    if original[list(costs)].isna().any(axis=None):
-        # Values that were missing before supply matches that the proof does not count.
-        return 0.0
-    value, supplied, used = 0.0, {}, {}
-    for names, y in multipliers.items():
-        if np.any(y < 0):
-            raise VerificationError(f"A multiplier of the combination {list(names)} is negative.")
-        need = np.maximum(k - together(names, np.ones(len(original))), 0.0)
-        value += float(np.sum(need * y))
-        # A multiplier without a need proves nothing and supplies nothing.
-        used[names] = np.where(need > 0, y, 0.0)
-        supplied[names] = need * y - together(names, used[names])
-    share = 1.0
-    for size in range(1, len(costs) + 1):
-        for lost in itertools.combinations(costs, size):
-            supply = np.zeros(len(original))
-            left: dict[tuple[str, ...], Floats] = {}
-            for names, y in used.items():
-                kept = tuple(name for name in names if name not in lost)
-                if len(kept) < len(names):
-                    supply += supplied[names]
-                    left[kept] = left.get(kept, 0.0) + y
-            for kept, weight in left.items():
-                supply += together(kept, weight)
-            cost = float(sum(costs[name] for name in lost))
-            most = float(supply.max(initial=0.0))
-            if share * most > cost:
-                share = cost / most
-    # Sums of floating-point numbers lose some of their last digits.
-    return value * share * (1 - 1e-9)
 
 
 def packed(bounds: Mapping[tuple[str, ...], float]) -> float:

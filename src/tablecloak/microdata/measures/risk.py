@@ -20,6 +20,7 @@ from tablecloak.microdata.risk.linkage import (
     rank_intervals,
     record_linkage,
 )
+from tablecloak.microdata.risk.outsiders import fitting
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 
@@ -43,12 +44,46 @@ class Frequencies(AssessmentMeasure):
         except InputError:  # Counts need no weights, which may be wrong.
             one, other = case.risks_by(None)
         meanings = {
-            2: ("sample uniques", "Records whose keys no other record has."),
-            3: ("records below k = 3", "Records whose keys fewer than three records have."),
-            5: ("records below k = 5", "Records whose keys fewer than five records have."),
+            2: ("sample uniques", "Records whose keys no other record of the same file has."),
+            3: ("records below k = 3", "Records of a group of fewer than three in the same file."),
+            5: ("records below k = 5", "Records of a group of fewer than five in the same file."),
         }
         for k, (measure, meaning) in meanings.items():
             yield Figure(measure, one.violations(k), other.violations(k), meaning)
+
+
+@MEASURES.register
+class FittingRecords(AssessmentMeasure):
+    """Persons whom few released records fit."""
+
+    name: ClassVar[str] = "persons whom one record fits"
+    place: ClassVar[int] = 11
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+    needs: ClassVar[tuple[str, ...]] = ("keys", "pairs")
+
+    def figures(self, case: Case) -> Iterator[Figure]:
+        """Yield how many persons one released record alone fits, and how many fewer than three."""
+        one, other = case.files
+        keys = list(case.keys)
+        changed = other[keys].notna() & (other[keys] != one[keys]) & one[keys].notna()
+        if changed.any(axis=None):
+            raise InputError(
+                "Keys were changed, not only suppressed, so that no record need fit its person."
+            )
+        before, after = (fitting(one, frame, [keys]) for frame in (one, other))
+        knowing = "who knows all keys, a missing key fitting everybody"
+        yield Figure(
+            self.name,
+            int((before == 1).sum()),
+            int((after == 1).sum()),
+            f"Persons for whom one released record alone is possible to an outsider {knowing}.",
+        )
+        yield Figure(
+            "persons whom fewer than 3 fit",
+            int((before < 3).sum()),
+            int((after < 3).sum()),
+            f"Persons for whom fewer than three records are possible to an outsider {knowing}.",
+        )
 
 
 @MEASURES.register
@@ -56,7 +91,7 @@ class Reidentifications(AssessmentMeasure):
     """Expected re-identifications in the population."""
 
     name: ClassVar[str] = "expected re-identifications"
-    place: ClassVar[int] = 11
+    place: ClassVar[int] = 12
     kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys",)
 
@@ -82,7 +117,7 @@ class HouseholdMatches(AssessmentMeasure):
     """Risk of households."""
 
     name: ClassVar[str] = "households with a re-identified member"
-    place: ClassVar[int] = 12
+    place: ClassVar[int] = 13
     kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "household")
 
@@ -106,7 +141,7 @@ class SpecialUniques(AssessmentMeasure):
     """Records that are unique by few keys."""
 
     name: ClassVar[str] = "special uniques"
-    place: ClassVar[int] = 13
+    place: ClassVar[int] = 14
     kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys",)
 
@@ -144,7 +179,7 @@ class Population(AssessmentMeasure):
     """Sample uniques that are unique in the population."""
 
     name: ClassVar[str] = "population uniques (tau 1)"
-    place: ClassVar[int] = 14
+    place: ClassVar[int] = 15
     kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "weight")
 
@@ -154,9 +189,7 @@ class Population(AssessmentMeasure):
         interactions: Literal["all", "none"] = "all" if max(sizes) <= MANY_CELLS else "none"
         told = "all pairs of keys" if interactions == "all" else "independent keys"
         one, other = (
-            population_risk(
-                frame, case.keys, weight=case.weight, interactions=interactions, missing="open"
-            )
+            population_risk(frame, case.keys, weight=case.weight, interactions=interactions)
             for frame in case.files
         )
         yield from Figure.pairs(one, other, [
@@ -184,7 +217,7 @@ class Diversity(AssessmentMeasure):
             if not keys:
                 raise InputError(f"The only key is the sensitive attribute {name!r} itself.")
             ordered = is_ordered(case.original[name]) and is_ordered(case.released[name])
-            groups = [grouped_values(frame, keys, name, "open") for frame in case.files]
+            groups = [grouped_values(frame, keys, name, "category") for frame in case.files]
             one, other = (diversity_of(*shares, ordered=ordered) for shares in groups)
             yield from Figure.pairs(one, other, [
                 (f"distinct l of {name}", "distinct_l",

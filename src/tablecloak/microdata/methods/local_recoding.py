@@ -247,8 +247,8 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
     the same value in other records (local recoding [1]_), so that far less is lost than where a
     whole key is recoded. The loss of a value is (n - 1) / (N - 1), with n the values of the file
     that share its group and N all values of the key [2]_; a missing value loses 1, and is a value
-    of its own [3]_. Weights multiply it. Without hierarchies this is local suppression with
-    ``missing="category"``. Values that were missing before stay missing and lose nothing.
+    of its own [3]_. Weights multiply it. Without hierarchies this is local suppression. Values that
+    were missing before stay missing and lose nothing.
 
     What is proved: no such release loses less than `bound`, unless a note says that no bound is
     proved. The search forms classes from the top down, and by prices of records, which also prove

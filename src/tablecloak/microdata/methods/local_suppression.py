@@ -1,6 +1,6 @@
 """Local suppression: the fewest missing values that make groups by keys large enough.
 
-The meaning of missing values decides which search fits. The release checks itself.
+What a group is decides which search fits. A release is checked before it is returned.
 
 References
 ----------
@@ -10,12 +10,15 @@ References
    sdcMicro, Journal of Statistical Software 67(4), 2015.
 .. [3] Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam: l-diversity, 2007.
 .. [4] Li, Li, Venkatasubramanian: t-closeness, 2007.
+.. [5] Gionis, Mazza, Tassa: k-anonymization revisited, ICDE 2008 ((1,k)-anonymity, definition 4).
+.. [6] Samarati, Sweeney: Protecting privacy when disclosing information, 1998.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Annotated, Any, ClassVar, Literal
@@ -27,17 +30,14 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
+from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.equal_records import (
     cheapest_classes,
     classes_in_combinations,
+    classes_with_values,
     greedy_classes,
 )
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
-from tablecloak.microdata.anonymity.matching import (
-    MissingMatches,
-    cheapest_matching,
-    greedy_matching,
-)
 from tablecloak.microdata.anonymity.problem import (
     AnonymityProblem,
     DiversityDemand,
@@ -48,17 +48,16 @@ from tablecloak.microdata.anonymity.problem import (
 )
 from tablecloak.microdata.anonymity.verification import (
     check_classes,
+    check_diverse,
     check_left_alone,
-    check_matching,
     check_own,
     packed,
-    proved_by_multipliers,
     proved_by_prices,
     proved_floor,
     rounded_up,
 )
 from tablecloak.microdata.columns import names_of
-from tablecloak.microdata.library_frames import seen_by_pandas
+from tablecloak.microdata.library_frames import LibraryFrame, seen_by_pandas
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import (
     Closeness,
@@ -70,6 +69,7 @@ from tablecloak.microdata.methods.parameters import (
     Subsets,
     option,
 )
+from tablecloak.microdata.risk.outsiders import fitting
 from tablecloak.results import Result
 
 MANY_COMBINATIONS = 20_000
@@ -91,13 +91,16 @@ class LocalSuppressionRelease(Result):
     bound : float
         Proved lower bound on the loss of every release that satisfies the same requirements.
     floor : numpy.ndarray of float, shape (n_records,)
-        Proved lower bound on the cost of each record, or its price if missing values are a
-        category, whose sum is the bound; empty if missing values of others match.
-    multipliers : mapping of tuple of str to numpy.ndarray of float
-        What proves the bound if missing values of others count, or are a category in several
-        combinations: for each combination, a number for each record.
+        Proved lower bound on the cost of each record, whose sum is the bound; empty if prices
+        prove it.
+    prices : mapping of tuple of str to numpy.ndarray of float
+        What proves the bound of released groups otherwise: for each combination, a price of each
+        record.
     seconds : float
     notes : tuple of str
+    fits : numpy.ndarray of int, shape (n_records,) or (0,)
+        Of each person, the number of released records that may be theirs; see `fitting`. Counted
+        for (1,k) only: elsewhere a group fits as a whole.
     """
 
     frame: Any
@@ -105,9 +108,10 @@ class LocalSuppressionRelease(Result):
     asked: GroupDemand
     bound: float
     floor: Floats
-    multipliers: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
+    prices: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    fits: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def loss(self) -> float:
@@ -145,19 +149,13 @@ class LocalSuppressionRelease(Result):
         """
         asked = self.asked
         self.check_safe(original)
-        if asked.missing == "any":
-            proved = proved_by_multipliers(original, self.multipliers, asked.costs, asked.k)
-            proved = rounded_up(proved, list(asked.costs.values()))
-        elif asked.missing == "category" and (self.multipliers or len(asked.combinations) == 1):
-            prices = self.multipliers
-            if len(asked.combinations) == 1:
-                prices = {asked.combinations[0]: self.floor}
+        if self.prices:
             proved = packed(
                 {
                     keys: proved_by_prices(
                         original, price, keys, asked.costs, asked.k, asked.strata
                     )
-                    for keys, price in prices.items()
+                    for keys, price in self.prices.items()
                 }
             )
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
@@ -180,13 +178,48 @@ class LocalSuppressionRelease(Result):
         """
         asked = self.asked
         missing = check_left_alone(original, self.frame, asked.keys)
-        if asked.missing == "any":
-            check_matching(original, missing, asked.keys, asked.combinations, asked.k)
-        elif asked.missing == "category":
-            for combination in asked.combinations:
-                check_classes(self.frame, [*asked.strata, *combination], asked.k)
-        else:
+        if asked.anonymity == "1-k":
             check_own(asked.fails(original), missing, asked.keys, asked.combinations)
+            return
+        for combination in asked.combinations:
+            check_classes(self.frame, [*asked.strata, *combination], asked.k)
+        if asked.diverse.sensitive is not None:
+            check_diverse(asked.fails(self.frame), asked.combinations)
+
+    @cached_property
+    def group_sizes(self) -> Integers:
+        """Number of released records that are equal to each one, from the released file alone.
+
+        A missing value is a value of its own. Of several combinations of keys, the smallest number
+        is taken. Shape (n_records,).
+        """
+        released = LibraryFrame(self.frame).pandas
+        groups = [
+            released.groupby([*self.asked.strata, *keys], dropna=False, observed=True, sort=False)
+            .ngroup()
+            .to_numpy()
+            for keys in self.asked.combinations
+        ]
+        sizes = np.array([np.bincount(group)[group] for group in groups], dtype=np.int64)
+        return np.asarray(sizes.min(axis=0))
+
+    def fitting(self, persons: Any) -> Integers:
+        """Count for each person the released records that may be theirs.
+
+        That is what an outsider counts who knows all keys: a released record may be that of a
+        person if it agrees in each key that it has.
+
+        Parameters
+        ----------
+        persons : pandas.DataFrame, polars.DataFrame or pyarrow.Table
+            What the outsider knows, such as the original.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (n_persons,)
+        """
+        known, released = (LibraryFrame(each).pandas for each in (persons, self.frame))
+        return fitting(known, released, self.asked.combinations, self.asked.strata)
 
     def summary(self) -> str:
         """Return number of suppressed values, records and gap in one line."""
@@ -196,7 +229,18 @@ class LocalSuppressionRelease(Result):
         return (
             f"local suppression: {self.n_suppressed} values{weighted} of {touched} of "
             f"{len(self.frame)} records; proved bound {self.bound:.6g}, {self._gaps()}; "
-            f"{self.asked.words()}"
+            f"{self.asked.words()}; {self._outsider()}"
+        )
+
+    def _outsider(self) -> str:
+        """Say what an outsider counts in the released file."""
+        k = self.asked.k
+        if self.asked.anonymity == "k":
+            return f"the smallest group of the released file has {self.group_sizes.min()} records"
+        few, alone = int(np.sum(self.fits < k)), int(np.sum(self.fits == 1))
+        return (
+            f"who knows all keys finds fewer than {k} records that fit for {few} persons, and one "
+            f"alone for {alone}"
         )
 
 
@@ -221,19 +265,19 @@ class ProvedSuppression:
         Set of suppressed keys of each record.
     bound : float
     floor : numpy.ndarray of float, shape (n_records,) or (0,)
-        Least cost or price of each record.
-    multipliers : dict of tuple of str to numpy.ndarray of float
-        For each combination of keys a number for each record.
+        Least cost of each record.
+    prices : dict of tuple of str to numpy.ndarray of float
+        For each combination of keys a price of each record.
     """
 
     lost: Integers
     bound: float
     floor: Floats = field(default_factory=lambda: np.empty(0))
-    multipliers: dict[tuple[str, ...], Floats] = field(default_factory=dict)
+    prices: dict[tuple[str, ...], Floats] = field(default_factory=dict)
 
 
-def _own(
-    problem: AnonymityProblem, asked: GroupDemand, budget: Budget, is_greedy: bool
+def _of_true_records(
+    problem: AnonymityProblem, budget: Budget, *, is_greedy: bool
 ) -> ProvedSuppression:
     choice = greedy_with_floor(problem) if is_greedy else cheapest_choice(problem, budget)
     of_record = problem.patterns.of_record
@@ -241,55 +285,40 @@ def _own(
     return ProvedSuppression(choice.suppressed[of_record], float(floor.sum()), floor)
 
 
-def _classes(
-    problem: AnonymityProblem, asked: GroupDemand, budget: Budget, is_greedy: bool
+def _of_released_records(
+    problem: AnonymityProblem,
+    records: SensitiveRecords | None,
+    k: int,
+    budget: Budget,
+    *,
+    is_greedy: bool,
 ) -> ProvedSuppression:
     # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
     random = np.random.default_rng(0)
+    part = budget if records is None else budget.share(0.5)
+    sized = replace(problem, requirements=problem.requirements[:1], _safe={})
+    names, of_record = problem.patterns.names_of, problem.patterns.of_record
     if len(problem.combinations) > 1:
-        return _combined(problem, asked, random, budget, is_greedy)
-    if is_greedy:
-        classes = greedy_classes(problem, asked.k, budget)
+        lost, prices, bounds = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
+        proof = {tuple(names(each)): price for each, price in prices.items()}
+        bound = packed({tuple(names(each)): each_bound for each, each_bound in bounds.items()})
     else:
-        classes = cheapest_classes(problem, asked.k, random, budget)
+        if is_greedy:
+            classes = greedy_classes(sized, k, part)
+        else:
+            classes = cheapest_classes(sized, k, random, part)
+        lost, bound = classes.lost, classes.bound
+        proof = {tuple(names(problem.combinations[0])): classes.price[of_record]}
+    if records is not None:
+        lost = classes_with_values(problem, lost, records, budget)
     # A little less than what is proved, since the check adds in another order.
-    bound = rounded_up(max((1 - 1e-7) * classes.bound, 0.0), list(asked.costs.values()))
-    return ProvedSuppression(classes.lost, bound, classes.price[problem.patterns.of_record])
-
-
-def _combined(
-    problem: AnonymityProblem,
-    asked: GroupDemand,
-    random: np.random.Generator,
-    budget: Budget,
-    is_greedy: bool,
-) -> ProvedSuppression:
-    lost, prices, bounds = classes_in_combinations(
-        problem, asked.k, random, budget, is_greedy=is_greedy
-    )
-    names = problem.patterns.names_of
-    packing = packed({tuple(names(each)): bound for each, bound in bounds.items()})
-    bound = rounded_up((1 - 1e-7) * packing, list(asked.costs.values()))
-    # A record of equal ones is also safe by itself, in all combinations at once.
-    floor = cheapest_choice(problem, budget.share(0.5)).floor[problem.patterns.of_record]
-    if float(floor.sum()) > bound:
-        return ProvedSuppression(lost, float(floor.sum()), floor)
-    proof = {tuple(names(each)): price for each, price in prices.items()}
-    return ProvedSuppression(lost, bound, multipliers=proof)
-
-
-def _matching(
-    problem: AnonymityProblem, asked: GroupDemand, budget: Budget, is_greedy: bool
-) -> ProvedSuppression:
-    search = greedy_matching if is_greedy else cheapest_matching
-    lost = search(problem, asked.k, budget.share(0.7))
-    needs = MissingMatches(problem, asked.k)
-    prices = needs.multipliers(budget)
-    # A little less than what is proved, as above.
-    bound = rounded_up((1 - 1e-8) * needs.value(prices), list(asked.costs.values()))
-    of_record, names = problem.patterns.of_record, problem.patterns.names_of
-    multipliers = {tuple(names(each)): y[of_record] for each, y in prices.items()}
-    return ProvedSuppression(lost, bound, multipliers=multipliers)
+    bound = rounded_up(max((1 - 1e-7) * bound, 0.0), problem.costs.tolist())
+    # A record of equal ones is also safe by itself, if groups stay so when records join.
+    if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
+        floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
+        if float(floor.sum()) > bound or not proof:
+            return ProvedSuppression(lost, float(floor.sum()), floor)
+    return ProvedSuppression(lost, bound, prices=proof)
 
 
 @METHODS.register
@@ -297,29 +326,28 @@ def _matching(
 class LocalSuppression(Method[LocalSuppressionRelease]):
     """Set as few keys as possible to missing, so that k records share each combination of keys.
 
-    By default (``missing="own"``) a record is safe if at least k records of the original file agree
-    with what is left of it, in each combination of keys that is asked for [1]_. Its own missing
-    values match every value; missing values of others do not count. Since records keep what they
-    had, the release is then also k-anonymous as sdcMicro counts.
+    By default the release falls into groups of at least k equal records [6]_, in each combination
+    of keys that is asked for. A missing value is a value of its own, so that anybody counts these
+    groups in the released file, and nobody is found by keys. To find the fewest values is NP-hard:
+    small files are solved as a program, others by a heuristic, and prices of records prove the
+    bound. It goes on for the whole `time_limit`; a million records take about 15 s at least, since
+    sets of keys are gone through several times.
 
-    That hides to whom a record belongs, not that a person is in the file: who knows all keys of a
-    person may still find that one record alone fits. With ``missing="category"`` a missing value is
-    a value of its own, and k records of the release are equal in all keys, so that nobody is found
-    by them. To find the fewest values is then NP-hard: small files are solved as a program, others
-    by a heuristic, and prices of records prove the bound. It goes on for the whole `time_limit`; a
-    million records take about 15 s at least, since sets of keys are gone through several times.
+    With ``anonymity="1-k"`` at least k *true* records agree with what is left of each released one
+    [1]_, which is (1,k)-anonymity [5]_. Its own missing values match every value. That hides to
+    whom a record belongs, not that a person is in the file: who knows all keys of a person may
+    still find that one record alone fits. The summary says for how many persons. This is less than
+    k-anonymity as sdcMicro counts it [2]_ only in name: that count is satisfied as well.
 
     Values of keys that are missing already stay missing and cost nothing. A record is then judged
     by the keys that it has, and joins only records that lose the same keys.
 
-    With ``missing="any"`` records are counted as in sdcMicro [2]_: the frequency of a record is the
-    number of records that agree with it in all keys that neither of the two has lost. This count
-    is satisfied by k - 1 records that lose all keys, since these match everybody, and the search
-    finds that: it protects nobody else. Use it to compare, not to publish.
-
-    What is proved: no release that is safe in the stated sense costs less than `bound`. With "own",
+    What is proved: no release that is safe in the stated sense costs less than `bound`. With "1-k",
     the sets of keys of a record are tried from the cheapest on, so that loss and bound are equal
-    unless the time is over. With "category" and "any", the bound is proved by weak duality.
+    unless the time is over; with "k", the bound is proved by weak duality. Where sensitive values
+    must differ in released groups, the bound is that of k records.
+
+    A release is checked from the two files before it is returned.
 
     Parameters
     ----------
@@ -352,11 +380,11 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     closeness : float, optional
         t of t-closeness [4]_: largest earth mover's distance of the sensitive values of a group
         from those of the file. Numbers lie on a line; all other values have a distance of 1.
-    missing : {"own", "category", "any"}, default="own"
-        Which missing values match every value: those of the record itself, none, or all.
+    anonymity : {"k", "1-k"}, default="k"
+        k equal released records, or k true records that agree with each released one.
     search : {"optimal", "greedy"}, default="optimal"
-        "greedy" suppresses in each unsafe record one key after the other: by the greedy rule of set
-        cover, or, with ``missing="any"``, towards the nearest record, as `kAnon` of sdcMicro does.
+        "greedy" forms classes one after the other, or suppresses in each unsafe record one key
+        after the other by the greedy rule of set cover.
     time_limit : float, default=60
         Seconds after which the rest is done by the greedy rule.
     """
@@ -398,14 +426,13 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     ] = "distinct"
     ratio: Annotated[float, Field(gt=0, description="c of recursive (c, l)-diversity.")] = 3.0
     closeness: Closeness = None
-    missing: Annotated[
-        Literal["own", "category", "any"],
+    anonymity: Annotated[
+        Literal["k", "1-k"],
         Field(
-            description="Missing values that match every value: the record's own; none, as a "
-            "category of its own; or those of any record, as sdcMicro counts: then k - 1 empty "
-            "records are enough."
+            description="k equal released records, as an outsider counts; or (1,k): k true records "
+            "that agree with each released one, where one record alone may fit a person."
         ),
-    ] = "own"
+    ] = "k"
     search: Annotated[
         Literal["optimal", "greedy"],
         Field(description="Fewest missing values, or one after the other by a greedy rule."),
@@ -435,22 +462,12 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
                     f"The importance of {name!r} is a rank from 1 to {len(keys)}. Got {rank!r}."
                 )
         self._check_strata(keys)
-        if self.sensitive is not None and self.missing != "own":
-            raise InputError(
-                "`diversity` and `closeness` are searched for with missing='own' only. Leave out "
-                f"missing={self.missing!r}, or `sensitive`."
-            )
         self.diverse.check(keys)
 
     def _check_strata(self, keys: Sequence[str]) -> None:
         for name in names_of(self.strata, "strata") if self.strata else ():
             if name in keys:
                 raise InputError(f"{name!r} is a key, so that it cannot be in `strata`.")
-        if self.strata and self.missing == "any":
-            raise InputError(
-                "Strata are for missing='own' and missing='category'. With missing='any', protect "
-                "each stratum by itself."
-            )
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change, and the sensitive attribute."""
@@ -498,7 +515,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             if self.subsets is not None:
                 words = f"in all combinations of {size} of {len(keys)} keys"
         return GroupDemand(
-            keys, asked, words, self.costs, self.k, self.diverse, self.missing,
+            keys, asked, words, self.costs, self.k, self.diverse, self.anonymity,
             tuple(self.strata or ()),
         )  # fmt: skip
 
@@ -516,17 +533,29 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         watch = Stopwatch()
         asked = self.asked()
         problem = asked.problem(frame)
-        search = {"own": _own, "category": _classes, "any": _matching}[asked.missing]
+        is_greedy = self.search == "greedy"
         with budget.interruptible():
-            proved = search(problem, asked, budget, self.search == "greedy")
+            if self.anonymity == "1-k":
+                proved = _of_true_records(problem, budget, is_greedy=is_greedy)
+            else:
+                proved = _of_released_records(
+                    problem, asked.sensitive_records(frame), self.k, budget, is_greedy=is_greedy
+                )
         # What was missing before is not suppressed, and costs nothing.
         missing = flags_of(proved.lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
-        return LocalSuppressionRelease(
-            frame=with_missing(frame, self.keys, missing),
+        released = with_missing(frame, self.keys, missing)
+        fits = np.empty(0, dtype=np.int64)
+        if self.anonymity == "1-k":
+            fits = fitting(frame, released, asked.combinations, asked.strata)
+        release = LocalSuppressionRelease(
+            frame=released,
             suppressed=missing,
             asked=asked,
             bound=proved.bound,
             floor=proved.floor,
-            multipliers=proved.multipliers,
+            prices=proved.prices,
             seconds=watch.seconds,
+            fits=fits,
         )
+        release.check_safe(frame)
+        return release

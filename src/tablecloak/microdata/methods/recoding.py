@@ -425,6 +425,8 @@ class Recoding(Method[RecodedRelease]):
             sensitive=self.sensitive,
             diversity=self.diversity,
             closeness=self.closeness,
+            # Missing values on top of a recoding are searched for and proved record by record.
+            anonymity="k" if self.suppression is None else "1-k",
             time_limit=self.time_limit,
         )
 

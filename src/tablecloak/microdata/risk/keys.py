@@ -171,7 +171,6 @@ def key_risk(
     weight: str | None = None,
     missing: Literal["category", "open"] = "category",
     exact: bool = False,
-    among: pd.DataFrame | None = None,
 ) -> KeyRisk:
     """Count the records with the same keys, and estimate their risk.
 
@@ -192,9 +191,6 @@ def key_risk(
     exact : bool, default=False
         Whether the risk of records that three or more have is the exact mean of 1 / F, as [1]_
         gives it, or the approximation of sdcMicro, which is at most 5 % larger.
-    among : pandas.DataFrame, optional
-        Records that are counted, with keys and weight, such as the true ones of a release in which
-        keys are missing; by default those of `frame` itself.
 
     Returns
     -------
@@ -209,20 +205,14 @@ def key_risk(
         If a column does not exist, or a weight is below 1 or missing.
     """
     names = names_of(keys, "keys")
-    counted = frame if among is None else among
-    weights = np.ones(len(counted)) if weight is None else weights_of(counted, weight)
-    both = frame if among is None else pd.concat([frame[names], among[names]], ignore_index=True)
-    cells = KeyCells.of(CodedRecords.of(both, names))
-    where, size = cells.of_record[-len(counted) :], len(cells.count)
-    f = np.bincount(where, minlength=size).astype(np.float64)
-    big = np.asarray(np.bincount(where, weights=weights, minlength=size), dtype=np.float64)
+    weights = np.ones(len(frame)) if weight is None else weights_of(frame, weight)
+    cells = KeyCells.of(CodedRecords.of(frame, names))
+    f = cells.count.astype(np.float64)
+    big = np.asarray(np.bincount(cells.of_record, weights=weights), dtype=np.float64)
     if missing == "open":
         f, big = cells.agreeing(f), cells.agreeing(big)
-    at = cells.of_record[: len(frame)]
-    used = np.zeros(size, dtype=bool)
-    used[at] = True
-    f, big = np.where(used, f, 1.0), np.where(used, big, 1.0)
     risk = individual_risk(f, big, exact=exact)
+    at = cells.of_record
     return KeyRisk(f[at].astype(np.int64), big[at], risk[at])
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import pandas as pd
 from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.decisions import decided
 from tablecloak.safe.joint.audit import JointAudit
-from tablecloak.safe.joint.disclosure import Disclosure
+from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
 from tablecloak.safe.output import Figures, Outcome, Output, Reason
 
 
@@ -37,7 +39,7 @@ class Ledger:
         self._contributor = contributor
         self._joint = JointAudit(appetite)
         self._n_named = 0
-        self._bundles: dict[Path, list[Output]] = {}
+        self._bundles: dict[Path, dict[str, Output]] = {}
 
     # -- records ----------------------------------------------------------------------------
 
@@ -101,16 +103,95 @@ class Ledger:
 
     # -- outputs ----------------------------------------------------------------------------
 
-    def findings(self, figures: Sequence[Figures]) -> tuple[list[Disclosure], list[str]]:
-        """Return what figures disclose together with all outputs so far, and what is undecided."""
-        own = list(self.outputs.values())
-        # What a checker was given may leave, even if it was taken back since.
-        given = [each for some in self._bundles.values() for each in some if each not in own]
-        earlier = {f"{each.name} (handed over)": each.figures for each in given if each.figures}
-        earlier |= {name: each.figures for name, each in self.outputs.items() if each.figures}
+    def findings(
+        self, figures: Sequence[Figures], beside: Mapping[str, Output] | None = None
+    ) -> tuple[list[Disclosure], list[str]]:
+        """Return what figures disclose together with all that leaves, and what is undecided.
+
+        Parameters
+        ----------
+        figures : sequence of Figures
+        beside : mapping of str to Output, optional
+            What they are judged with; by default all outputs that did or may leave.
+        """
+        leaving = self.leaving() if beside is None else beside
+        earlier = {name: each.figures for name, each in leaving.items() if each.figures}
         return self._joint.findings(
             figures, earlier, n_records=len(self._index), contributors=self.contributors
         )
+
+    def leaving(self) -> dict[str, Output]:
+        """Return the outputs that did or may leave, by name.
+
+        An output that failed leaves only if a checker approves it all the same; one that was
+        rejected does not leave.
+        """
+        given, doubtful = self._handed_over()
+        refused = {id(each) for each in doubtful.values()}
+        kept = list(self.outputs.values())
+        taken_back = {name: each for name, each in given.items() if each not in kept}
+        own = {
+            name: each
+            for name, each in self.outputs.items()
+            if id(each) not in refused and (each.outcome.status != "fail" or each in given.values())
+        }
+        return taken_back | own
+
+    def submitted(self) -> dict[str, Output]:
+        """Return the outputs for the next bundle: all but those that a checker rejected."""
+        rejected = [
+            output
+            for folder, outputs in self._bundles.items()
+            for name, output in outputs.items()
+            if decided(folder, name) == "rejected"
+        ]
+        return {name: each for name, each in self.outputs.items() if each not in rejected}
+
+    def _handed_over(self) -> tuple[dict[str, Output], dict[str, Output]]:
+        """Return what stands in bundles and leaves, and what leaves only if a file is wrong.
+
+        Who wrote the decisions beside a bundle is not known here. Outputs that were rejected there,
+        and outputs that failed and that nobody decided on, are doubtful.
+        """
+        given: dict[str, Output] = {}
+        doubtful: dict[str, Output] = {}
+        for folder, outputs in self._bundles.items():
+            for name, output in outputs.items():
+                state = decided(folder, name)
+                failed = output.outcome.status == "fail"
+                is_doubtful = state == "rejected" or (failed and state != "approved")
+                (doubtful if is_doubtful else given)[f"{name}{HANDED_OVER}"] = output
+        return given, doubtful
+
+    def doubts(self, figures: Sequence[Figures]) -> list[Reason]:
+        """Return reasons for review: what figures disclose with outputs that may have left."""
+        _, doubtful = self._handed_over()
+        if not doubtful or not figures:
+            return []
+        told = {finding.text for finding in self.findings(figures)[0]}
+        found, _ = self.findings(figures, self.leaving() | doubtful)
+        return [
+            Reason(
+                "review",
+                "differencing",
+                f"{each.text}: approve only if {listed(each.outputs, limit=20)} did not leave",
+            )
+            for each in found
+            if each.text not in told
+        ]
+
+    def judged_anew(self) -> None:
+        """Say of outputs that failed what they tell beside everything that came after them."""
+        for output in self.outputs.values():
+            if output.outcome.status != "fail" or not output.figures:
+                continue
+            for beside in (self.leaving(), self.outputs):
+                others = {name: each for name, each in beside.items() if each is not output}
+                found, _ = self.findings(output.figures, others)
+                said = {reason.text for reason in output.outcome.reasons}
+                more = [reason for reason in failures(found) if reason.text not in said]
+                reasons = (*output.outcome.reasons, *more)
+                output.outcome = replace(output.outcome, reasons=reasons)
 
     def record(
         self,

@@ -118,6 +118,8 @@ class Project(OtherOutputs, TableOutputs):
     ) -> Path:
         """Write everything the checker needs into one folder; see `safe.bundle.write_bundle`.
 
+        Outputs that were rejected in an earlier bundle are left out.
+
         Parameters
         ----------
         path : str or Path, default="outputs"
@@ -133,8 +135,10 @@ class Project(OtherOutputs, TableOutputs):
             for output in self.outputs.values():
                 if output.outcome.status != "pass" and not output.exception:
                     output.exception = input(f"{output.told()}\nWhy is it needed all the same? ")
-        folder = write_bundle(self.outputs, self.appetite, path, form=ext, overwrite=overwrite)
-        self._bundles[folder.resolve()] = list(self.outputs.values())
+        self.judged_anew()
+        outputs = self.submitted()
+        folder = write_bundle(outputs, self.appetite, path, form=ext, overwrite=overwrite)
+        self._bundles[folder.resolve()] = outputs
         return folder
 
 

@@ -51,6 +51,9 @@ MOST_ATTACKERS = 20
 CLOSE = 1e-6
 """Share of an amount by which an estimate may miss the rule."""
 
+HANDED_OVER = " (handed over)"
+"""What is said behind the name of an output that a checker was given."""
+
 MOST_TERMS = 8
 """Terms of a sum that are written out."""
 
@@ -117,9 +120,22 @@ def why_hidden(findings: Iterable[Disclosure]) -> str:
     return f"hidden by differencing: {others}more would be told of few contributors than may be"
 
 
-def failures(texts: Iterable[str]) -> list[Reason]:
+def failures(findings: Iterable[Disclosure]) -> list[Reason]:
     """Return why an output fails: what follows although nothing of it can be hidden, each once."""
-    return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
+    texts = {finding.text: remedy(finding.outputs) for finding in findings}
+    return [
+        Reason("fail", "differencing", f"{text}{f'. {said}' if said else ''}")
+        for text, said in texts.items()
+    ]
+
+
+def remedy(names: Iterable[str]) -> str:
+    """Return what a researcher can do about earlier outputs that stand against a new one."""
+    own = [name for name in dict.fromkeys(names) if not name.endswith(HANDED_OVER)]
+    if not own:
+        return ""
+    calls = listed([f"remove_output({name!r})" for name in own], limit=20)
+    return f"To have this output instead, take back or coarsen earlier ones: {calls}"
 
 
 Computation = list[tuple[int, int, float]]

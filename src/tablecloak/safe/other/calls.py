@@ -77,12 +77,12 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
         shown = [counts.shown(checked.hidden) for counts in checked.counts]
         findings, undecided = ledger.findings([figures for figures, _ in shown])
         chosen: dict[Place, Disclosure] = {}
-        stuck: list[str] = []
+        stuck: list[Disclosure] = []
         for finding in findings:
             places = [shown[which][1][figure] for which, figure in finding.new_terms]
             can = [place for place in places if place is not None]
             if not can:
-                stuck.append(finding.text)
+                stuck.append(finding)
             elif not set(can) & chosen.keys():
                 sizes = checked.frames[0].to_numpy(dtype=np.float64)
                 smallest = min(can, key=lambda at: (float(sizes[at]), at))
@@ -93,7 +93,11 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
             continue
         return replace(
             checked,
-            reasons=(*checked.reasons, *failures(stuck)),
+            reasons=(
+                *checked.reasons,
+                *failures(stuck),
+                *ledger.doubts([figures for figures, _ in shown]),
+            ),
             notes=(*checked.notes, *undecided),
         )
 

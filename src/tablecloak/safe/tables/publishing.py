@@ -19,7 +19,7 @@ from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
+from tablecloak.safe.joint.disclosure import Disclosure, failures, remedy, why_hidden
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
@@ -369,7 +369,7 @@ def _suppressed(
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    reasons += failures(finding.text for finding in found)
+    reasons += failures(found) + ledger.doubts(figures)
     hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
         hidden = _without_margins_of_extremes(table, hidden)
@@ -392,6 +392,7 @@ def _suppressed(
         notes.append(f"no cell of {hidden.size} had to be hidden")
     if mended and not found:
         notes.append(f"cells are {why_hidden(mended)}")
+        notes += filter(None, [remedy(name for each in mended for name in each.outputs)])
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
         tuple(reasons),
@@ -414,7 +415,7 @@ def _as_it_is(
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    reasons += failures(finding.text for finding in found)
+    reasons += failures(found) + ledger.doubts(figures)
     outcome = Outcome(
         tuple(reasons),
         (*table.notes, *undecided),

@@ -1,0 +1,102 @@
+"""What careless and malicious researchers try: nothing below the threshold leaves with "pass"."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from tablecloak.cli.main import app
+from tablecloak.safe import Project
+
+LIMITS = {"safe_threshold": 10, "zeros_are_disclosive": False}
+
+
+def people(n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "area": rng.choice(list("ABCD"), n),
+            "sex": rng.choice(["men", "women"], n),
+            "income": rng.lognormal(3, 0.7, n).round(1),
+            "age": rng.integers(16, 90, n),
+            "ill": (rng.random(n) < 0.3).astype(int),
+        }
+    )
+
+
+@pytest.fixture
+def project():
+    return Project(LIMITS)
+
+
+# -- what is judged is the set that would leave --------------------------------------------
+
+
+def whole_and_all_but_two(project, data):
+    first = project.crosstab(data.area, data.sex, margins=True)
+    fewer = data.drop(index=data.index[:2])
+    return first, lambda: project.crosstab(fewer.area, fewer.sex, margins=True, protect=None)
+
+
+def test_a_refused_output_is_refused_when_the_call_is_made_again(project):
+    first, again = whole_and_all_but_two(project, people())
+    assert first.outcome.status == "pass"
+    assert [again().outcome.status for _ in range(3)] == ["fail"] * 3
+
+
+def test_a_refusal_names_what_to_take_back_and_then_the_output_passes(project):
+    _, again = whole_and_all_but_two(project, people())
+    (reason, *_) = again().outcome.reasons
+    assert "remove_output('output_0')" in reason.text
+    project.remove_output("output_0")
+    assert again().outcome.status == "pass"
+
+
+def test_a_regression_that_failed_fails_again(project):
+    sm = pytest.importorskip("statsmodels.api")
+    data = people()
+    fewer = data.drop(index=data.index[:3])
+    project.ols(data.income, sm.add_constant(data[["age"]]))
+    for _ in range(2):
+        project.ols(fewer.income, sm.add_constant(fewer[["age"]]))
+    statuses = [output.outcome.status for output in project.outputs.values()]
+    assert statuses == ["pass", "fail", "fail"]
+
+
+def test_what_is_released_end_to_end_tells_of_no_few_people(project, tmp_path):
+    """Reject the first, approve what passed, release: no two released counts are close."""
+    _, again = whole_and_all_but_two(project, people())
+    again(), again()
+    bundle = project.finalise(tmp_path / "outputs")
+    run = CliRunner().invoke
+    words = ["check", str(bundle), "--approve-passed", "--reject", "output_1"]
+    assert run(app, [*words, "--reject", "output_2"]).exit_code == 0
+    assert run(app, ["check", str(bundle), "--release", str(tmp_path / "out")]).exit_code == 0
+    released = sorted(path.name for path in (tmp_path / "out").glob("*.csv"))
+    assert released == ["output_0_0.csv"]
+
+
+def test_an_output_beside_a_rejected_one_is_for_the_checker(project, tmp_path):
+    """Whether it was rejected says a file that the researcher may have written."""
+    _, again = whole_and_all_but_two(project, people())
+    bundle = project.finalise(tmp_path / "outputs")
+    words = ["check", str(bundle), "--reject", "output_0", "--comment", "output_0=no"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    project.remove_output("output_0")
+    later = again()
+    assert later.outcome.status == "review"
+    assert "did not leave" in later.outcome.reasons[0].text
+
+
+def test_what_failed_says_what_it_tells_beside_later_outputs(project, tmp_path):
+    data = people()
+    fewer = data.drop(index=data.index[:2])
+    first = project.crosstab(data.area, data.income.round(-2), protect=None)
+    assert first.outcome.status == "fail"
+    later = project.crosstab(fewer.area, fewer.sex, margins=True)
+    assert later.outcome.status == "pass"
+    project.finalise(tmp_path / "outputs")
+    said = " ".join(reason.text for reason in project.output("output_0").outcome.reasons)
+    assert "output_1" in said

@@ -100,3 +100,73 @@ def test_what_failed_says_what_it_tells_beside_later_outputs(project, tmp_path):
     project.finalise(tmp_path / "outputs")
     said = " ".join(reason.text for reason in project.output("output_0").outcome.reasons)
     assert "output_1" in said
+
+
+# -- columns of few values count -------------------------------------------------------------
+
+
+def with_few_ill(few=6, area="A", n=400):
+    data = people(n)
+    inside = data.index[data.area == area]
+    data["ill"] = 0
+    data.loc[inside[:few], "ill"] = 1
+    data.loc[data.index[data.area != area][:150], "ill"] = 1
+    return data
+
+
+COPIES = {
+    "0 and 1": lambda ill: ill,
+    "turned": lambda ill: 1 - ill,
+    "true and false": lambda ill: ill == 1,
+    "1 and 2": lambda ill: ill + 1,
+    "another unit": lambda ill: ill * 1000.0,
+    "three values": lambda ill: ill * np.where(np.arange(len(ill)) % 2, 1, 2),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize("statistic", ["sum", "mean", "std"])
+@pytest.mark.parametrize("margins", [False, True])
+def test_sums_of_codes_are_counts(project, copy, statistic, margins):
+    data = with_few_ill()
+    data["ill"] = copy(data.ill)
+    shown = project.pivot_table(
+        data, values="ill", index="area", aggfunc=statistic, margins=margins
+    )
+    assert shown.loc["A"].isna().all()
+    assert shown.outcome.status == "pass"
+    assert shown.notna().to_numpy().any()
+
+
+def test_a_cell_that_is_full_or_empty_is_hidden_where_zeros_are_disclosive():
+    project = Project({"safe_threshold": 10})
+    data = with_few_ill(0)
+    data.loc[data.area == "B", "ill"] = 1
+    shown = project.pivot_table(data, values="ill", index="area", aggfunc="mean")
+    assert shown.ill.isna().loc[["A", "B"]].all()
+    assert shown.ill.notna().loc[["C", "D"]].any()
+
+
+def test_sums_of_codes_and_counts_are_compared(project):
+    """What the crosstab hides, a sum with fewer people would tell."""
+    data = people()
+    project.crosstab(data.area, data.ill)
+    fewer = data.drop(index=data.index[data.ill == 1][:3])
+    shown = project.pivot_table(fewer, values="ill", index="area", aggfunc="sum", margins=True)
+    told = shown.outcome.status != "pass" or shown.isna().to_numpy().any()
+    assert told
+
+
+def test_the_income_of_three_in_a_column_of_zeros_is_not_told(project):
+    data = people()
+    data["mine"] = data.income.where(data.index < 3, 0.0)
+    shown = project.pivot_table(data, values="mine", index="sex", aggfunc="sum", margins=True)
+    assert shown.isna().to_numpy().all()
+
+
+@pytest.mark.parametrize("filler", [0.0, 1.0, 1e6])
+def test_a_constant_beside_the_income_of_few_hides_nobody(project, filler):
+    data = people()
+    data["mine"] = data.income.where(data.index < 7, filler)
+    shown = project.pivot_table(data, values="mine", index="sex", aggfunc="mean")
+    assert shown.isna().to_numpy().any() or shown.outcome.status != "pass"

@@ -170,3 +170,49 @@ def test_a_constant_beside_the_income_of_few_hides_nobody(project, filler):
     data["mine"] = data.income.where(data.index < 7, filler)
     shown = project.pivot_table(data, values="mine", index="sex", aggfunc="mean")
     assert shown.isna().to_numpy().any() or shown.outcome.status != "pass"
+
+
+# -- nested filters, at any size -------------------------------------------------------------
+
+
+def many(n=5000, seed=3):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "sex": rng.choice(["men", "women"], n),
+            "area": rng.integers(0, 30, n),
+            "trade": rng.integers(0, 20, n),
+            "age": rng.integers(16, 90, n),
+            "turnover": rng.lognormal(3, 1, n).round(2),
+        }
+    )
+
+
+def test_everybody_men_and_women_but_five(project):
+    """The five are in classes of their own, so that no two outputs tell them."""
+    data = many()
+    project.crosstab(data.area, data.trade)
+    project.crosstab(data.area, data.age // 5)
+    everybody = project.pivot_table(data, values="age", index="sex", aggfunc="count", margins=True)
+    assert everybody.outcome.status == "pass"
+    but_five = data.drop(index=data.index[data.sex == "women"][:5])
+    trade = but_five[but_five.sex == "women"]
+    by_turnover = project.histogram(trade, "turnover", bins=[0, 1e6])
+    assert by_turnover.isna().to_numpy().all() or "fail" in statuses(project)
+
+
+def statuses(project):
+    return [output.outcome.status for output in project.outputs.values()]
+
+
+def test_two_halves_and_all_but_seven_in_a_large_project(project):
+    """A - B - C where none of the three tells anything beside one other."""
+    data = many()
+    project.crosstab(data.area, data.trade)
+    is_first = data.index < 2500
+    for some in (data[is_first], data[~is_first]):
+        project.histogram(some, "turnover", bins=[0, 1e6])
+    before = len(project.outputs)
+    fewer = data.drop(index=data.index[[5, 70, 900, 2600, 3000, 4000, 4500]])
+    shown = project.histogram(fewer, "turnover", bins=[0, 1e6])
+    assert shown.isna().to_numpy().all() or statuses(project)[before] == "fail"

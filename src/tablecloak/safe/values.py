@@ -17,7 +17,7 @@ MOST_LEVELS = 10
 surveys, and amounts of as few values tell who is who in the same way."""
 
 LEAST_PER_LEVEL = 3
-"""Records per value below which a column of three values or more is one of amounts."""
+"""Records per value below which a column is one of amounts, unless it is of 0 and 1."""
 
 SHARED = 0.5
 """Share of records with one value from which that value is nobody's own contribution."""
@@ -46,9 +46,10 @@ class ValueLevels:
         """Look at the values of a column without missing ones."""
         values, counts = np.unique(amounts, return_counts=True)
         n = len(values)
-        is_code = n <= MOST_LEVELS and (n <= 2 or n * LEAST_PER_LEVEL <= len(amounts))
+        is_flag = bool(np.isin(values, (0.0, 1.0)).all())
+        is_code = n <= MOST_LEVELS and (is_flag or n * LEAST_PER_LEVEL <= len(amounts))
         commonest = float(values[np.argmax(counts)]) if n else float("nan")
-        is_of_most = bool(n and counts.max() >= SHARED * len(amounts))
+        is_of_most = bool(n and counts.max() >= max(SHARED * len(amounts), LEAST_PER_LEVEL))
         # Sums from 0 need no number of records.
         shared = 0.0 if is_code and 0.0 in values else commonest
         if not is_code and not is_of_most:

@@ -13,9 +13,9 @@ from functools import cache, partial
 import numpy as np
 
 from tablecloak.arrays import Flags, Integers
-from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import Disclosure, disclosure_of, estimates_of
+from tablecloak.safe.joint.nested_filters import differences_of_three
 from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.joint.system import Overlap
@@ -23,9 +23,6 @@ from tablecloak.safe.output import Figures
 
 NEAR = 1e-6
 """Move of the sum of two small classes, in records, up to which it counts as none."""
-
-SECONDS = 1.0
-"""Limit of each search for small groups."""
 
 MOST_EXPLAINED = 8
 """Findings of one question whose sum of figures is worked out; the smallest groups come first."""
@@ -121,13 +118,11 @@ def _flagged(
     searched: Callable[[SmallGroups], tuple[list[Integers], bool]],
 ) -> tuple[list[Flags], bool]:
     """Search among kinds of classes, and return groups of classes."""
-    if question.budget.is_over:
-        return [], False
     search = SmallGroups(
         *contributors,
         question.appetite.safe_threshold,
         lambda some: question.is_known(np.isin(kinds(), some)),
-        Budget.begun(SECONDS),
+        question.work,
     )
     numbers, is_complete = searched(search)
     groups = [np.isin(kinds(), some) for some in numbers]
@@ -245,10 +240,9 @@ def _findings(question: VariableQuestion) -> list[Disclosure]:
                 found, is_done = groups_of_two(question, one, other, overlap)
                 groups += [(group, (one, other)) for group in found]
                 is_complete &= is_done
-        question.undecided.append(
-            f"groups of three or more classes of records that follow only from three or more "
-            f"outputs on {question.variable.name} were not searched"
-        )
+        nested, is_done = differences_of_three(question)
+        groups += nested
+        is_complete &= is_done
     if not is_complete:
         question.undecided.append(
             f"the search for small groups in figures on {question.variable.name} was cut off"

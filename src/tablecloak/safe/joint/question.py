@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.system import FigureSystem, Overlap
 from tablecloak.safe.output import Figures
@@ -30,8 +29,8 @@ two outputs. Chosen by trial."""
 STILL = 1e-6
 """Move of a class, in standard deviations, up to which it counts as none."""
 
-SECONDS_OF_ALL = 2.5
-"""Limit of all searches for small groups of one variable."""
+MOST_PROGRAMS = 400
+"""Programs that all searches for small groups of one variable may take."""
 
 
 @dataclass(eq=False)
@@ -144,6 +143,18 @@ class SummedVariables:
         return self.systems[key][2]
 
 
+@dataclass
+class SearchWork:
+    """How many programs may still be solved: what a search may take, whatever the clock says."""
+
+    left: int
+
+    def is_over(self) -> bool:
+        """Take one program, and return whether there was none left."""
+        self.left -= 1
+        return self.left < 0
+
+
 class VariableQuestion:
     """What is asked of one variable.
 
@@ -189,7 +200,7 @@ class VariableQuestion:
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
         self.undecided: list[str] = []
-        self.budget = Budget.begun(SECONDS_OF_ALL)
+        self.work = SearchWork(MOST_PROGRAMS)
 
     @property
     def is_small(self) -> bool:
@@ -231,6 +242,15 @@ class VariableQuestion:
     def is_few(self, group: Flags) -> bool:
         """Return whether a group has fewer contributors than the threshold."""
         return self.n_contributors(group) < self.appetite.safe_threshold
+
+    @cached_property
+    def most_records(self) -> float:
+        """More records than fewer contributors than the threshold have."""
+        threshold = self.appetite.safe_threshold
+        if self.contributors is None:
+            return float(threshold)
+        most = np.sort(np.bincount(self.contributors))[::-1]
+        return float(most[: threshold - 1].sum() + 1)
 
     def counted_by(self, kind: Integers, n_kinds: int) -> Integers:
         """Return the number of contributors of each kind of classes."""

@@ -14,7 +14,7 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.safe.bundle import blocked
-from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
+from tablecloak.safe.joint.disclosure import Disclosure, failures, unsearched, why_hidden
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.other.correlation import CorrelationOutput
 from tablecloak.safe.other.histogram import Histogram, Pie
@@ -97,8 +97,8 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
                 *checked.reasons,
                 *failures(stuck),
                 *ledger.doubts([figures for figures, _ in shown]),
+                *unsearched(undecided),
             ),
-            notes=(*checked.notes, *undecided),
         )
 
 

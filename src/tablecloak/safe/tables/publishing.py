@@ -19,7 +19,7 @@ from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.joint.disclosure import Disclosure, failures, remedy, why_hidden
+from tablecloak.safe.joint.disclosure import Disclosure, failures, remedy, unsearched, why_hidden
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
@@ -369,7 +369,7 @@ def _suppressed(
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    reasons += failures(found) + ledger.doubts(figures)
+    reasons += failures(found) + ledger.doubts(figures) + unsearched(undecided)
     hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
         hidden = _without_margins_of_extremes(table, hidden)
@@ -396,7 +396,7 @@ def _suppressed(
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
         tuple(reasons),
-        (*notes, *table.notes, *gaps.notes, *undecided),
+        (*notes, *table.notes, *gaps.notes),
         rules_by_cell(table.frame, table.broken_places()),
     )
     return _recorded(table, ledger, frame, outcome, figures, marks, command, "suppression")
@@ -415,10 +415,10 @@ def _as_it_is(
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    reasons += failures(found) + ledger.doubts(figures)
+    reasons += failures(found) + ledger.doubts(figures) + unsearched(undecided)
     outcome = Outcome(
         tuple(reasons),
-        (*table.notes, *undecided),
+        tuple(table.notes),
         rules_by_cell(table.frame, table.broken_places()),
     )
     marks = np.full(table.frame.shape, "")

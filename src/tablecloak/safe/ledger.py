@@ -18,6 +18,7 @@ from tablecloak.safe.decisions import decided
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
 from tablecloak.safe.output import Figures, Outcome, Output, Reason
+from tablecloak.safe.records import KnownRecords, close_sizes
 
 
 class Ledger:
@@ -34,8 +35,7 @@ class Ledger:
     def __init__(self, appetite: Appetite, contributor: pd.Series[Any] | None) -> None:
         self.appetite = appetite
         self.outputs: dict[str, Output] = {}
-        self._index = pd.Index([])
-        self._columns: dict[str, pd.Series[Any]] = {}
+        self._records = KnownRecords()
         self._contributor = contributor
         self._joint = JointAudit(appetite)
         self._n_named = 0
@@ -44,60 +44,43 @@ class Ledger:
     # -- records ----------------------------------------------------------------------------
 
     def positions(self, index: pd.Index) -> Integers:
-        """Return where records stand in the project; records seen for the first time are added.
+        """Return where labels stand in the project; see `KnownRecords.positions`."""
+        return self._records.positions(index)
 
-        Raises
-        ------
-        InputError
-            If a label of the index occurs twice.
+    def identified(
+        self, columns: Sequence[pd.Series[Any]], index: pd.Index
+    ) -> tuple[Integers, list[Reason]]:
+        """Return where the records of a frame stand in the project, and what is to be reviewed.
+
+        Nothing but labels, or values that several records share, may say which records these are.
+        If there are nearly as many as in an earlier output, they may be those but a few.
         """
-        if not index.is_unique:
-            twice = index[index.duplicated()][0]
-            raise InputError(
-                f"the index has {twice!r} more than once, so that records cannot be told apart: "
-                "call reset_index(drop=True) once on the whole frame, before it is filtered"
-            )
-        found = self._index.get_indexer(index)
-        if (found < 0).any():
-            fresh = index[found < 0]
-            self._index = fresh if self._index.empty else self._index.append(fresh)
-            found = self._index.get_indexer(index)
-        return np.asarray(found, dtype=np.int64)
-
-    def renumbered(self, columns: Sequence[pd.Series[Any]]) -> list[Reason]:
-        """Return reasons for review where a column has other values than before."""
-        reasons = []
-        for column in columns:
-            name = str(column.name)
-            known = self._columns.get(name)
-            if known is None:
-                self._columns[name] = column
-                continue
-            common = column.index.intersection(known.index)
-            now, before = column.reindex(common), known.reindex(common)
-            is_same = (now.astype(object) == before.astype(object)) | (now.isna() & before.isna())
-            if not bool(is_same.all()):
-                reasons.append(
-                    Reason(
-                        "review",
-                        "records",
-                        f"{name} has other values at {int((~is_same).sum())} records than in an "
-                        "earlier output: records were renumbered, or the column was changed under "
-                        "its old name, so that outputs cannot be compared",
-                    )
-                )
-            elif len(column) > len(known):
-                self._columns[name] = column
-        return reasons
+        found = self._records.identified(columns, index)
+        if found.is_sure:
+            return found.positions, []
+        sizes = {
+            name: len(each.figures[0].records)
+            for name, each in self.leaving().items()
+            if each.figures
+        }
+        is_close = close_sizes(len(index), sizes.values(), self.appetite.safe_threshold)
+        names = [name for name, close in zip(sizes, is_close, strict=True) if close]
+        if not names:
+            return found.positions, []
+        text = (
+            f"nearly as many records as in {listed(names)}, and no column says whether they are "
+            "the same: keep the index of the whole frame when it is filtered"
+        )
+        return found.positions, [Reason("review", "records", text)]
 
     @property
     def contributors(self) -> Integers | None:
         """Code of the contributor of each record of the project; None if records contribute."""
         if self._contributor is None:
             return None
-        given = self._contributor.reindex(self._index)
+        given = self._contributor.reindex(self._records.index)
         if given.isna().any():
-            missing = self._index[given.isna()][:3].tolist()
+            missing = self._records.index[given.isna()][:3].tolist()
             raise InputError(f"no contributor is given for the records {listed(missing)}")
         return pd.factorize(given)[0].astype(np.int64)
 
@@ -117,7 +100,7 @@ class Ledger:
         leaving = self.leaving() if beside is None else beside
         earlier = {name: each.figures for name, each in leaving.items() if each.figures}
         return self._joint.findings(
-            figures, earlier, n_records=len(self._index), contributors=self.contributors
+            figures, earlier, n_records=len(self._records.index), contributors=self.contributors
         )
 
     def leaving(self) -> dict[str, Output]:

@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 
 
-def ask(ledger: Ledger, kind: Kind, frame: pd.DataFrame, command: str) -> Output:
+def ask(
+    ledger: Ledger,
+    kind: Kind,
+    frame: pd.DataFrame,
+    command: str,
+    values: pd.DataFrame | None = None,
+) -> Output:
     """Check an output, alone and with all earlier ones, and record it.
 
     Parameters
@@ -42,9 +48,12 @@ def ask(ledger: Ledger, kind: Kind, frame: pd.DataFrame, command: str) -> Output
         A row for each record, with the index that records have in the project.
     command : str
         The call as the researcher would write it.
+    values : DataFrame, optional
+        What else is known of the records, for finding out which they are.
     """
-    positions = ledger.positions(frame.index)
-    reasons = ledger.renumbered([frame.iloc[:, at] for at in range(frame.shape[1])])
+    known = frame if values is None else values
+    columns = [known.iloc[:, at] for at in range(known.shape[1])]
+    positions, reasons = ledger.identified(columns, frame.index)
     codes = ledger.contributors
     contributor = positions if codes is None else codes[positions]
     checked = kind.check(OutputRecords(frame, positions, contributor, ledger.appetite))
@@ -240,8 +249,7 @@ class OtherOutputs(Ledger):
         kind = RegressionOutput(fit)
         text = command or f"regression({fit.method}: {', '.join(fit.names)})"
         if fit.index is not None:
-            values = pd.DataFrame(index=fit.index)
-            return ask(self, kind, values, text)
+            return ask(self, kind, pd.DataFrame(index=fit.index), text, fit.values)
         # Records that the model does not know are nobody's in the project.
         rows = np.arange(len(fit.endog), dtype=np.int64)
         checked = kind.check(OutputRecords(pd.DataFrame(index=rows), rows, rows, self.appetite))

@@ -340,6 +340,16 @@ class Fit:
         return cls(exog, endog, tuple(names), index, result, type(model).__name__.lower())
 
     @property
+    def values(self) -> pd.DataFrame:
+        """What the model knows of its records: y, and the columns that vary."""
+        varies = (self.exog != self.exog[:1]).any(axis=0)
+        chosen = np.flatnonzero(varies)
+        columns = pd.DataFrame(
+            self.exog[:, chosen], index=self.index, columns=[self.names[at] for at in chosen]
+        )
+        return columns.assign(**{f"{getattr(self.result.model, 'endog_names', 'y')}": self.endog})
+
+    @property
     def left_over(self) -> float:
         """Share of the variation of y that the fit leaves over; NaN if the model does not say."""
         spread = float(((self.endog - self.endog.mean()) ** 2).sum())

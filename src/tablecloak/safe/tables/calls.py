@@ -190,6 +190,7 @@ class TableOutputs(Ledger):
         request = TableRequest(
             "pivot_table", frame, records, rows, across, {name: name for name in chosen}, piece,
             margins_name if margins else None, dropna, "", _weights(records, statistic, weights),
+            data,
         )  # fmt: skip
         return publish(self, request, protect, callers_text("pivot_table()"))
 

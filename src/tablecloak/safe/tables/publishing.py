@@ -331,13 +331,11 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     records = request.records
     if protect not in ("suppression", "rounding", None):
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
-    positions = ledger.positions(records.index)
-    named = [*request.rows, *request.columns, *request.values.values()]
-    plain = [records[name].rename(said_name(name)) for name in dict.fromkeys(named)]
-    # Cut variables keep the name of what was cut, and may be cut otherwise the next time.
-    is_cut = [isinstance(column.dtype, pd.CategoricalDtype) for column in plain]
-    columns = [column for column, cut in zip(plain, is_cut, strict=True) if column.name and not cut]
-    reasons = ledger.renumbered(columns)
+    known = {said_name(str(name)) or str(name): records[name] for name in records.columns}
+    if request.data is not None:
+        known |= {str(name): request.data[name] for name in request.data.columns}
+    columns = [column.rename(name) for name, column in known.items()]
+    positions, reasons = ledger.identified(columns, records.index)
     codes = ledger.contributors
     who = positions if codes is None else codes[positions]
     table = TableCheck.of(request, who, ledger.appetite)

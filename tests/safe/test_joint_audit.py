@@ -192,14 +192,16 @@ def test_a_mean_and_a_count():
     }
 
 
-def test_amounts_in_another_unit_are_the_same_variable():
+def test_amounts_in_another_unit_or_on_another_scale_are_the_same_variable():
     amounts = np.random.default_rng(0).integers(1, 100, 20).astype(float)
     project = begun(20)
     recorded(project, whole(20, amounts=amounts))
     in_thousands = whole(20, without(20, 3), amounts / 1000)
     assert told(project, in_thousands) == [(3,)]
     squares = whole(20, without(20, 3), amounts**2)
-    assert told(project, squares) == []
+    assert told(project, squares) == [(3,)]
+    others = whole(20, without(20, 3), (amounts * 37) % 101)
+    assert told(project, others) == []
 
 
 def test_three_outputs_together():

@@ -101,6 +101,8 @@ def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers, 
     """
     there = group >= 0
     levels = ValueLevels.of(amounts[there])
+    if np.isnan(levels.shared):
+        return amounts, group, np.ones(1)
     own = levels.own(amounts)
     there &= own != 0
     if not levels.is_code:

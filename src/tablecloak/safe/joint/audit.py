@@ -191,6 +191,7 @@ class JointAudit:
             for which, figures in enumerate(some)
         }
         self._variables.forget()
+        new, names = self._with_differences(new, names)
         findings: list[Disclosure] = []
         undecided: list[str] = []
         for variable, some in self._by_variable(new):
@@ -209,6 +210,14 @@ class JointAudit:
         self._variables.grow(n_records)
         for figures in flat[len(self._variables.figures) :]:
             self._variables.add(figures)
+
+    def _with_differences(
+        self, new: Sequence[Figures], names: dict[int, tuple[str, int]]
+    ) -> tuple[list[Figures], dict[int, tuple[str, int]]]:
+        """Return figures with what they tell beside those of columns that mostly agree."""
+        told = [pair for pairs in self._variables.differences(new) for pair in pairs]
+        names |= {id(each): names[id(source)] for each, source in told}
+        return [*new, *(each for each, _ in told)], names
 
     def _by_variable(self, new: Sequence[Figures]) -> list[tuple[SummedVariable, list[Figures]]]:
         pairs: list[tuple[SummedVariable, list[Figures]]] = []

@@ -14,12 +14,9 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.joint.copies import AmountColumn, column_of, in_unit_of, is_copy
 from tablecloak.safe.joint.system import FigureSystem, Overlap
 from tablecloak.safe.output import Figures
-
-SAME = 1e-9
-"""Relative difference up to which amounts are the same: they may come in another unit."""
-
 
 WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
 """Size up to which all outputs are searched at once for small groups of any number of classes.
@@ -62,26 +59,21 @@ class SummedVariable:
         if given is None:
             given = np.ones(len(figures.records))
         known = self.amounts[figures.records]
-        both = ~np.isnan(known)
+        both = ~np.isnan(known) & (figures.group >= 0)
         if not both.any():
             return figures.variable == self.name
-        known, given = known[both], given[both]
-        largest = int(np.argmax(np.abs(known)))
-        if known[largest] == 0 or given[largest] == 0:
-            return not known.any() and not given.any()
-        scale = given[largest] / known[largest]
-        limit = SAME * abs(given[largest])
-        return bool(np.abs(given - scale * known).max() <= limit)
+        return is_copy(known[both], given[both])
 
     def learned(self, amounts: Floats, figures: Figures) -> Floats:
         """Return amounts with those that figures add, in the unit of the variable."""
         if figures.amounts is None:
             return amounts
         known = amounts[figures.records]
-        both = np.flatnonzero(~np.isnan(known) & (known != 0) & (figures.amounts != 0))
-        scale = known[both[0]] / figures.amounts[both[0]] if both.size else 1.0
+        both = np.flatnonzero(~np.isnan(known) & (figures.group >= 0))
+        told = in_unit_of(known[both], figures.amounts[both], figures.amounts)
         found = amounts.copy()
-        found[figures.records] = np.where(np.isnan(known), scale * figures.amounts, known)
+        is_new = np.isnan(known) & (figures.group >= 0)
+        found[figures.records[is_new]] = told[is_new]
         return found
 
 
@@ -97,6 +89,7 @@ class SummedVariables:
     n_records: int
     variables: list[SummedVariable] = field(default_factory=list)
     figures: list[Figures] = field(default_factory=list)
+    columns: list[AmountColumn] = field(default_factory=list)
     systems: dict[tuple[int, int], tuple[FigureSystem, Figures, FigureSystem]] = field(
         default_factory=dict
     )
@@ -109,6 +102,8 @@ class SummedVariables:
         """Make room for records that were seen for the first time."""
         for number, variable in enumerate(self.variables):
             variable.grow(n_records, is_count=number == 0)
+        for column in self.columns:
+            column.grow(n_records)
         self.n_records = n_records
 
     def of(self, figures: Figures) -> SummedVariable:
@@ -119,17 +114,56 @@ class SummedVariables:
             if variable.has(figures):
                 return variable
         amounts = np.full(self.n_records, np.nan)
-        amounts[figures.records] = figures.amounts
+        assert figures.amounts is not None
+        there = figures.group >= 0
+        amounts[figures.records[there]] = figures.amounts[there]
         return SummedVariable(figures.variable, amounts, FigureSystem.empty(self.n_records))
 
     def add(self, figures: Figures) -> None:
-        """Take in figures of an output that was recorded."""
+        """Take in figures of an output that was recorded, and what they tell beside copies."""
+        self.figures.append(figures)
+        for each in (figures, *(each for each, _ in self.differences([figures])[0])):
+            self._take_in(each)
+        if not figures.is_count:
+            column = column_of(self.columns, figures)
+            if column is None:
+                column = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+                self.columns.append(column)
+            column.take_in(figures)
+
+    def _take_in(self, figures: Figures) -> None:
         variable = self.of(figures)
         if variable not in self.variables:
             self.variables.append(variable)
         variable.amounts = variable.learned(variable.amounts, figures)
         variable.system = self.extended(variable.system, figures)
-        self.figures.append(figures)
+
+    def differences(self, new: Sequence[Figures]) -> list[list[tuple[Figures, Figures]]]:
+        """Return what sums of columns tell beside those of columns that mostly agree with them.
+
+        A list for each of the new figures; the former ones are asked beside those that follow. With
+        each difference come the figures that it was worked out from: the new or earlier ones.
+        """
+        columns = list(self.columns)
+        found: list[list[tuple[Figures, Figures]]] = []
+        for figures in new:
+            found.append([])
+            if figures.is_count:
+                continue
+            before = column_of(columns, figures)
+            own = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+            own = (own if before is None else before).with_figures(figures)
+            for column in columns:
+                if column is before:
+                    continue
+                told = column.difference(figures, self.n_records)
+                found[-1] += [(each, figures) for each in told]
+                for old in column.figures:
+                    told = own.difference(old, self.n_records, figures)
+                    found[-1] += [(each, old) for each in told]
+            columns = [own if each is before else each for each in columns]
+            columns += [own] * (before is None)
+        return found
 
     def forget(self) -> None:
         """Let go of what was asked before, once it was recorded or not."""

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tablecloak.cli.main import app
+from tablecloak.errors import InputError
 from tablecloak.safe import Project
 
 LIMITS = {"safe_threshold": 10, "zeros_are_disclosive": False}
@@ -336,3 +337,141 @@ def test_columns_of_their_own_are_not_compared(project):
         shown = project.pivot_table(data, values=name, index="area", aggfunc="mean", margins=True)
         assert shown.outcome.status == "pass"
         assert shown.notna().to_numpy().all()
+
+
+# -- regressions and order statistics --------------------------------------------------------
+
+
+def test_a_record_that_weighs_everything_is_found(project):
+    sm = pytest.importorskip("statsmodels.api")
+    data = people()
+    weights = np.where(data.index == 5, 1e9, 1.0)
+    project.regression(sm.WLS(data.income, sm.add_constant(data[["age"]]), weights=weights).fit())
+    assert statuses(project) == ["fail"]
+
+
+def test_a_record_of_weight_nothing_is_left_out(project):
+    sm = pytest.importorskip("statsmodels.api")
+    data = people()
+    columns = sm.add_constant(data[["age"]])
+    project.ols(data.income, columns)
+    weights = np.where(data.index == 5, 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        project.regression(sm.WLS(data.income, columns, weights=weights).fit())
+    assert statuses(project) == ["pass", "fail"]
+
+
+def test_a_leverage_near_one_fails_and_the_limit_is_one_of_the_data_centre():
+    sm = pytest.importorskip("statsmodels.api")
+    data = people()
+    data["far"] = np.where(data.index == 5, 1e4, data.age % 7)
+    found = []
+    for limit in (0.9, 1.0):
+        project = Project(LIMITS | {"safe_leverage": limit})
+        project.ols(data.income, sm.add_constant(data[["far"]]))
+        found += statuses(project)
+    assert found[0] == "fail"
+    assert found[1] == "pass"
+
+
+def test_quantile_regressions_and_medians_are_for_the_checker(project):
+    sm = pytest.importorskip("statsmodels.api")
+    data = people()
+    project.regression(sm.QuantReg(data.income, sm.add_constant(data[["age"]])).fit())
+    project.pivot_table(data, values="income", index="sex", aggfunc="median")
+    assert statuses(project) == ["review", "review"]
+
+
+def test_a_regression_and_a_table_of_other_records_tell_of_few(project):
+    """The total of y follows from a fit with a constant; the table has seven more."""
+    sm = pytest.importorskip("statsmodels.api")
+    data = people()
+    project.pivot_table(data, values="income", index="sex", aggfunc="sum", margins=True)
+    gaps = data.assign(age=data.age.where(data.index > 3).astype(float)).dropna()
+    project.ols(gaps.income, sm.add_constant(gaps[["age"]]))
+    reason = project.output("output_1").outcome.reasons[0]
+    assert reason.status == "fail"
+    assert "396 records, those without missing values in income, age" in reason.text
+
+
+def test_a_group_of_two_classes_that_two_dominate_is_found():
+    project = Project(LIMITS)
+    data = people()
+    rich = data.index[:2]
+    data.loc[rich, "income"] = [1e6, 9e5]
+    project.pivot_table(data, values="income", index="sex", aggfunc="sum", protect=None)
+    fewer = data[(data.index >= 2) & (data.age > 20)]
+    shown = project.pivot_table(fewer, values="income", index="sex", aggfunc="sum", protect=None)
+    assert shown.outcome.status != "pass" or project.outputs["output_0"].outcome.status == "fail"
+
+
+# -- labels, weights, constants --------------------------------------------------------------
+
+
+def released(project, tmp_path):
+    folder = project.finalise(tmp_path / "outputs")
+    return "".join(path.read_text() for path in [*folder.glob("*.csv"), folder / "results.json"])
+
+
+def test_labels_of_hidden_rows_do_not_leave(project, tmp_path):
+    data = people()
+    data.loc[5, "area"] = "A earns 91817161"
+    project.crosstab(data.area, data.sex, margins=True)
+    project.crosstab(data.sex, data.area)
+    project.pie(data, "area")
+    assert statuses(project) == ["pass"] * 3
+    assert "91817161" not in released(project, tmp_path)
+
+
+def test_keys_that_name_records_are_refused(project):
+    data = people()
+    key = data.index.astype(str) + " " + data.area + " " + data.income.astype(str)
+    with pytest.raises(InputError, match="name records"):
+        project.crosstab(pd.Series(key, index=data.index, name="who"), data.sex)
+
+
+def test_keys_that_are_amounts_are_for_the_checker(project):
+    data = people()
+    top = data.groupby("area").income.transform("max")
+    shown = project.crosstab(top, data.sex)
+    assert shown.outcome.status == "review"
+
+
+def test_a_constant_that_is_somebodys_amount_is_for_the_checker(project):
+    data = people()
+    data["top"] = data.groupby("area").income.transform("max")
+    data["highest"] = data.income.max()
+    for name in ("top", "highest"):
+        shown = project.pivot_table(data, values=name, index="area", aggfunc="mean")
+        assert shown.outcome.status == "review" or shown.isna().to_numpy().all()
+
+
+def test_weights_that_leave_one_record_out_are_compared(project):
+    data = people()
+    project.crosstab(data.area, data.sex, margins=True)
+    data["weight"] = np.where(data.index == 8, 0.0, 1.0)
+    shown = project.crosstab(data.area, data.sex, weights=data.weight, margins=True)
+    assert shown.outcome.status != "pass" or shown.isna().to_numpy().any()
+
+
+def test_two_weights_that_differ_at_one_record_are_compared(project):
+    data = people()
+    data["weight"] = np.random.default_rng(2).uniform(1, 3, len(data))
+    project.crosstab(data.area, data.sex, weights=data.weight)
+    data["weight"] = data.weight.where(data.index != 8, 0.0)
+    shown = project.crosstab(data.area, data.sex, weights=data.weight)
+    assert shown.outcome.status != "pass" or shown.isna().to_numpy().any()
+
+
+def test_a_statistic_without_values_is_an_error(project):
+    data = people()
+    with pytest.raises(InputError, match="go together"):
+        project.crosstab(data.area, data.sex, aggfunc="mean")
+
+
+def test_a_correlation_with_a_column_of_few_is_hidden(project):
+    data = people()
+    data["mine"] = (data.index < 4).astype(int)
+    shown = project.corr(data[["income", "mine", "age"]])
+    assert shown.loc["income", "mine"] != shown.loc["income", "mine"]
+    assert shown.loc["income", "age"] == shown.loc["income", "age"]

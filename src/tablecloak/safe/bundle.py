@@ -186,7 +186,7 @@ def _members(outputs: Mapping[str, Output], appetite: Appetite) -> dict[str, lis
     for name, output in outputs.items():
         require_file_name(name, "the output", "give it another name with rename_output")
         made = []
-        for number, frame in enumerate(output.frames):
+        for number, frame in enumerate(output.leaving):
             made.append(BundleFile(f"{name}_{number}.csv", frame))
         for path in output.files:
             made.append(BundleFile(_copied_name(path, name, taken, appetite)))
@@ -299,7 +299,7 @@ def _results(
                 {"name": member.name, "sdc": _sdc(output, member, number)}
                 for number, member in enumerate(members[name])
             ],
-            "outcome": _outcome(output.outcome.cells),
+            "outcome": _outcome(output.found),
             "command": output.command,
             "summary": output.outcome.summary,
             "timestamp": output.timestamp,

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, kron
 
-from tablecloak.arrays import AnyIntegers, Floats
+from tablecloak.arrays import AnyIntegers, Flags, Floats
 from tablecloak.safe.values import counted
 
 Status = Literal["pass", "review", "fail"]
@@ -188,6 +188,17 @@ class Output:
     exception: str = ""
     timestamp: str = ""
 
+    @property
+    def leaving(self) -> tuple[pd.DataFrame, ...]:
+        """The frames without labels of lines that are hidden whole: these are data as well."""
+        return tuple(without_labels(frame, frame) for frame in self.frames)
+
+    @property
+    def found(self) -> pd.DataFrame:
+        """What was found of each cell, under the labels that leave."""
+        cells = self.outcome.cells
+        return without_labels(cells, self.frames[0]) if self.frames else cells
+
     def told(self) -> str:
         """Return what a researcher reads about the output."""
         lines = [f"{self.name}: {self.kind}, {self.outcome.status}", f"  {self.command}"]
@@ -199,3 +210,49 @@ class Output:
             lines.append(f"  exception asked for: {self.exception}")
         lines += [f"  file: {path.name}" for path in self.files]
         return "\n".join(["\n".join(lines), *(frame.to_string() for frame in self.frames)])
+
+
+HIDDEN = "hidden"
+"""Label of a line or column whose cells are all hidden."""
+
+
+def without_labels(frame: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which lines and columns that are missing throughout have no label.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    shown : DataFrame
+        Of the same shape: lines of missing values, or of these and zeros, are hidden.
+    """
+    if frame.shape != shown.shape:
+        return frame
+    missing = np.asarray(shown.isna().to_numpy(), dtype=np.bool_)
+    # Beside zeros a gap is all that there is.
+    nothing = missing | np.asarray((shown == 0).to_numpy(), dtype=np.bool_)
+    frame = frame.copy()
+    rows, columns = (np.all(nothing, axis=k) & np.any(missing, axis=k) for k in (1, 0))
+    frame.index = _masked(frame.index, np.asarray(rows, dtype=np.bool_))
+    frame.columns = _masked(frame.columns, np.asarray(columns, dtype=np.bool_))
+    return frame
+
+
+def _masked(labels: pd.Index, hidden: Flags) -> pd.Index:
+    """Return labels, "hidden" at each level for those that are.
+
+    Levels above that also stand over lines that are shown stay.
+    """
+    if not hidden.any():
+        return labels
+    if not isinstance(labels, pd.MultiIndex):
+        kept = np.where(hidden, HIDDEN, labels.astype(object))
+        return pd.Index(kept, name=labels.name, dtype=object)
+    known = [set(labels[~hidden].get_level_values(level)) for level in range(labels.nlevels)]
+    tuples = [
+        tuple(
+            part if not gone or (level < labels.nlevels - 1 and part in known[level]) else HIDDEN
+            for level, part in enumerate(label)
+        )
+        for label, gone in zip(labels, hidden, strict=True)
+    ]
+    return pd.MultiIndex.from_tuples(tuples, names=labels.names)

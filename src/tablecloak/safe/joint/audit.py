@@ -40,21 +40,35 @@ def single_classes(question: VariableQuestion) -> Iterable[Flags]:
 def pairs_of_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return pairs of small classes whose sum follows from all outputs together."""
     is_small = question.counted < question.appetite.safe_threshold
-    small = np.flatnonzero(~question.still & is_small)
-    move = question.after.moves[small]
+    for group in _cancelling(question, np.flatnonzero(~question.still & is_small)):
+        if question.is_few(group) and not question.is_known(group):
+            yield group
+
+
+def dominated_pairs(question: VariableQuestion) -> Iterable[Flags]:
+    """Return pairs of classes that follow together, of many contributors, dominated by few."""
+    if question.is_count:
+        return
+    for group in _cancelling(question, np.flatnonzero(~question.still)):
+        is_new = question.broken(group) and not question.is_known(group)
+        if is_new and not question.is_few(group):
+            yield group
+
+
+def _cancelling(question: VariableQuestion, chosen: Integers) -> Iterable[Flags]:
+    """Return pairs of classes whose moves cancel."""
+    move = question.after.moves[chosen]
     order = np.argsort(move[:, 0])
     ahead = move[order, 0]
     first = np.searchsorted(ahead, -move[:, 0] - NEAR, side="left")
     length = np.searchsorted(ahead, -move[:, 0] + NEAR, side="right") - first
-    one = np.repeat(np.arange(len(small)), length)
+    one = np.repeat(np.arange(len(chosen)), length)
     within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
     other = order[np.repeat(first, length) + within]
     is_still = np.abs(move[one] + move[other]).max(axis=1, initial=0) <= NEAR
-    for a, b in zip(small[one[is_still]], small[other[is_still]], strict=True):
+    for a, b in zip(chosen[one[is_still]], chosen[other[is_still]], strict=True):
         if a < b:
-            group = question.flags(a, b)
-            if question.is_few(group) and not question.is_known(group):
-                yield group
+            yield question.flags(a, b)
 
 
 def groups_of_all(question: VariableQuestion) -> tuple[list[Flags], bool]:
@@ -132,7 +146,7 @@ def _flagged(
 
 def dominated_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return classes with enough contributors that follow, and break a rule on amounts."""
-    if (question.amounts == 1).all():
+    if question.is_count:
         return
     many = question.counted >= question.appetite.safe_threshold
     for number in np.flatnonzero(question.still & many):
@@ -256,7 +270,7 @@ def _findings(question: VariableQuestion) -> list[Disclosure]:
         question.undecided.append(
             f"the search for small groups in figures on {question.variable.name} was cut off"
         )
-    groups += [(group, ()) for group in dominated_classes(question)]
+    groups += [(group, ()) for group in (*dominated_classes(question), *dominated_pairs(question))]
     kept = _smallest(groups, question.after.size)
     findings = [
         disclosure_of(question, group, likely, is_explained=number < MOST_EXPLAINED)

@@ -228,4 +228,4 @@ def _marks(figures: Figures) -> Floats:
     there = figures.group >= 0
     roots = np.sqrt(figures.records[there] + 2.0)
     by_group = np.bincount(figures.group[there], roots, minlength=figures.sums.shape[1])
-    return np.round(figures.sums @ by_group, 5)
+    return np.asarray(np.round(figures.sums @ by_group, 5), dtype=np.float64)

@@ -132,13 +132,22 @@ def why_hidden(findings: Iterable[Disclosure]) -> str:
     return f"hidden by differencing: {others}more would be told of few contributors than may be"
 
 
-def failures(findings: Iterable[Disclosure]) -> list[Reason]:
-    """Return why an output fails: what follows although nothing of it can be hidden, each once."""
-    texts = {finding.text: remedy(finding.outputs) for finding in findings}
-    return [
-        Reason("fail", "differencing", f"{text}{f'. {said}' if said else ''}")
-        for text, said in texts.items()
+def failures(findings: Iterable[Disclosure], base: str = "") -> list[Reason]:
+    """Return why an output fails: what follows although nothing of it can be hidden, each once.
+
+    Parameters
+    ----------
+    findings : iterable of Disclosure
+    base : str, default=""
+        How other outputs get the same records.
+    """
+    texts = [
+        ". ".join(
+            filter(None, [finding.text, remedy(finding.outputs), base if finding.outputs else ""])
+        )
+        for finding in findings
     ]
+    return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
 
 
 def unsearched(undecided: Iterable[str]) -> list[Reason]:

@@ -241,6 +241,11 @@ class VariableQuestion:
         """Whether everything can be searched in all outputs at once."""
         return self.after.n_classes <= WHOLE_CLASSES and self.after.n_figures <= WHOLE_FIGURES
 
+    @property
+    def is_count(self) -> bool:
+        """Whether records are counted."""
+        return bool((self.amounts == 1).all())
+
     def is_known(self, group: Flags) -> bool:
         """Whether a group follows from earlier outputs alone."""
         parents = np.unique(self.parent[group])

@@ -104,7 +104,7 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
             checked,
             reasons=(
                 *checked.reasons,
-                *failures(stuck),
+                *failures(stuck, checked.base),
                 *ledger.doubts([figures for figures, _ in shown]),
                 *unsearched(undecided),
             ),

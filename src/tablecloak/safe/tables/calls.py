@@ -84,6 +84,10 @@ class TableOutputs(Ledger):
         InputError
             If a statistic is not offered, or records cannot be told apart.
         """
+        if (values is None) != (aggfunc is None):
+            raise InputError(
+                "`aggfunc` and `values` go together: give both, or neither to count records"
+            )
         statistic, several = _statistics(aggfunc, values is None)
         if values is None and normalize is not False and weights is not None:
             raise InputError("weighted shares are not offered: ask for the weighted counts")

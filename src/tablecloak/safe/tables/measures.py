@@ -102,6 +102,13 @@ class CellMeasure:
         return self.codes.number(self.values, self.records)
 
     @cached_property
+    def is_alike(self) -> Flags:
+        """Which cells have records that all have one value."""
+        squares = self._by_cell(self.amounts**2)
+        spread = self.records * squares - self.values**2
+        return np.asarray((self.records > 0) & (spread <= NONE**2 * self.records * squares))
+
+    @cached_property
     def n_own(self) -> Integers:
         """Contributors of each cell whose value is not the one that most records share."""
         own = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)

@@ -35,6 +35,12 @@ ROUNDS = 8
 
 ROUNDING_SECONDS = 5.0
 
+LARGEST_CODE = 1000
+"""Codes beyond it may be amounts of somebody."""
+
+MOST_FEW = 100
+"""Codes of few contributors that a key may have in any case."""
+
 
 class SafeFrame(pd.DataFrame):
     """A table as pandas makes it, with missing values where cells are hidden.
@@ -156,9 +162,15 @@ class TableCheck:
         if self.appetite.check_missing_values and missing:
             text = f"records with missing values of {', '.join(missing)} were left out"
             reasons.append(Reason("review", "missing", text))
-        extreme = {piece.statistic for piece in self.pieces} & {"min", "max"}
-        if extreme:
-            text = f"{' and '.join(sorted(extreme))}: each is the value of one contributor"
+        for measure in sums:
+            values = measure.codes.values
+            is_odd = (values != np.rint(values)) | (np.abs(values) > LARGEST_CODE)
+            if is_odd.any() and measure.is_alike.any():
+                text = f"{measure.variable} is the same throughout a cell, which shows that amount"
+                reasons.append(Reason("review", "constant", text))
+        ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
+        if ordered:
+            text = f"{' and '.join(sorted(ordered))}: each is the value of one or two contributors"
             reasons.append(Reason("review", "extremes", text))
         return reasons
 
@@ -338,6 +350,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     positions, reasons = ledger.identified(columns, records.index)
     codes = ledger.contributors
     who = positions if codes is None else codes[positions]
+    reasons += _of_keys(request, who, ledger.appetite.safe_threshold)
     table = TableCheck.of(request, who, ledger.appetite)
     reasons += table.reviews()
     if protect == "rounding":
@@ -345,6 +358,35 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     if protect is None:
         return _as_it_is(table, ledger, positions, reasons, command)
     return _suppressed(table, ledger, positions, reasons, command)
+
+
+def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reason]:
+    """Return reasons for review where labels are amounts.
+
+    Raises
+    ------
+    InputError
+        If most codes of a key have fewer contributors than the threshold.
+    """
+    reasons = []
+    for name in dict.fromkeys([*request.rows, *request.columns]):
+        key = request.records[name]
+        codes, labels = pd.factorize(key)
+        said = said_name(str(name)) or "a key"
+        pairs = pd.DataFrame({"code": codes, "who": who})[codes >= 0].drop_duplicates()
+        behind = np.bincount(pairs["code"], minlength=len(labels))
+        few = int((behind < threshold).sum())
+        if few > MOST_FEW and few > len(labels) / 2:
+            raise InputError(
+                f"{said} has {len(labels)} codes, {few} of which have fewer than {threshold} "
+                "contributors: such labels name records. Group them first, as with pd.cut"
+            )
+        if pd.api.types.is_float_dtype(key.dtype):
+            numbers = np.asarray(labels, dtype=np.float64)
+            if (numbers != np.rint(numbers)).any():
+                text = f"{said} has labels that are no whole numbers, and may be amounts"
+                reasons.append(Reason("review", "labels", text))
+    return reasons
 
 
 def _suppressed(

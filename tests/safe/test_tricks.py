@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -475,3 +477,38 @@ def test_a_correlation_with_a_column_of_few_is_hidden(project):
     shown = project.corr(data[["income", "mine", "age"]])
     assert shown.loc["income", "mine"] != shown.loc["income", "mine"]
     assert shown.loc["income", "age"] == shown.loc["income", "age"]
+
+
+# -- calls and files of ACRO -----------------------------------------------------------------
+
+
+def test_calls_of_acro_are_taken(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "mine.yaml").write_text("safe_threshold: 12\n")
+    project = Project(config=str(tmp_path / "mine"))
+    assert project.appetite.safe_threshold == 12
+    data = people()
+    project.hist(data, "income", bins=5, grid=True, filename=tmp_path / "histogram.png")
+    data.loc[data.index[data.area == "A"][5:], "area"] = "B"
+    project.disable_suppression()
+    assert project.crosstab(data.area, data.sex).outcome.status == "fail"
+    project.enable_suppression()
+    assert project.crosstab(data.area, data.sex).outcome.status == "pass"
+
+
+def test_results_have_what_acro_writes_and_reads(project, tmp_path):
+    """Keys that `acro.record.load_records` of ACRO 1.0.2 takes, and the release that it needs."""
+    data = people()
+    project.crosstab(data.area, data.sex)
+    folder = project.finalise(tmp_path / "outputs")
+    results = json.loads((folder / "results.json").read_text())
+    assert results["version"] == "1.0.2"
+    assert results["tool"]["name"] == "tablecloak"
+    (output,) = results["results"].values()
+    keys = "uid status type properties files outcome command summary timestamp comments exception"
+    assert set(output) == {*keys.split(), "fair"}
+    assert output["fair"]["mitigation"] == "suppress"
+    assert pd.DataFrame.from_dict(output["outcome"]).shape == (4, 2)
+    record = pytest.importorskip("acro.record")
+    loaded = record.load_records(str(folder))
+    assert loaded.get_index(0).status == "pass"

@@ -42,8 +42,9 @@ OWN_FILES = frozenset({RESULTS, WORKBOOK, CHECKS, CONFIG, PAGE, DECISIONS, CHECK
 _PLAIN = re.compile(r"[\w][\w .()+,-]{0,120}")
 
 
-ACRO_VERSION = "1.0.1"
-"""The release of ACRO whose results.json this is; the viewer refuses what is older than 0.4."""
+ACRO_VERSION = "1.0.2"
+"""The release of ACRO whose results.json this is. The viewer refuses what is older than 0.4; ACRO's
+own reader takes its very release alone."""
 
 
 def checksum(path: Path) -> str:
@@ -305,9 +306,30 @@ def _results(
             "timestamp": output.timestamp,
             "comments": list(output.comments),
             "exception": output.exception,
-            "fair": {},
+            "fair": _fair(output),
         }
-    return {"version": ACRO_VERSION, "results": told}
+    from tablecloak import __version__
+
+    tool = {
+        "@type": "SoftwareApplication",
+        "name": "tablecloak",
+        "url": "https://github.com/tablecloak/tablecloak",
+        "version": __version__,
+    }
+    return {"version": ACRO_VERSION, "tool": tool, "results": told}
+
+
+ACRO_METHODS = {"suppression": "suppress", "rounding": "round"}
+"""What ACRO calls a way of protection; anything else is none."""
+
+
+def _fair(output: Output) -> dict[str, str]:
+    """Return how an output was checked, in the words of ACRO."""
+    rules = sorted({reason.rule for reason in output.outcome.reasons} | output.cells.keys())
+    return {
+        "mitigation": ACRO_METHODS.get(str(output.properties.get("protect")), "none"),
+        "checks": ", ".join(rules) or "none broken",
+    }
 
 
 def _sdc(output: Output, member: BundleFile, number: int) -> dict[str, object]:

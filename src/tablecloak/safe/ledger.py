@@ -35,6 +35,7 @@ class Ledger:
     def __init__(self, appetite: Appetite, contributor: pd.Series[Any] | None) -> None:
         self.appetite = appetite
         self.outputs: dict[str, Output] = {}
+        self.hides = True
         self._records = KnownRecords()
         self._contributor = contributor
         self._joint = JointAudit(appetite)

@@ -174,6 +174,34 @@ class OtherOutputs(Ledger):
             self, Histogram(given), values, f"histogram({_name(values)}, bins={bins})", filename
         )
 
+    def hist(
+        self: Ledger,
+        data: pd.DataFrame,
+        column: str,
+        by_val: Any = None,
+        bins: int | Sequence[float] = 10,
+        filename: str | Path = "histogram.png",
+        **look: Any,
+    ) -> pd.DataFrame:
+        """Draw a histogram with the arguments of ACRO's `hist`; see `histogram`.
+
+        Parameters
+        ----------
+        data : DataFrame
+        column : str
+        by_val : None
+            Histograms by groups are not offered.
+        bins : int or sequence of float, default=10
+        filename : str or Path, default="histogram.png"
+        **look
+            How pandas would draw it. Not used.
+        """
+        if by_val is not None:
+            raise InputError("hist: `by_val` is not offered: ask for a histogram of each group")
+        given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
+        command = f"hist({column}, bins={bins})"
+        return _drawn(self, Histogram(given), _column(data, column), command, filename)
+
     def pie(
         self: Ledger,
         data: pd.Series[Any] | pd.DataFrame,

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, kron
 
 from tablecloak.arrays import AnyIntegers, Flags, Floats
 from tablecloak.safe.values import counted
@@ -113,8 +112,8 @@ class Figures:
     labels : tuple of str
         What each published figure is called, f of them: "region N, industry C".
     amounts : (n,) array of float, optional
-        What each record adds; without them figures count records. Amounts of few values are
-        counts of each value, and a value that most records share is nobody's own.
+        What each record adds; without them figures count records. Amounts of two values
+        are counts, and a value that most records share is nobody's own.
     variable : str, default="records"
         What is added up, for people. Figures of the same amounts are one variable, whatever
         they are called.
@@ -129,11 +128,10 @@ class Figures:
 
     def __post_init__(self) -> None:
         if self.amounts is not None:
-            # What sums of codes tell is how many: it is compared with what is counted elsewhere.
-            amounts, group, weights = counted(self.amounts, np.asarray(self.group, dtype=np.int64))
+            # What sums of flags tell is how many: it is compared with what is counted elsewhere.
+            amounts, group = counted(self.amounts, np.asarray(self.group, dtype=np.int64))
             object.__setattr__(self, "amounts", amounts)
             object.__setattr__(self, "group", group)
-            object.__setattr__(self, "sums", kron(csr_array(self.sums), weights[None, :], "csr"))
         # A project keeps the figures of hundreds of outputs over the same records.
         width = np.int16 if self.sums.shape[1] < np.iinfo(np.int16).max else np.int32
         object.__setattr__(self, "records", np.asarray(self.records, dtype=np.int32))

@@ -118,7 +118,7 @@ class KnownRecords:
         by_label = np.asarray(self.index.get_indexer(index), dtype=np.int64)
         evidence, is_contradicted = self._compared(named, by_label)
         if not len(self.index) or (evidence >= SURE or (evidence and not is_contradicted)):
-            positions, is_sure = self.positions(index), True
+            positions, is_sure = self._by_label(named, index, by_label), True
         else:
             by_value = None
             if is_contradicted or (by_label < 0).all() or self._knows(named, by_label):
@@ -133,6 +133,22 @@ class KnownRecords:
                 positions[fresh] = self._added(int(fresh.sum()))
         self._keep(named, positions)
         return IdentifiedRecords(positions, is_sure)
+
+    def _by_label(self, named: dict[str, Codes], index: pd.Index, at: Integers) -> Integers:
+        """Return where labels stand; new labels may stand for records without one of the others."""
+        fresh = at < 0
+        unused = np.ones(len(self.index), dtype=bool)
+        unused[at[~fresh]] = False
+        if fresh.any() and unused.any():
+            some = {name: codes[fresh] for name, codes in named.items()}
+            found = self._by_value(some, unused)
+            if found is not None:
+                positions = at.copy()
+                positions[fresh] = found[0]
+                missing = positions < 0
+                positions[missing] = self._added(int(missing.sum()))
+                return positions
+        return self.positions(index)
 
     @staticmethod
     def _require_unique(index: pd.Index) -> None:
@@ -183,15 +199,21 @@ class KnownRecords:
                 found.append((known.name == name, len(there), known))
         return max(found, key=lambda each: each[:2])[2] if found else None
 
-    def _by_value(self, named: dict[str, Codes]) -> tuple[Integers, bool] | None:
+    def _by_value(
+        self, named: dict[str, Codes], among: Flags | None = None
+    ) -> tuple[Integers, bool] | None:
         """Find records by all their values; None if they are others."""
         pairs = [(codes, self._matched(name, codes)) for name, codes in named.items()]
+        names = {column.name for column in self._columns}
+        if any(known is None and name in names for name, (_, known) in
+               zip(named, pairs, strict=True)):  # fmt: skip
+            return None
         matched = [(codes, known) for codes, known in pairs if known is not None]
         if not matched:
             return None
         n = len(self.index)
         is_known = np.logical_and.reduce([_padded(known.codes, n) != 0 for _, known in matched])
-        there = np.flatnonzero(is_known)
+        there = np.flatnonzero(is_known if among is None else is_known & among)
         given = _mixed(codes for codes, _ in matched)
         before = _mixed(_padded(known.codes, n)[there] for _, known in matched)
         in_order = _subsequence(given, before)

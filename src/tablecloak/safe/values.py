@@ -80,8 +80,8 @@ class ValueLevels:
         return (sums - records * low) / first, (records * high - sums) / last
 
 
-def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers, Floats]:
-    """Return sums of amounts over groups as sums over finer groups, whose records are alike.
+def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers]:
+    """Return what sums over groups add up: amounts of records, or no more than their number.
 
     Parameters
     ----------
@@ -94,22 +94,17 @@ def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers, 
     amounts : (n,) array of float, optional
         What each record adds of its own; None if all that remains is a count.
     group : (n,) array of int
-        Number of the group times the number of weights, and which weight; -1 for records that add
-        nothing of their own.
-    weights : (k,) array of float
-        By what the count, or the sum, of each finer group is multiplied.
+        -1 also for records that add nothing of their own.
     """
     there = group >= 0
     levels = ValueLevels.of(amounts[there])
-    if np.isnan(levels.shared):
-        return amounts, group, np.ones(1)
+    is_pair = levels.is_code and len(levels.values) <= 2
+    if np.isnan(levels.shared) or not (is_pair or levels.is_of_most):
+        return amounts, group
     own = levels.own(amounts)
     there &= own != 0
-    if not levels.is_code:
-        return own, np.where(there, group, -1), np.ones(1)
-    weights, at = np.unique(own[there], return_inverse=True)
-    finer = np.full(len(group), -1, dtype=np.int64)
-    finer[there] = group[there].astype(np.int64) * len(weights) + at.ravel()
-    if len(weights) == 1:
-        weights = np.ones(1)
-    return None, finer, weights
+    if not there.any() and levels.shared:
+        # A constant counts records.
+        own, there = amounts, group >= 0
+    group = np.where(there, group, -1)
+    return None if len(np.unique(own[there])) == 1 else own, group

@@ -22,7 +22,7 @@ def measure_of(seed=0, adds="sum", *, n=60, amounts=None, who=None, is_weighted=
     )
     amounts = rng.normal(10, 8, n).round(1) if amounts is None else amounts
     who = rng.integers(0, 25, n) if who is None else who
-    measure = CellMeasure(adds, "v", grid, grid.group, amounts, who, is_weighted, 2)
+    measure = CellMeasure(adds, "v", grid, grid.group, amounts, who, is_weighted, 2, 10)
     frame = pd.DataFrame({"row": row, "column": column, "amount": amounts, "who": who})
     return measure, frame[(row >= 0) & (column >= 0)]
 

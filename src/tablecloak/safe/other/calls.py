@@ -171,7 +171,12 @@ class OtherOutputs(Ledger):
         given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
         values = _column(data, column)
         return _drawn(
-            self, Histogram(given), values, f"histogram({_name(values)}, bins={bins})", filename
+            self,
+            Histogram(given),
+            values,
+            f"histogram({_name(values)}, bins={bins})",
+            filename,
+            data,
         )
 
     def hist(
@@ -200,7 +205,7 @@ class OtherOutputs(Ledger):
             raise InputError("hist: `by_val` is not offered: ask for a histogram of each group")
         given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
         command = f"hist({column}, bins={bins})"
-        return _drawn(self, Histogram(given), _column(data, column), command, filename)
+        return _drawn(self, Histogram(given), _column(data, column), command, filename, data)
 
     def pie(
         self: Ledger,
@@ -214,7 +219,7 @@ class OtherOutputs(Ledger):
         Arguments are those of `histogram`.
         """
         values = _column(data, column)
-        return _drawn(self, Pie(), values, f"pie({_name(values)})", filename)
+        return _drawn(self, Pie(), values, f"pie({_name(values)})", filename, data)
 
     def surv_func(self, time: pd.Series[Any], status: pd.Series[Any]) -> pd.DataFrame:
         """Return the survival table of Kaplan and Meier; see `safe.other.survival.Survival`.
@@ -347,7 +352,12 @@ def _column(data: pd.Series[Any] | pd.DataFrame, column: str) -> pd.Series[Any]:
 
 
 def _drawn(
-    ledger: Ledger, kind: Kind, values: pd.Series[Any], command: str, filename: str | Path
+    ledger: Ledger,
+    kind: Kind,
+    values: pd.Series[Any],
+    command: str,
+    filename: str | Path,
+    data: pd.Series[Any] | pd.DataFrame,
 ) -> pd.DataFrame:
     """Ask for counts, and draw a picture of what is left of them."""
     if filename:
@@ -355,7 +365,8 @@ def _drawn(
         if blocked(Path(filename), ledger.appetite):
             raise InputError(f"{filename}: files in {Path(filename).suffix} may not leave")
         required("matplotlib", "Pictures")
-    output = ask(ledger, kind, _frame(values), command)
+    whole = data if isinstance(data, pd.DataFrame) else None
+    output = ask(ledger, kind, _frame(values), command, whole)
     if filename:
         _draw(output.frames[0], kind.name, Path(filename))
         output.files = (Path(filename),)

@@ -16,6 +16,9 @@ from tablecloak.safe.values import ValueLevels
 NONE = 1e-6
 """Number of records up to which it is none: rounding alone."""
 
+NEGLIGIBLE = 0.01
+"""Share of a cell that is nothing: who adds no more does not hide fewer others than may be."""
+
 SHARE = 0.1
 """Protection level of a sum with few contributors, as a share of its size: what p% asks of a cell
 whose largest contributor holds all of it."""
@@ -40,6 +43,8 @@ class CellMeasure:
     is_weighted : bool
     n_largest : int
         n of the (n, k) rule.
+    threshold : int
+        Contributors that are enough.
     """
 
     adds: Adds
@@ -50,6 +55,7 @@ class CellMeasure:
     contributor: Integers
     is_weighted: bool
     n_largest: int
+    threshold: int
 
     @property
     def is_whole(self) -> bool:
@@ -67,8 +73,8 @@ class CellMeasure:
         return self._behind[0]
 
     @property
-    def largest(self) -> tuple[Floats, Floats, Floats]:
-        """Largest contribution of each cell, sum of the largest two, and of the largest n."""
+    def largest(self) -> tuple[Floats, ...]:
+        """Largest contribution of each cell, sums of the largest two, n, and all but too many."""
         return self._behind[1]
 
     @cached_property
@@ -121,7 +127,7 @@ class CellMeasure:
         return np.asarray(self.grid.members @ inner, dtype=np.float64)
 
     @cached_property
-    def _behind(self) -> tuple[Integers, tuple[Floats, Floats, Floats]]:
+    def _behind(self) -> tuple[Integers, tuple[Floats, ...]]:
         there = np.flatnonzero(self.group >= 0)
         width = self.grid.columns.size
         row, column = np.divmod(self.group[there], width)
@@ -148,9 +154,9 @@ class CellMeasure:
         rank = np.arange(len(order)) - np.repeat(np.cumsum(n) - n, n)
         sums = [
             np.bincount(cell[order][rank < k], held[order][rank < k], n_cells).astype(np.float64)
-            for k in (1, 2, self.n_largest)
+            for k in (1, 2, self.n_largest, self.threshold - 1)
         ]
-        return n, (sums[0], sums[1], sums[2])
+        return n, tuple(sums)
 
 
 def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
@@ -176,10 +182,11 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
         if measure.is_code:
             rules["zeros"] |= np.min(measure.apart, axis=0) <= NONE
     if measure.adds != "count":
-        one, two, several = measure.largest
+        one, two, several, few = measure.largest
         rest = measure.absolute - two
         filled = (n > 0) & (one > 0)
         rules["p-ratio"] = filled & (rest < appetite.safe_pratio_p * one)
+        rules["threshold"] |= filled & (measure.absolute - few < NEGLIGIBLE * measure.absolute)
         rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 
@@ -196,7 +203,7 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         few = (values > 0) & (measure.n < appetite.safe_threshold)
         up = np.where(few, np.maximum(appetite.safe_threshold - values, 1), 1.0)
         return np.where(primary, np.minimum(values, 1.0), 0.0), np.where(primary, up, 0.0)
-    one, two, several = measure.largest
+    one, two, several, _ = measure.largest
     short = np.maximum(
         appetite.safe_pratio_p * one - (measure.absolute - two),
         several / appetite.safe_nk_k - measure.absolute,

@@ -228,16 +228,21 @@ TRICKS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TRICKS)
-def test_a_trick_is_found(name):
+def is_found(trick):
+    """Whether a trick is refused, reviewed, or met by hiding something of its last output."""
     project = Project(LIMITS)
     try:
-        TRICKS[name](project, people())
+        trick(project, people())
     except InputError:
-        return
+        return True
     last = list(project.outputs.values())[-1]
-    is_hidden = bool(last.frames) and any(f.isna().to_numpy().any() for f in last.frames)
-    assert last.outcome.status != "pass" or is_hidden, last.told()
+    is_hidden = any(frame.isna().to_numpy().any() for frame in last.frames)
+    return last.outcome.status != "pass" or is_hidden
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_a_trick_is_found(name):
+    assert is_found(TRICKS[name])
 
 
 def test_there_are_sixty_tricks():

@@ -56,23 +56,23 @@ class Ledger:
         Nothing but labels, or values that several records share, may say which records these are.
         If there are nearly as many as in an earlier output, they may be those but a few.
         """
-        found = self._records.identified(columns, index)
-        if found.is_sure:
-            return found.positions, []
+        located = self._records.identified(columns, index)
+        if located.is_sure:
+            return located.positions, []
         sizes = {
-            name: len(each.figures[0].records)
-            for name, each in self.leaving().items()
-            if each.figures
+            name: len(entry.figures[0].records)
+            for name, entry in self.leaving().items()
+            if entry.figures
         }
         is_close = close_sizes(len(index), sizes.values(), self.appetite.safe_threshold)
         names = [name for name, close in zip(sizes, is_close, strict=True) if close]
         if not names:
-            return found.positions, []
+            return located.positions, []
         text = (
             f"nearly as many records as in {listed(names)}, and no column says whether they are "
             "the same: keep the index of the whole frame when it is filtered"
         )
-        return found.positions, [Reason("review", "records", text)]
+        return located.positions, [Reason("review", "records", text)]
 
     @property
     def contributors(self) -> Integers | None:
@@ -99,7 +99,7 @@ class Ledger:
             What they are judged with; by default all outputs that did or may leave.
         """
         leaving = self.leaving() if beside is None else beside
-        earlier = {name: each.figures for name, each in leaving.items() if each.figures}
+        earlier = {name: entry.figures for name, entry in leaving.items() if entry.figures}
         return self._joint.findings(
             figures, earlier, n_records=len(self._records.index), contributors=self.contributors
         )
@@ -111,15 +111,16 @@ class Ledger:
         rejected does not leave.
         """
         given, doubtful = self._handed_over()
-        refused = {id(each) for each in doubtful.values()}
+        refused = {id(entry) for entry in doubtful.values()}
         kept = list(self.outputs.values())
-        taken_back = {name: each for name, each in given.items() if each not in kept}
-        own = {
-            name: each
-            for name, each in self.outputs.items()
-            if id(each) not in refused and (each.outcome.status != "fail" or each in given.values())
+        taken_back = {name: entry for name, entry in given.items() if entry not in kept}
+        may_leave = {
+            name: entry
+            for name, entry in self.outputs.items()
+            if id(entry) not in refused
+            and (entry.outcome.status != "fail" or entry in given.values())
         }
-        return taken_back | own
+        return taken_back | may_leave
 
     def submitted(self) -> dict[str, Output]:
         """Return the outputs for the next bundle: all but those that a checker rejected."""
@@ -129,7 +130,7 @@ class Ledger:
             for name, output in outputs.items()
             if decided(folder, name) == "rejected"
         ]
-        return {name: each for name, each in self.outputs.items() if each not in rejected}
+        return {name: entry for name, entry in self.outputs.items() if entry not in rejected}
 
     def _handed_over(self) -> tuple[dict[str, Output], dict[str, Output]]:
         """Return what stands in bundles and leaves, and what leaves only if a file is wrong.
@@ -152,16 +153,16 @@ class Ledger:
         _, doubtful = self._handed_over()
         if not doubtful or not figures:
             return []
-        told = {finding.text for finding in self.findings(figures)[0]}
-        found, _ = self.findings(figures, self.leaving() | doubtful)
+        texts = {finding.text for finding in self.findings(figures)[0]}
+        located, _ = self.findings(figures, self.leaving() | doubtful)
         return [
             Reason(
                 "review",
                 "differencing",
-                f"{each.text}: approve only if {listed(each.outputs, limit=20)} did not leave",
+                f"{entry.text}: approve only if {listed(entry.outputs, limit=20)} did not leave",
             )
-            for each in found
-            if each.text not in told
+            for entry in located
+            if entry.text not in texts
         ]
 
     def judged_anew(self) -> None:
@@ -170,10 +171,10 @@ class Ledger:
             if output.outcome.status != "fail" or not output.figures:
                 continue
             for beside in (self.leaving(), self.outputs):
-                others = {name: each for name, each in beside.items() if each is not output}
-                found, _ = self.findings(output.figures, others)
+                others = {name: entry for name, entry in beside.items() if entry is not output}
+                located, _ = self.findings(output.figures, others)
                 said = {reason.text for reason in output.outcome.reasons}
-                more = [reason for reason in failures(found) if reason.text not in said]
+                more = [reason for reason in failures(located) if reason.text not in said]
                 reasons = (*output.outcome.reasons, *more)
                 output.outcome = replace(output.outcome, reasons=reasons)
 

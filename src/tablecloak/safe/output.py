@@ -245,10 +245,10 @@ def _masked(labels: pd.Index, hidden: Flags) -> pd.Index:
     if not isinstance(labels, pd.MultiIndex):
         kept = np.where(hidden, HIDDEN, labels.astype(object))
         return pd.Index(kept, name=labels.name, dtype=object)
-    known = [set(labels[~hidden].get_level_values(level)) for level in range(labels.nlevels)]
+    shown_at = [set(labels[~hidden].get_level_values(level)) for level in range(labels.nlevels)]
     tuples = [
         tuple(
-            part if not gone or (level < labels.nlevels - 1 and part in known[level]) else HIDDEN
+            part if not gone or (level < labels.nlevels - 1 and part in shown_at[level]) else HIDDEN
             for level, part in enumerate(label)
         )
         for label, gone in zip(labels, hidden, strict=True)

@@ -39,8 +39,8 @@ def codes_of(column: pd.Series[Any]) -> Codes:
         rounded = np.round(column.to_numpy(dtype=np.float64, na_value=np.nan), 9) + 0.0
         codes = np.asarray(pd.util.hash_array(rounded), dtype=np.uint64)
     else:
-        numbers, found = pd.factorize(column)
-        text = np.array([str(each) for each in found] + ["<missing>"], dtype=object)
+        numbers, matches = pd.factorize(column)
+        text = np.array([str(one) for one in matches] + ["<missing>"], dtype=object)
         codes = np.asarray(pd.util.hash_array(text), dtype=np.uint64)[numbers]
     return np.where(codes == 0, np.uint64(1), codes)
 
@@ -96,12 +96,12 @@ class KnownRecords:
             If a label of the index occurs twice.
         """
         self._require_unique(index)
-        found = self.index.get_indexer(index)
-        fresh = index[found < 0]
+        matches = self.index.get_indexer(index)
+        fresh = index[matches < 0]
         if len(fresh):
             self.index = fresh if self.index.empty else self.index.append(fresh)
-            found = self.index.get_indexer(index)
-        return np.asarray(found, dtype=np.int64)
+            matches = self.index.get_indexer(index)
+        return np.asarray(matches, dtype=np.int64)
 
     def identified(self, columns: Sequence[pd.Series[Any]], index: pd.Index) -> IdentifiedRecords:
         """Return which records of the project a frame has.
@@ -134,17 +134,17 @@ class KnownRecords:
         self._keep(named, positions)
         return IdentifiedRecords(positions, is_sure)
 
-    def _by_label(self, named: dict[str, Codes], index: pd.Index, at: Integers) -> Integers:
+    def _by_label(self, named: dict[str, Codes], index: pd.Index, row: Integers) -> Integers:
         """Return where labels stand; new labels may stand for records without one of the others."""
-        fresh = at < 0
+        fresh = row < 0
         unused = np.ones(len(self.index), dtype=bool)
-        unused[at[~fresh]] = False
+        unused[row[~fresh]] = False
         if fresh.any() and unused.any():
             some = {name: codes[fresh] for name, codes in named.items()}
-            found = self._by_value(some, unused)
-            if found is not None:
-                positions = at.copy()
-                positions[fresh] = found[0]
+            matches = self._by_value(some, unused)
+            if matches is not None:
+                positions = row.copy()
+                positions[fresh] = matches[0]
                 missing = positions < 0
                 positions[missing] = self._added(int(missing.sum()))
                 return positions
@@ -159,18 +159,18 @@ class KnownRecords:
                 "call reset_index(drop=True) once on the whole frame, before it is filtered"
             )
 
-    def _compared(self, named: dict[str, Codes], at: Integers) -> tuple[float, bool]:
+    def _compared(self, named: dict[str, Codes], row: Integers) -> tuple[float, bool]:
         """Return how surely values agree with labels, and whether a column of a name does not."""
         evidence, is_contradicted = 0.0, False
         for name, codes in named.items():
             agrees, of_name = False, False
-            for known in sorted(self._columns, key=lambda each: each.name != name):
-                before = known.at(at)
+            for past in sorted(self._columns, key=lambda one: one.name != name):
+                before = past.at(row)
                 both = before != 0
                 if not both.any():
                     continue
                 agrees = bool((before[both] == codes[both]).all())
-                of_name |= known.name == name
+                of_name |= past.name == name
                 if agrees:
                     share = np.unique(codes[both], return_counts=True)[1] / both.sum()
                     evidence += both.sum() * (1 - float((share**2).sum()))
@@ -180,7 +180,7 @@ class KnownRecords:
             is_contradicted |= of_name and not agrees
         return evidence, is_contradicted
 
-    def _knows(self, named: dict[str, Codes], at: Integers) -> bool:
+    def _knows(self, named: dict[str, Codes], row: Integers) -> bool:
         """Whether a column that tells records apart has values known under other labels."""
         return any(
             len(np.unique(codes)) > MANY * len(codes) and self._matched(name, codes) is not None
@@ -190,14 +190,14 @@ class KnownRecords:
     def _matched(self, name: str, codes: Codes) -> KnownColumn | None:
         """Return the known column in which the values of a column occur as often, or oftener."""
         values, counts = np.unique(codes, return_counts=True)
-        found = []
-        for known in self._columns:
-            there, often = np.unique(known.codes[known.codes != 0], return_counts=True)
+        matches = []
+        for past in self._columns:
+            there, often = np.unique(past.codes[past.codes != 0], return_counts=True)
             place = np.searchsorted(there, values).clip(max=len(there) - 1)
             common = np.where(there[place] == values, np.minimum(often[place], counts), 0)
             if common.sum() >= CONTAINED * len(codes):
-                found.append((known.name == name, len(there), known))
-        return max(found, key=lambda each: each[:2])[2] if found else None
+                matches.append((past.name == name, len(there), past))
+        return max(matches, key=lambda one: one[:2])[2] if matches else None
 
     def _by_value(
         self, named: dict[str, Codes], among: Flags | None = None
@@ -205,17 +205,17 @@ class KnownRecords:
         """Find records by all their values; None if they are others."""
         pairs = [(codes, self._matched(name, codes)) for name, codes in named.items()]
         names = {column.name for column in self._columns}
-        if any(known is None and name in names for name, (_, known) in
+        if any(past is None and name in names for name, (_, past) in
                zip(named, pairs, strict=True)):  # fmt: skip
             return None
-        matched = [(codes, known) for codes, known in pairs if known is not None]
+        matched = [(codes, past) for codes, past in pairs if past is not None]
         if not matched:
             return None
         n = len(self.index)
-        is_known = np.logical_and.reduce([_padded(known.codes, n) != 0 for _, known in matched])
+        is_known = np.logical_and.reduce([_padded(past.codes, n) != 0 for _, past in matched])
         there = np.flatnonzero(is_known if among is None else is_known & among)
         given = _mixed(codes for codes, _ in matched)
-        before = _mixed(_padded(known.codes, n)[there] for _, known in matched)
+        before = _mixed(_padded(past.codes, n)[there] for _, past in matched)
         in_order = _subsequence(given, before)
         if in_order is not None:
             return there[in_order], True
@@ -231,23 +231,25 @@ class KnownRecords:
     def _added(self, number: int) -> Integers:
         """Add records that no label stands for."""
         first = len(self.index)
-        labels = pd.Index([("renumbered", first + at) for at in range(number)], tupleize_cols=False)
+        labels = pd.Index(
+            [("renumbered", first + row) for row in range(number)], tupleize_cols=False
+        )
         self.index = self.index.append(labels)
         return np.arange(first, first + number, dtype=np.int64)
 
     def _keep(self, named: dict[str, Codes], positions: Integers) -> None:
         n = len(self.index)
         for name, codes in named.items():
-            for known in self._columns:
-                if known.name == name:
-                    before = known.at(positions)
+            for past in self._columns:
+                if past.name == name:
+                    before = past.at(positions)
                     if ((before == 0) | (before == codes)).all():
                         break
             else:
-                known = KnownColumn(name, np.zeros(0, dtype=np.uint64))
-                self._columns.append(known)
-            known.codes = _padded(known.codes, n)
-            known.codes[positions] = codes
+                past = KnownColumn(name, np.zeros(0, dtype=np.uint64))
+                self._columns.append(past)
+            past.codes = _padded(past.codes, n)
+            past.codes[positions] = codes
 
 
 MANY = 0.5
@@ -269,18 +271,18 @@ def _mixed(columns: Iterable[Codes]) -> Codes:
     return mixed
 
 
-def _subsequence(given: Codes, known: Codes) -> Integers | None:
+def _subsequence(given: Codes, past: Codes) -> Integers | None:
     """Return where rows stand among known ones in the same order; None if they do not."""
-    found = np.empty(len(given), dtype=np.int64)
-    at, known_list = 0, known.tolist()
+    matches = np.empty(len(given), dtype=np.int64)
+    place, codes = 0, past.tolist()
     for row, code in enumerate(given.tolist()):
-        while at < len(known_list) and known_list[at] != code:
-            at += 1
-        if at == len(known_list):
+        while place < len(codes) and codes[place] != code:
+            place += 1
+        if place == len(codes):
             return None
-        found[row] = at
-        at += 1
-    return found
+        matches[row] = place
+        place += 1
+    return matches
 
 
 def close_sizes(n: int, sizes: Iterable[int], threshold: int) -> Flags:

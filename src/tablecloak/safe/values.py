@@ -65,9 +65,9 @@ class ValueLevels:
         """Return what each record adds of its own: its difference from the shared value."""
         if np.isnan(self.shared):
             return amounts
-        own = np.asarray(amounts - self.shared, dtype=np.float64)
+        apart = np.asarray(amounts - self.shared, dtype=np.float64)
         # Amounts that all lie below the shared value are told by what they fall short of it.
-        return own if own.max(initial=0.0) > 0 else -own
+        return apart if apart.max(initial=0.0) > 0 else -apart
 
     def number(self, sums: Floats, records: Floats) -> tuple[Floats, Floats]:
         """Return how many records at most have another value than the lowest, and the highest.
@@ -101,10 +101,10 @@ def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers]:
     is_pair = levels.is_code and len(levels.values) <= 2
     if np.isnan(levels.shared) or not (is_pair or levels.is_of_most):
         return amounts, group
-    own = levels.own(amounts)
-    there &= own != 0
+    apart = levels.own(amounts)
+    there &= apart != 0
     if not there.any() and levels.shared:
         # A constant counts records.
-        own, there = amounts, group >= 0
+        apart, there = amounts, group >= 0
     group = np.where(there, group, -1)
-    return None if len(np.unique(own[there])) == 1 else own, group
+    return None if len(np.unique(apart[there])) == 1 else apart, group

@@ -229,9 +229,9 @@ class JointAudit:
         self, new: Sequence[Figures], names: dict[int, tuple[str, int]]
     ) -> tuple[list[Figures], dict[int, tuple[str, int]]]:
         """Return figures with what they tell beside those of columns that mostly agree."""
-        told = [pair for pairs in self._variables.differences(new) for pair in pairs]
-        names |= {id(each): names[id(source)] for each, source in told}
-        return [*new, *(each for each, _ in told)], names
+        pairs_of_figures = [pair for pairs in self._variables.differences(new) for pair in pairs]
+        names |= {id(entry): names[id(source)] for entry, source in pairs_of_figures}
+        return [*new, *(entry for entry, _ in pairs_of_figures)], names
 
     def _by_variable(self, new: Sequence[Figures]) -> list[tuple[SummedVariable, list[Figures]]]:
         pairs: list[tuple[SummedVariable, list[Figures]]] = []

@@ -82,15 +82,15 @@ def scale_of(one: Floats, other: Floats) -> tuple[float, float] | None:
     return (float(scale), float(shift)) if fits and scale else None
 
 
-def in_unit_of(known: Floats, given: Floats, amounts: Floats) -> Floats:
+def in_unit_of(past: Floats, given: Floats, amounts: Floats) -> Floats:
     """Return amounts of a copy in the unit of the first column, from records that both know."""
-    if not len(known):
+    if not len(past):
         return amounts
-    scale = scale_of(known, given)
+    scale = scale_of(past, given)
     if scale is not None:
         return np.asarray((amounts - scale[1]) / scale[0], dtype=np.float64)
     order = np.argsort(given, kind="stable")
-    return np.asarray(np.interp(amounts, given[order], known[order]), dtype=np.float64)
+    return np.asarray(np.interp(amounts, given[order], past[order]), dtype=np.float64)
 
 
 def scale_of_most(one: Floats, other: Floats) -> tuple[float, float] | None:
@@ -144,17 +144,17 @@ class AmountColumn:
 
     def is_of(self, figures: Figures) -> bool:
         """Whether figures add up this very column."""
-        known, given = self._both(figures)
-        if not len(known):
+        past, given = self._both(figures)
+        if not len(past):
             return figures.variable == self.name
         largest = np.abs(given).max()
-        return bool(np.abs(known - given).max() <= SAME * largest)
+        return bool(np.abs(past - given).max() <= SAME * largest)
 
     def _both(self, figures: Figures) -> tuple[Floats, Floats]:
         assert figures.amounts is not None
-        known = self.amounts[figures.records]
-        both = ~np.isnan(known) & (figures.group >= 0)
-        return known[both], figures.amounts[both]
+        past = self.amounts[figures.records]
+        both = ~np.isnan(past) & (figures.group >= 0)
+        return past[both], figures.amounts[both]
 
     def take_in(self, figures: Figures) -> None:
         """Take in figures of an output that was recorded."""
@@ -188,13 +188,13 @@ class AmountColumn:
         A figure of both is one that follows from figures of this column as well. Records at which
         the columns agree add nothing to the difference. Figures `beside` were asked already.
         """
-        known, given = self._both(figures)
-        scale = scale_of_most(known, given)
+        past, given = self._both(figures)
+        scale = scale_of_most(past, given)
         if scale is None:
             return []
         assert figures.amounts is not None
-        known = self.amounts[figures.records]
-        apart = ~np.isnan(known) & ~_agrees(np.nan_to_num(known), figures.amounts, *scale)
+        past = self.amounts[figures.records]
+        apart = ~np.isnan(past) & ~_agrees(np.nan_to_num(past), figures.amounts, *scale)
         if not (apart & (figures.group >= 0)).any():
             return []
         system = self.system(n_records)
@@ -217,7 +217,7 @@ class AmountColumn:
                 np.where(apart, figures.group, -1),
                 csr_array(diags_array(of_both.astype(float)) @ csr_array(figures.sums)),
                 figures.labels,
-                np.abs(figures.amounts - scale[0] * np.nan_to_num(known) - scale[1]),
+                np.abs(figures.amounts - scale[0] * np.nan_to_num(past) - scale[1]),
                 f"{figures.variable} less {self.name}",
             )
         ]

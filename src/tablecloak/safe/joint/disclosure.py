@@ -157,10 +157,10 @@ def unsearched(undecided: Iterable[str]) -> list[Reason]:
 
 def remedy(names: Iterable[str]) -> str:
     """Return what a researcher can do about earlier outputs that stand against a new one."""
-    own = [name for name in dict.fromkeys(names) if not name.endswith(HANDED_OVER)]
-    if not own:
+    removable = [name for name in dict.fromkeys(names) if not name.endswith(HANDED_OVER)]
+    if not removable:
         return ""
-    calls = listed([f"remove_output({name!r})" for name in own], limit=20)
+    calls = listed([f"remove_output({name!r})" for name in removable], limit=20)
     return f"To have this output instead, take back or coarsen earlier ones: {calls}"
 
 
@@ -408,9 +408,13 @@ class Estimates:
             return -np.inf
         h = self._shared(number, number)
         kept = 1.0
-        for at in of_attacker:
-            other, own = int(self.parts["number"].iloc[at]), float(self.parts["amount"].iloc[at])
-            left = 1 - own / self.total[other] if self.total[other] else 1.0
+        for row in of_attacker:
+            other = int(self.parts["number"].iloc[row])
+            left = (
+                1 - float(self.parts["amount"].iloc[row]) / self.total[other]
+                if self.total[other]
+                else 1.0
+            )
             off = 1 - left**2
             room = 1 - off * self._shared(other, other)
             if room < NEARLY:

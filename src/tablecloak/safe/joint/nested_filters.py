@@ -54,8 +54,8 @@ class PublishedGroups:
         """Collect the groups of all parts of a system, those of new parts in any case."""
         system = question.after
         columns, part = [], []
-        for number, each in enumerate(system.parts):
-            rows = _groups(each)
+        for number, entry in enumerate(system.parts):
+            rows = _groups(entry)
             inside = np.flatnonzero(system.groups[number] >= 0)
             choice = csr_array(
                 (np.ones(len(inside)), (inside, system.groups[number][inside])),
@@ -109,7 +109,7 @@ def differences_of_three(
         return [], True
     published = PublishedGroups.of(question)
     reach = question.most_records
-    found: dict[bytes, tuple[Flags, tuple[int, ...]]] = {}
+    small: dict[bytes, tuple[Flags, tuple[int, ...]]] = {}
     is_complete = True
     for new in np.flatnonzero(published.part >= question.new_parts.start).tolist():
         n_tried = 0
@@ -121,19 +121,21 @@ def differences_of_three(
             for terms in np.concatenate([plus, -1 - minus], axis=1).tolist():
                 group = _group(published, terms)
                 if group is not None and question.is_few(group) and not question.is_known(group):
-                    parts = {int(published.part[at if at >= 0 else -1 - at]) for at in terms}
+                    parts = {
+                        int(published.part[term if term >= 0 else -1 - term]) for term in terms
+                    }
                     key = np.packbits(group).tobytes()
-                    found.setdefault(key, (group, tuple(sorted(parts))))
-    return list(found.values()), is_complete
+                    small.setdefault(key, (group, tuple(sorted(parts))))
+    return list(small.values()), is_complete
 
 
 def _group(published: PublishedGroups, terms: list[int]) -> Flags | None:
     """Return the classes that are left of a sum of groups, if it is 0 or 1 throughout."""
     total = np.zeros(published.members.shape[0])
-    for at in terms:
-        column = at if at >= 0 else -1 - at
+    for term in terms:
+        column = term if term >= 0 else -1 - term
         start, end = published.members.indptr[column : column + 2]
-        total[published.members.indices[start:end]] += 1 if at >= 0 else -1
+        total[published.members.indices[start:end]] += 1 if term >= 0 else -1
     is_group = ((total == 0) | (total == 1)).all() and total.any()
     return total > 0 if is_group else None
 

@@ -70,10 +70,10 @@ class SummedVariable:
             return amounts
         known = amounts[figures.records]
         both = np.flatnonzero(~np.isnan(known) & (figures.group >= 0))
-        told = in_unit_of(known[both], figures.amounts[both], figures.amounts)
+        summed = in_unit_of(known[both], figures.amounts[both], figures.amounts)
         found = amounts.copy()
         is_new = np.isnan(known) & (figures.group >= 0)
-        found[figures.records[is_new]] = told[is_new]
+        found[figures.records[is_new]] = summed[is_new]
         return found
 
 
@@ -122,8 +122,8 @@ class SummedVariables:
     def add(self, figures: Figures) -> None:
         """Take in figures of an output that was recorded, and what they tell beside copies."""
         self.figures.append(figures)
-        for each in (figures, *(each for each, _ in self.differences([figures])[0])):
-            self._take_in(each)
+        for entry in (figures, *(entry for entry, _ in self.differences([figures])[0])):
+            self._take_in(entry)
         if not figures.is_count:
             column = column_of(self.columns, figures)
             if column is None:
@@ -151,18 +151,18 @@ class SummedVariables:
             if figures.is_count:
                 continue
             before = column_of(columns, figures)
-            own = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
-            own = (own if before is None else before).with_figures(figures)
+            extended = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+            extended = (extended if before is None else before).with_figures(figures)
             for column in columns:
                 if column is before:
                     continue
-                told = column.difference(figures, self.n_records)
-                found[-1] += [(each, figures) for each in told]
+                summed = column.difference(figures, self.n_records)
+                found[-1] += [(entry, figures) for entry in summed]
                 for old in column.figures:
-                    told = own.difference(old, self.n_records, figures)
-                    found[-1] += [(each, old) for each in told]
-            columns = [own if each is before else each for each in columns]
-            columns += [own] * (before is None)
+                    summed = extended.difference(old, self.n_records, figures)
+                    found[-1] += [(entry, old) for entry in summed]
+            columns = [extended if entry is before else entry for entry in columns]
+            columns += [extended] * (before is None)
         return found
 
     def forget(self) -> None:

@@ -51,8 +51,8 @@ def ask(
     values : DataFrame, optional
         What else is known of the records, for finding out which they are.
     """
-    known = frame if values is None else values
-    columns = [known.iloc[:, at] for at in range(known.shape[1])]
+    whole = frame if values is None else values
+    columns = [whole.iloc[:, k] for k in range(whole.shape[1])]
     positions, reasons = ledger.identified(columns, frame.index)
     codes = ledger.contributors
     contributor = positions if codes is None else codes[positions]

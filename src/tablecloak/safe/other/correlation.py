@@ -42,7 +42,7 @@ class CorrelationOutput(Kind):
         exact: list[tuple[int, int]] = []
         known = frame.notna().to_numpy()
         columns = frame.to_numpy(dtype=np.float64)
-        lonely = [self._is_of_few(records, columns[:, at]) for at in range(frame.shape[1])]
+        lonely = [self._is_of_few(records, columns[:, k]) for k in range(frame.shape[1])]
         for one, other in combinations(range(frame.shape[1]), 2):
             behind = records.n_contributors(known[:, one] & known[:, other])
             places = [(one, other), (other, one)]
@@ -76,8 +76,12 @@ class CorrelationOutput(Kind):
         levels = ValueLevels.of(column[there])
         if np.isnan(levels.shared):
             return False
-        own = np.where(there, levels.own(column), 0.0) != 0
+        differs = np.where(there, levels.own(column), 0.0) != 0
         # Two values: those of either are few together with what is known of the whole.
-        few = [own, there & ~own] if len(levels.values) == 2 else [own] * levels.is_of_most
+        few = (
+            [differs, there & ~differs]
+            if len(levels.values) == 2
+            else [differs] * levels.is_of_most
+        )
         return any(0 < records.n_contributors(some) < records.appetite.safe_threshold
                    for some in few)  # fmt: skip

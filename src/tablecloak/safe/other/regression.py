@@ -362,7 +362,7 @@ class Fit:
         varies = (self.exog != self.exog[:1]).any(axis=0)
         chosen = np.flatnonzero(varies)
         columns = pd.DataFrame(
-            self.exog[:, chosen], index=self.index, columns=[self.names[at] for at in chosen]
+            self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
         )
         return columns.assign(**{f"{getattr(self.result.model, 'endog_names', 'y')}": self.endog})
 

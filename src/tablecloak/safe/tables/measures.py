@@ -117,8 +117,8 @@ class CellMeasure:
     @cached_property
     def n_own(self) -> Integers:
         """Contributors of each cell whose value is not the one that most records share."""
-        own = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
-        return replace(self, group=np.where(own != 0, self.group, -1)).n
+        differs = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
+        return replace(self, group=np.where(differs != 0, self.group, -1)).n
 
     def _by_cell(self, amounts: Floats) -> Floats:
         there = self.group >= 0

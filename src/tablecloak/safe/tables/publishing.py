@@ -343,10 +343,10 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     records = request.records
     if protect not in ("suppression", "rounding", None):
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
-    known = {said_name(str(name)) or str(name): records[name] for name in records.columns}
+    given = {said_name(str(name)) or str(name): records[name] for name in records.columns}
     if request.data is not None:
-        known |= {str(name): request.data[name] for name in request.data.columns}
-    columns = [column.rename(name) for name, column in known.items()]
+        given |= {str(name): request.data[name] for name in request.data.columns}
+    columns = [column.rename(name) for name, column in given.items()]
     positions, reasons = ledger.identified(columns, records.index)
     codes = ledger.contributors
     who = positions if codes is None else codes[positions]

@@ -26,6 +26,9 @@ class Appetite(BaseModel):
     safe_dof_threshold: Annotated[
         int, Field(ge=0, description="Fewest residual degrees of freedom of a regression.")
     ] = 10
+    safe_leverage: Annotated[
+        float, Field(gt=0, le=1, description="Most that a fit may follow one record.")
+    ] = 0.9
     safe_nk_n: Annotated[
         int, Field(ge=1, description="(n, k) rule: how many largest contributors are added up.")
     ] = 2

@@ -42,8 +42,9 @@ OWN_FILES = frozenset({RESULTS, WORKBOOK, CHECKS, CONFIG, PAGE, DECISIONS, CHECK
 _PLAIN = re.compile(r"[\w][\w .()+,-]{0,120}")
 
 
-ACRO_VERSION = "1.0.1"
-"""The release of ACRO whose results.json this is; the viewer refuses what is older than 0.4."""
+ACRO_VERSION = "1.0.2"
+"""The release of ACRO whose results.json this is. The viewer refuses what is older than 0.4; ACRO's
+own reader takes its very release alone."""
 
 
 def checksum(path: Path) -> str:
@@ -186,7 +187,7 @@ def _members(outputs: Mapping[str, Output], appetite: Appetite) -> dict[str, lis
     for name, output in outputs.items():
         require_file_name(name, "the output", "give it another name with rename_output")
         made = []
-        for number, frame in enumerate(output.frames):
+        for number, frame in enumerate(output.leaving):
             made.append(BundleFile(f"{name}_{number}.csv", frame))
         for path in output.files:
             made.append(BundleFile(_copied_name(path, name, taken, appetite)))
@@ -299,15 +300,36 @@ def _results(
                 {"name": member.name, "sdc": _sdc(output, member, number)}
                 for number, member in enumerate(members[name])
             ],
-            "outcome": _outcome(output.outcome.cells),
+            "outcome": _outcome(output.found),
             "command": output.command,
             "summary": output.outcome.summary,
             "timestamp": output.timestamp,
             "comments": list(output.comments),
             "exception": output.exception,
-            "fair": {},
+            "fair": _fair(output),
         }
-    return {"version": ACRO_VERSION, "results": told}
+    from tablecloak import __version__
+
+    tool = {
+        "@type": "SoftwareApplication",
+        "name": "tablecloak",
+        "url": "https://github.com/tablecloak/tablecloak",
+        "version": __version__,
+    }
+    return {"version": ACRO_VERSION, "tool": tool, "results": told}
+
+
+ACRO_METHODS = {"suppression": "suppress", "rounding": "round"}
+"""What ACRO calls a way of protection; anything else is none."""
+
+
+def _fair(output: Output) -> dict[str, str]:
+    """Return how an output was checked, in the words of ACRO."""
+    rules = sorted({reason.rule for reason in output.outcome.reasons} | output.cells.keys())
+    return {
+        "mitigation": ACRO_METHODS.get(str(output.properties.get("protect")), "none"),
+        "checks": ", ".join(rules) or "none broken",
+    }
 
 
 def _sdc(output: Output, member: BundleFile, number: int) -> dict[str, object]:

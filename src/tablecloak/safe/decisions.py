@@ -269,3 +269,11 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(f"{path}: must hold an object")
     return found
+
+
+def decided(folder: Path, name: str) -> State | Literal[""]:
+    """Return what was decided on an output of a folder; "" if nothing was, or none can tell."""
+    try:
+        return Bundle(folder).decision(name).state
+    except InputError:
+        return ""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ import pandas as pd
 from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.decisions import decided
 from tablecloak.safe.joint.audit import JointAudit
-from tablecloak.safe.joint.disclosure import Disclosure
+from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
 from tablecloak.safe.output import Figures, Outcome, Output, Reason
+from tablecloak.safe.records import KnownRecords, close_sizes
 
 
 class Ledger:
@@ -32,85 +35,148 @@ class Ledger:
     def __init__(self, appetite: Appetite, contributor: pd.Series[Any] | None) -> None:
         self.appetite = appetite
         self.outputs: dict[str, Output] = {}
-        self._index = pd.Index([])
-        self._columns: dict[str, pd.Series[Any]] = {}
+        self.hides = True
+        self._records = KnownRecords()
         self._contributor = contributor
         self._joint = JointAudit(appetite)
         self._n_named = 0
-        self._bundles: dict[Path, list[Output]] = {}
+        self._bundles: dict[Path, dict[str, Output]] = {}
 
     # -- records ----------------------------------------------------------------------------
 
     def positions(self, index: pd.Index) -> Integers:
-        """Return where records stand in the project; records seen for the first time are added.
+        """Return where labels stand in the project; see `KnownRecords.positions`."""
+        return self._records.positions(index)
 
-        Raises
-        ------
-        InputError
-            If a label of the index occurs twice.
+    def identified(
+        self, columns: Sequence[pd.Series[Any]], index: pd.Index
+    ) -> tuple[Integers, list[Reason]]:
+        """Return where the records of a frame stand in the project, and what is to be reviewed.
+
+        Nothing but labels, or values that several records share, may say which records these are.
+        If there are nearly as many as in an earlier output, they may be those but a few.
         """
-        if not index.is_unique:
-            twice = index[index.duplicated()][0]
-            raise InputError(
-                f"the index has {twice!r} more than once, so that records cannot be told apart: "
-                "call reset_index(drop=True) once on the whole frame, before it is filtered"
-            )
-        found = self._index.get_indexer(index)
-        if (found < 0).any():
-            fresh = index[found < 0]
-            self._index = fresh if self._index.empty else self._index.append(fresh)
-            found = self._index.get_indexer(index)
-        return np.asarray(found, dtype=np.int64)
-
-    def renumbered(self, columns: Sequence[pd.Series[Any]]) -> list[Reason]:
-        """Return reasons for review where a column has other values than before."""
-        reasons = []
-        for column in columns:
-            name = str(column.name)
-            known = self._columns.get(name)
-            if known is None:
-                self._columns[name] = column
-                continue
-            common = column.index.intersection(known.index)
-            now, before = column.reindex(common), known.reindex(common)
-            is_same = (now.astype(object) == before.astype(object)) | (now.isna() & before.isna())
-            if not bool(is_same.all()):
-                reasons.append(
-                    Reason(
-                        "review",
-                        "records",
-                        f"{name} has other values at {int((~is_same).sum())} records than in an "
-                        "earlier output: records were renumbered, or the column was changed under "
-                        "its old name, so that outputs cannot be compared",
-                    )
-                )
-            elif len(column) > len(known):
-                self._columns[name] = column
-        return reasons
+        located = self._records.identified(columns, index)
+        if located.is_sure:
+            return located.positions, []
+        sizes = {
+            name: len(entry.figures[0].records)
+            for name, entry in self.leaving().items()
+            if entry.figures
+        }
+        is_close = close_sizes(len(index), sizes.values(), self.appetite.safe_threshold)
+        names = [name for name, close in zip(sizes, is_close, strict=True) if close]
+        if not names:
+            return located.positions, []
+        text = (
+            f"nearly as many records as in {listed(names)}, and no column says whether they are "
+            "the same: keep the index of the whole frame when it is filtered"
+        )
+        return located.positions, [Reason("review", "records", text)]
 
     @property
     def contributors(self) -> Integers | None:
         """Code of the contributor of each record of the project; None if records contribute."""
         if self._contributor is None:
             return None
-        given = self._contributor.reindex(self._index)
+        given = self._contributor.reindex(self._records.index)
         if given.isna().any():
-            missing = self._index[given.isna()][:3].tolist()
+            missing = self._records.index[given.isna()][:3].tolist()
             raise InputError(f"no contributor is given for the records {listed(missing)}")
         return pd.factorize(given)[0].astype(np.int64)
 
     # -- outputs ----------------------------------------------------------------------------
 
-    def findings(self, figures: Sequence[Figures]) -> tuple[list[Disclosure], list[str]]:
-        """Return what figures disclose together with all outputs so far, and what is undecided."""
-        own = list(self.outputs.values())
-        # What a checker was given may leave, even if it was taken back since.
-        given = [each for some in self._bundles.values() for each in some if each not in own]
-        earlier = {f"{each.name} (handed over)": each.figures for each in given if each.figures}
-        earlier |= {name: each.figures for name, each in self.outputs.items() if each.figures}
+    def findings(
+        self, figures: Sequence[Figures], beside: Mapping[str, Output] | None = None
+    ) -> tuple[list[Disclosure], list[str]]:
+        """Return what figures disclose together with all that leaves, and what is undecided.
+
+        Parameters
+        ----------
+        figures : sequence of Figures
+        beside : mapping of str to Output, optional
+            What they are judged with; by default all outputs that did or may leave.
+        """
+        leaving = self.leaving() if beside is None else beside
+        earlier = {name: entry.figures for name, entry in leaving.items() if entry.figures}
         return self._joint.findings(
-            figures, earlier, n_records=len(self._index), contributors=self.contributors
+            figures, earlier, n_records=len(self._records.index), contributors=self.contributors
         )
+
+    def leaving(self) -> dict[str, Output]:
+        """Return the outputs that did or may leave, by name.
+
+        An output that failed leaves only if a checker approves it all the same; one that was
+        rejected does not leave.
+        """
+        given, doubtful = self._handed_over()
+        refused = {id(entry) for entry in doubtful.values()}
+        kept = list(self.outputs.values())
+        taken_back = {name: entry for name, entry in given.items() if entry not in kept}
+        may_leave = {
+            name: entry
+            for name, entry in self.outputs.items()
+            if id(entry) not in refused
+            and (entry.outcome.status != "fail" or entry in given.values())
+        }
+        return taken_back | may_leave
+
+    def submitted(self) -> dict[str, Output]:
+        """Return the outputs for the next bundle: all but those that a checker rejected."""
+        rejected = [
+            output
+            for folder, outputs in self._bundles.items()
+            for name, output in outputs.items()
+            if decided(folder, name) == "rejected"
+        ]
+        return {name: entry for name, entry in self.outputs.items() if entry not in rejected}
+
+    def _handed_over(self) -> tuple[dict[str, Output], dict[str, Output]]:
+        """Return what stands in bundles and leaves, and what leaves only if a file is wrong.
+
+        Who wrote the decisions beside a bundle is not known here. Outputs that were rejected there,
+        and outputs that failed and that nobody decided on, are doubtful.
+        """
+        given: dict[str, Output] = {}
+        doubtful: dict[str, Output] = {}
+        for folder, outputs in self._bundles.items():
+            for name, output in outputs.items():
+                state = decided(folder, name)
+                failed = output.outcome.status == "fail"
+                is_doubtful = state == "rejected" or (failed and state != "approved")
+                (doubtful if is_doubtful else given)[f"{name}{HANDED_OVER}"] = output
+        return given, doubtful
+
+    def doubts(self, figures: Sequence[Figures]) -> list[Reason]:
+        """Return reasons for review: what figures disclose with outputs that may have left."""
+        _, doubtful = self._handed_over()
+        if not doubtful or not figures:
+            return []
+        texts = {finding.text for finding in self.findings(figures)[0]}
+        located, _ = self.findings(figures, self.leaving() | doubtful)
+        return [
+            Reason(
+                "review",
+                "differencing",
+                f"{entry.text}: approve only if {listed(entry.outputs, limit=20)} did not leave",
+            )
+            for entry in located
+            if entry.text not in texts
+        ]
+
+    def judged_anew(self) -> None:
+        """Say of outputs that failed what they tell beside everything that came after them."""
+        for output in self.outputs.values():
+            if output.outcome.status != "fail" or not output.figures:
+                continue
+            for beside in (self.leaving(), self.outputs):
+                others = {name: entry for name, entry in beside.items() if entry is not output}
+                located, _ = self.findings(output.figures, others)
+                said = {reason.text for reason in output.outcome.reasons}
+                more = [reason for reason in failures(located) if reason.text not in said]
+                reasons = (*output.outcome.reasons, *more)
+                output.outcome = replace(output.outcome, reasons=reasons)
 
     def record(
         self,

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import AnyIntegers, Floats
+from tablecloak.arrays import AnyIntegers, Flags, Floats
+from tablecloak.safe.values import counted
 
 Status = Literal["pass", "review", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "fail")
@@ -111,7 +112,8 @@ class Figures:
     labels : tuple of str
         What each published figure is called, f of them: "region N, industry C".
     amounts : (n,) array of float, optional
-        What each record adds; without them figures count records.
+        What each record adds; without them figures count records. Amounts of two values
+        are counts, and a value that most records share is nobody's own.
     variable : str, default="records"
         What is added up, for people. Figures of the same amounts are one variable, whatever
         they are called.
@@ -125,6 +127,11 @@ class Figures:
     variable: str = "records"
 
     def __post_init__(self) -> None:
+        if self.amounts is not None:
+            # What sums of flags tell is how many: it is compared with what is counted elsewhere.
+            amounts, group = counted(self.amounts, np.asarray(self.group, dtype=np.int64))
+            object.__setattr__(self, "amounts", amounts)
+            object.__setattr__(self, "group", group)
         # A project keeps the figures of hundreds of outputs over the same records.
         width = np.int16 if self.sums.shape[1] < np.iinfo(np.int16).max else np.int32
         object.__setattr__(self, "records", np.asarray(self.records, dtype=np.int32))
@@ -179,6 +186,17 @@ class Output:
     exception: str = ""
     timestamp: str = ""
 
+    @property
+    def leaving(self) -> tuple[pd.DataFrame, ...]:
+        """The frames without labels of lines that are hidden whole: these are data as well."""
+        return tuple(without_labels(frame, frame) for frame in self.frames)
+
+    @property
+    def found(self) -> pd.DataFrame:
+        """What was found of each cell, under the labels that leave."""
+        cells = self.outcome.cells
+        return without_labels(cells, self.frames[0]) if self.frames else cells
+
     def told(self) -> str:
         """Return what a researcher reads about the output."""
         lines = [f"{self.name}: {self.kind}, {self.outcome.status}", f"  {self.command}"]
@@ -190,3 +208,49 @@ class Output:
             lines.append(f"  exception asked for: {self.exception}")
         lines += [f"  file: {path.name}" for path in self.files]
         return "\n".join(["\n".join(lines), *(frame.to_string() for frame in self.frames)])
+
+
+HIDDEN = "hidden"
+"""Label of a line or column whose cells are all hidden."""
+
+
+def without_labels(frame: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which lines and columns that are missing throughout have no label.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    shown : DataFrame
+        Of the same shape: lines of missing values, or of these and zeros, are hidden.
+    """
+    if frame.shape != shown.shape:
+        return frame
+    missing = np.asarray(shown.isna().to_numpy(), dtype=np.bool_)
+    # Beside zeros a gap is all that there is.
+    nothing = missing | np.asarray((shown == 0).to_numpy(), dtype=np.bool_)
+    frame = frame.copy()
+    rows, columns = (np.all(nothing, axis=k) & np.any(missing, axis=k) for k in (1, 0))
+    frame.index = _masked(frame.index, np.asarray(rows, dtype=np.bool_))
+    frame.columns = _masked(frame.columns, np.asarray(columns, dtype=np.bool_))
+    return frame
+
+
+def _masked(labels: pd.Index, hidden: Flags) -> pd.Index:
+    """Return labels, "hidden" at each level for those that are.
+
+    Levels above that also stand over lines that are shown stay.
+    """
+    if not hidden.any():
+        return labels
+    if not isinstance(labels, pd.MultiIndex):
+        kept = np.where(hidden, HIDDEN, labels.astype(object))
+        return pd.Index(kept, name=labels.name, dtype=object)
+    shown_at = [set(labels[~hidden].get_level_values(level)) for level in range(labels.nlevels)]
+    tuples = [
+        tuple(
+            part if not gone or (level < labels.nlevels - 1 and part in shown_at[level]) else HIDDEN
+            for level, part in enumerate(label)
+        )
+        for label, gone in zip(labels, hidden, strict=True)
+    ]
+    return pd.MultiIndex.from_tuples(tuples, names=labels.names)

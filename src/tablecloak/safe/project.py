@@ -18,8 +18,9 @@ from tablecloak.safe.tables.publishing import SafeFrame
 
 OF_THE_SESSION = frozenset(
     {
-        "add_comments", "add_exception", "corr", "custom_output", "extremes", "finalise",
-        "histogram", "logit", "logitr", "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
+        "add_comments", "add_exception", "corr", "custom_output", "disable_suppression",
+        "enable_suppression", "extremes", "finalise", "hist", "histogram", "logit", "logitr",
+        "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
         "quantile", "regression", "remove_output", "rename_output", "surv_func",
     }
 )  # fmt: skip
@@ -33,15 +34,18 @@ class Project(OtherOutputs, TableOutputs):
     ----------
     appetite : Appetite, path or dict, optional
         Limits of the data centre: an `Appetite`, its YAML file, or limits by name.
+    config : str, default="default"
+        ACRO's name for the limits: "default", or the YAML file without its ending.
     contributor : Series, optional
         Who stands behind each record, with the index of the records. Without it each record is
         one contributor.
+    suppress : bool, default=True
+        Whether tables hide unsafe cells unless a call says otherwise.
 
     Notes
     -----
-    Records are known by their index: whoever filters a frame keeps it, and an output of a filtered
-    frame is then compared with those of the whole. If a column comes again with other values at the
-    same index, records were renumbered; the output is then sent to review.
+    Records are known by their index, as long as a column has the values it had before. Whoever
+    renumbers them is found out: they are then known by all their values; see `safe.records`.
     """
 
     def __init__(
@@ -49,12 +53,19 @@ class Project(OtherOutputs, TableOutputs):
         appetite: Appetite | str | Path | dict[str, Any] | None = None,
         *,
         contributor: pd.Series[Any] | None = None,
+        config: str = "default",
+        suppress: bool = True,
     ) -> None:
+        if config != "default":
+            if appetite is not None:
+                raise InputError("`config` names the limits: leave out `appetite`, or `config`")
+            appetite = config if config.endswith((".yaml", ".yml")) else f"{config}.yaml"
         if appetite is None or isinstance(appetite, dict):
             appetite = Appetite.of(appetite or {})
         elif not isinstance(appetite, Appetite):
             appetite = Appetite.read(appetite)
         super().__init__(appetite, contributor)
+        self.hides = suppress
 
     # -- outputs ---------------------------------------------------------------------------
 
@@ -118,6 +129,8 @@ class Project(OtherOutputs, TableOutputs):
     ) -> Path:
         """Write everything the checker needs into one folder; see `safe.bundle.write_bundle`.
 
+        Outputs that were rejected in an earlier bundle are left out.
+
         Parameters
         ----------
         path : str or Path, default="outputs"
@@ -133,8 +146,10 @@ class Project(OtherOutputs, TableOutputs):
             for output in self.outputs.values():
                 if output.outcome.status != "pass" and not output.exception:
                     output.exception = input(f"{output.told()}\nWhy is it needed all the same? ")
-        folder = write_bundle(self.outputs, self.appetite, path, form=ext, overwrite=overwrite)
-        self._bundles[folder.resolve()] = list(self.outputs.values())
+        self.judged_anew()
+        outputs = self.submitted()
+        folder = write_bundle(outputs, self.appetite, path, form=ext, overwrite=overwrite)
+        self._bundles[folder.resolve()] = outputs
         return folder
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.budget import Budget
+from tablecloak.safe.joint.question import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups, tied
 from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.safe.output import Figures
@@ -16,10 +16,8 @@ from tablecloak.safe.output import Figures
 THRESHOLD = 5
 
 
-def search(contributors, members=None, *, is_known=lambda group: False, seconds=100.0):
-    return SmallGroups(
-        np.asarray(contributors), members, THRESHOLD, is_known, Budget.begun(seconds)
-    )
+def search(contributors, members=None, *, is_known=lambda group: False, programs=400):
+    return SmallGroups(np.asarray(contributors), members, THRESHOLD, is_known, SearchWork(programs))
 
 
 def smallest(groups):
@@ -114,8 +112,8 @@ def test_a_group_that_is_known_is_passed_over_and_others_are_found():
     assert is_complete
 
 
-def test_a_search_without_time_does_not_claim_to_be_complete():
-    groups, is_complete = search([1, 1], seconds=0.0).of_all(csr_array(np.eye(2)))
+def test_a_search_without_programs_does_not_claim_to_be_complete():
+    groups, is_complete = search([1, 1], programs=0).of_all(csr_array(np.eye(2)))
     assert groups == []
     assert not is_complete
 

@@ -13,9 +13,9 @@ from functools import cache, partial
 import numpy as np
 
 from tablecloak.arrays import Flags, Integers
-from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import Disclosure, disclosure_of, estimates_of
+from tablecloak.safe.joint.nested_filters import differences_of_three
 from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.joint.system import Overlap
@@ -23,9 +23,6 @@ from tablecloak.safe.output import Figures
 
 NEAR = 1e-6
 """Move of the sum of two small classes, in records, up to which it counts as none."""
-
-SECONDS = 1.0
-"""Limit of each search for small groups."""
 
 MOST_EXPLAINED = 8
 """Findings of one question whose sum of figures is worked out; the smallest groups come first."""
@@ -43,21 +40,35 @@ def single_classes(question: VariableQuestion) -> Iterable[Flags]:
 def pairs_of_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return pairs of small classes whose sum follows from all outputs together."""
     is_small = question.counted < question.appetite.safe_threshold
-    small = np.flatnonzero(~question.still & is_small)
-    move = question.after.moves[small]
+    for group in _cancelling(question, np.flatnonzero(~question.still & is_small)):
+        if question.is_few(group) and not question.is_known(group):
+            yield group
+
+
+def dominated_pairs(question: VariableQuestion) -> Iterable[Flags]:
+    """Return pairs of classes that follow together, of many contributors, dominated by few."""
+    if question.is_count:
+        return
+    for group in _cancelling(question, np.flatnonzero(~question.still)):
+        is_new = question.broken(group) and not question.is_known(group)
+        if is_new and not question.is_few(group):
+            yield group
+
+
+def _cancelling(question: VariableQuestion, chosen: Integers) -> Iterable[Flags]:
+    """Return pairs of classes whose moves cancel."""
+    move = question.after.moves[chosen]
     order = np.argsort(move[:, 0])
     ahead = move[order, 0]
     first = np.searchsorted(ahead, -move[:, 0] - NEAR, side="left")
     length = np.searchsorted(ahead, -move[:, 0] + NEAR, side="right") - first
-    one = np.repeat(np.arange(len(small)), length)
+    one = np.repeat(np.arange(len(chosen)), length)
     within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
     other = order[np.repeat(first, length) + within]
     is_still = np.abs(move[one] + move[other]).max(axis=1, initial=0) <= NEAR
-    for a, b in zip(small[one[is_still]], small[other[is_still]], strict=True):
+    for a, b in zip(chosen[one[is_still]], chosen[other[is_still]], strict=True):
         if a < b:
-            group = question.flags(a, b)
-            if question.is_few(group) and not question.is_known(group):
-                yield group
+            yield question.flags(a, b)
 
 
 def groups_of_all(question: VariableQuestion) -> tuple[list[Flags], bool]:
@@ -121,13 +132,11 @@ def _flagged(
     searched: Callable[[SmallGroups], tuple[list[Integers], bool]],
 ) -> tuple[list[Flags], bool]:
     """Search among kinds of classes, and return groups of classes."""
-    if question.budget.is_over:
-        return [], False
     search = SmallGroups(
         *contributors,
         question.appetite.safe_threshold,
         lambda some: question.is_known(np.isin(kinds(), some)),
-        Budget.begun(SECONDS),
+        question.work,
     )
     numbers, is_complete = searched(search)
     groups = [np.isin(kinds(), some) for some in numbers]
@@ -137,7 +146,7 @@ def _flagged(
 
 def dominated_classes(question: VariableQuestion) -> Iterable[Flags]:
     """Return classes with enough contributors that follow, and break a rule on amounts."""
-    if (question.amounts == 1).all():
+    if question.is_count:
         return
     many = question.counted >= question.appetite.safe_threshold
     for number in np.flatnonzero(question.still & many):
@@ -196,6 +205,7 @@ class JointAudit:
             for which, figures in enumerate(some)
         }
         self._variables.forget()
+        new, names = self._with_differences(new, names)
         findings: list[Disclosure] = []
         undecided: list[str] = []
         for variable, some in self._by_variable(new):
@@ -214,6 +224,14 @@ class JointAudit:
         self._variables.grow(n_records)
         for figures in flat[len(self._variables.figures) :]:
             self._variables.add(figures)
+
+    def _with_differences(
+        self, new: Sequence[Figures], names: dict[int, tuple[str, int]]
+    ) -> tuple[list[Figures], dict[int, tuple[str, int]]]:
+        """Return figures with what they tell beside those of columns that mostly agree."""
+        pairs_of_figures = [pair for pairs in self._variables.differences(new) for pair in pairs]
+        names |= {id(entry): names[id(source)] for entry, source in pairs_of_figures}
+        return [*new, *(entry for entry, _ in pairs_of_figures)], names
 
     def _by_variable(self, new: Sequence[Figures]) -> list[tuple[SummedVariable, list[Figures]]]:
         pairs: list[tuple[SummedVariable, list[Figures]]] = []
@@ -245,15 +263,14 @@ def _findings(question: VariableQuestion) -> list[Disclosure]:
                 found, is_done = groups_of_two(question, one, other, overlap)
                 groups += [(group, (one, other)) for group in found]
                 is_complete &= is_done
-        question.undecided.append(
-            f"groups of three or more classes of records that follow only from three or more "
-            f"outputs on {question.variable.name} were not searched"
-        )
+        nested, is_done = differences_of_three(question)
+        groups += nested
+        is_complete &= is_done
     if not is_complete:
         question.undecided.append(
             f"the search for small groups in figures on {question.variable.name} was cut off"
         )
-    groups += [(group, ()) for group in dominated_classes(question)]
+    groups += [(group, ()) for group in (*dominated_classes(question), *dominated_pairs(question))]
     kept = _smallest(groups, question.after.size)
     findings = [
         disclosure_of(question, group, likely, is_explained=number < MOST_EXPLAINED)

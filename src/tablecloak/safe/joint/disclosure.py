@@ -14,16 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import listed
-from tablecloak.safe.joint.question import VariableQuestion
+from tablecloak.safe.joint.question import SearchWork, VariableQuestion
 from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
 from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
@@ -48,8 +51,20 @@ MOST_PARTS = 5
 MOST_ATTACKERS = 20
 """Contributors that are tried against each other one, those with the largest amounts."""
 
+MOST_WEIGHTED = 1500
+"""Figures of a variable up to which it is looked at how far totals can move."""
+
+MOST_PRODUCTS, LEAST_PROGRAMS = 200_000, 20
+"""Classes of records times programs that one question may take, and programs in any case."""
+
+RIDGE, NEARLY = 1e-11, 1e-6
+"""What tells dependent figures apart, and by how much a leverage may be wrong."""
+
 CLOSE = 1e-6
 """Share of an amount by which an estimate may miss the rule."""
+
+HANDED_OVER = " (handed over)"
+"""What is said behind the name of an output that a checker was given."""
 
 MOST_TERMS = 8
 """Terms of a sum that are written out."""
@@ -117,9 +132,36 @@ def why_hidden(findings: Iterable[Disclosure]) -> str:
     return f"hidden by differencing: {others}more would be told of few contributors than may be"
 
 
-def failures(texts: Iterable[str]) -> list[Reason]:
-    """Return why an output fails: what follows although nothing of it can be hidden, each once."""
+def failures(findings: Iterable[Disclosure], base: str = "") -> list[Reason]:
+    """Return why an output fails: what follows although nothing of it can be hidden, each once.
+
+    Parameters
+    ----------
+    findings : iterable of Disclosure
+    base : str, default=""
+        How other outputs get the same records.
+    """
+    texts = [
+        ". ".join(
+            filter(None, [finding.text, remedy(finding.outputs), base if finding.outputs else ""])
+        )
+        for finding in findings
+    ]
     return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
+
+
+def unsearched(undecided: Iterable[str]) -> list[Reason]:
+    """Return reasons for review: what a search that was cut off may have missed."""
+    return [Reason("review", "search", text) for text in undecided]
+
+
+def remedy(names: Iterable[str]) -> str:
+    """Return what a researcher can do about earlier outputs that stand against a new one."""
+    removable = [name for name in dict.fromkeys(names) if not name.endswith(HANDED_OVER)]
+    if not removable:
+        return ""
+    calls = listed([f"remove_output({name!r})" for name in removable], limit=20)
+    return f"To have this output instead, take back or coarsen earlier ones: {calls}"
 
 
 Computation = list[tuple[int, int, float]]
@@ -280,7 +322,11 @@ class Estimates:
     -----
     Class by class a linear program asks for the largest total that agrees with all figures. A class
     whose other contributors, without the second largest, have enough between them is safe whatever
-    is published, and is not asked for.
+    is published, and is not asked for. Nor is one that can be seen to reach far enough: all moves d
+    that keep the figures and have sum of (d_i / x_i)^2 <= 1 leave every total positive, and the
+    largest of class c among them is x_c sqrt(1 - h_c), with h_c the leverage of its row in the
+    figures weighted by totals (Dikin's ellipsoid; Boyd and Vandenberghe, Convex Optimization, 2004,
+    section 8.5).
     """
 
     def __init__(self, system: FigureSystem, who: Integers, amounts: Floats, share: float) -> None:
@@ -298,6 +344,15 @@ class Estimates:
         most = np.full(n, np.inf)
         program = Program(np.zeros(n), csr_array(figures.T), sums, sums, np.zeros(n), most)
         self.solver = LinearSolver(program, primal=True)
+        self.figures = csr_array(figures)
+        self.work = SearchWork(int(max(MOST_PRODUCTS // max(n, 1), LEAST_PROGRAMS)))
+        self.is_complete = True
+        self._solved: dict[int, Floats] = {}
+        self.parts = self.parts.sort_values(
+            ["number", "amount"], ascending=[True, False], ignore_index=True
+        )
+        self.starts = np.searchsorted(self.parts["number"], np.arange(n + 1))
+        self.classes_of = self.parts.groupby("who").indices
         by_size = self.parts.groupby("who")["amount"].sum().sort_values(ascending=False)
         self.attackers = by_size.index[:MOST_ATTACKERS].tolist()
 
@@ -307,20 +362,22 @@ class Estimates:
         In each class the largest comes first: where nobody comes too close to it, nobody does to
         the others.
         """
-        ordered = self.parts.sort_values(["number", "amount"], ascending=[True, False])
-        for _, part in ordered.groupby("number"):
-            amounts = part["amount"].to_numpy()
-            if amounts[0] <= 0 or amounts[2:].sum() >= self.share * amounts[0]:
-                continue
-            for number, who in part[["number", "who"]].to_numpy().tolist():
-                estimate = self.of(number, who)
+        number, amount = (self.parts[name].to_numpy() for name in ("number", "amount"))
+        rank = np.arange(len(number)) - self.starts[number]
+        rest = self.total - np.bincount(number[rank < 2], amount[rank < 2], len(self.total))
+        first = self.starts[:-1]
+        largest = amount[first]
+        at_risk = (largest > 0) & (rest < self.share * largest)
+        for each in np.flatnonzero(at_risk).tolist():
+            for who in self.parts["who"].iloc[first[each] : self.starts[each + 1]].tolist():
+                estimate = self.of(each, who)
                 if estimate is None:
                     break
                 yield estimate
 
     def of(self, number: int, who: int) -> Estimate | None:
         """Return how somebody estimates a contribution to a class; None if nobody can."""
-        part = self.parts[self.parts["number"] == number].sort_values("amount", ascending=False)
+        part = self.parts.iloc[self.starts[number] : self.starts[number + 1]]
         amount = float(part.loc[part["who"] == who, "amount"].iloc[0])
         others = part.loc[part["who"] != who, "who"].tolist()[:1]
         attackers = dict.fromkeys([*others, *(one for one in self.attackers if one != who)])
@@ -330,6 +387,50 @@ class Estimates:
                 return Estimate(number, who, attacker, multipliers)
         return None
 
+    @cached_property
+    def _weighted(self) -> tuple[csr_array, Any]:
+        """Return the figures weighted by totals, and their products as a factor."""
+        rows = csr_array(self.figures * (self.total / self.unit)[:, None])
+        products = (rows.T @ rows).toarray()
+        scale = np.sqrt(np.maximum(np.diag(products), np.finfo(float).tiny))
+        products /= scale[:, None] * scale
+        # Figures that depend on each other are told apart by as little as rounding does.
+        products[np.diag_indices_from(products)] += RIDGE
+        return csr_array(rows / scale), cho_factor(products)
+
+    def _reach(self, attacker: int | None, number: int) -> float:
+        """Return a total that a class can surely have, for all that an attacker knows."""
+        if self.n_figures > MOST_WEIGHTED:
+            return -np.inf
+        total = self.total[number] / self.unit
+        of_attacker = [] if attacker is None else self.classes_of.get(attacker, [])
+        if len(of_attacker) > 1 or not total:
+            return -np.inf
+        h = self._shared(number, number)
+        kept = 1.0
+        for row in of_attacker:
+            other = int(self.parts["number"].iloc[row])
+            left = (
+                1 - float(self.parts["amount"].iloc[row]) / self.total[other]
+                if self.total[other]
+                else 1.0
+            )
+            off = 1 - left**2
+            room = 1 - off * self._shared(other, other)
+            if room < NEARLY:
+                return -np.inf
+            h += off * self._shared(number, other) ** 2 / room
+            kept = left if other == number else 1.0
+        return float(total * (1 + kept * max(1 - kept**2 * h - NEARLY, 0.0) ** 0.5))
+
+    def _shared(self, one: int, other: int) -> float:
+        rows, factor = self._weighted
+        if one not in self._solved:
+            row = rows[[one]].toarray().ravel()
+            self._solved[one] = cho_solve(factor, row)
+        start, end = rows.indptr[other : other + 2]
+        return float(rows.data[start:end] @ self._solved[one][rows.indices[start:end]])
+
     def _by(self, attacker: int | None, number: int, amount: float) -> Floats | None:
         """Return the sum by which an attacker estimates an amount of a class too closely."""
         # Codes are not negative: -1, who contributed nothing, stands for everybody.
@@ -338,6 +439,11 @@ class Estimates:
         least = of_attacker["amount"].to_numpy() / self.unit
         within = float(least[classes == number].sum())
         needed = ((1 + self.share) * amount * (1 - CLOSE)) / self.unit + within
+        if self._reach(attacker, number) >= needed:
+            return None
+        if self.work.is_over():
+            self.is_complete = False
+            return None
         column = np.array([number])
         # More than enough is not asked for: the program then has a finite answer.
         # Where nobody else is in a class, its total is the attacker's own.
@@ -432,16 +538,8 @@ def estimates_of(
     amounts, share = question.amounts, question.appetite.safe_pratio_p
     if not share or (amounts == 1).all():
         return
-    if not question.is_small:
-        question.undecided.append(
-            f"how closely contributions to {question.variable.name} can be estimated from sums "
-            "that contain them was not searched across outputs"
-        )
-        return
     if (amounts < 0).any():
-        question.undecided.append(
-            f"{question.variable.name} has negative amounts, so that sums bound no contribution"
-        )
+        # Nothing bounds them: an amount that is not told may lie anywhere.
         return
     class_of = question.after.class_of
     n = len(class_of)
@@ -456,6 +554,11 @@ def estimates_of(
         parent = int(question.parent[estimate.number])
         if disclosed.isdisjoint(records.tolist()) and before.of(parent, estimate.who) is None:
             yield _close(question, estimate, records)
+    if not after.is_complete:
+        question.undecided.append(
+            f"how closely contributions to {question.variable.name} can be estimated from sums "
+            "that contain them was not searched to the end"
+        )
 
 
 def _close(question: VariableQuestion, estimate: Estimate, records: Integers) -> Disclosure:

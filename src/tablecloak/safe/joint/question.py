@@ -13,14 +13,10 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.budget import Budget
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.joint.copies import AmountColumn, column_of, in_unit_of, is_copy
 from tablecloak.safe.joint.system import FigureSystem, Overlap
 from tablecloak.safe.output import Figures
-
-SAME = 1e-9
-"""Relative difference up to which amounts are the same: they may come in another unit."""
-
 
 WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
 """Size up to which all outputs are searched at once for small groups of any number of classes.
@@ -30,8 +26,8 @@ two outputs. Chosen by trial."""
 STILL = 1e-6
 """Move of a class, in standard deviations, up to which it counts as none."""
 
-SECONDS_OF_ALL = 2.5
-"""Limit of all searches for small groups of one variable."""
+MOST_PROGRAMS = 400
+"""Programs that all searches for small groups of one variable may take."""
 
 
 @dataclass(eq=False)
@@ -63,26 +59,21 @@ class SummedVariable:
         if given is None:
             given = np.ones(len(figures.records))
         known = self.amounts[figures.records]
-        both = ~np.isnan(known)
+        both = ~np.isnan(known) & (figures.group >= 0)
         if not both.any():
             return figures.variable == self.name
-        known, given = known[both], given[both]
-        largest = int(np.argmax(np.abs(known)))
-        if known[largest] == 0 or given[largest] == 0:
-            return not known.any() and not given.any()
-        scale = given[largest] / known[largest]
-        limit = SAME * abs(given[largest])
-        return bool(np.abs(given - scale * known).max() <= limit)
+        return is_copy(known[both], given[both])
 
     def learned(self, amounts: Floats, figures: Figures) -> Floats:
         """Return amounts with those that figures add, in the unit of the variable."""
         if figures.amounts is None:
             return amounts
         known = amounts[figures.records]
-        both = np.flatnonzero(~np.isnan(known) & (known != 0) & (figures.amounts != 0))
-        scale = known[both[0]] / figures.amounts[both[0]] if both.size else 1.0
+        both = np.flatnonzero(~np.isnan(known) & (figures.group >= 0))
+        summed = in_unit_of(known[both], figures.amounts[both], figures.amounts)
         found = amounts.copy()
-        found[figures.records] = np.where(np.isnan(known), scale * figures.amounts, known)
+        is_new = np.isnan(known) & (figures.group >= 0)
+        found[figures.records[is_new]] = summed[is_new]
         return found
 
 
@@ -98,6 +89,7 @@ class SummedVariables:
     n_records: int
     variables: list[SummedVariable] = field(default_factory=list)
     figures: list[Figures] = field(default_factory=list)
+    columns: list[AmountColumn] = field(default_factory=list)
     systems: dict[tuple[int, int], tuple[FigureSystem, Figures, FigureSystem]] = field(
         default_factory=dict
     )
@@ -110,6 +102,8 @@ class SummedVariables:
         """Make room for records that were seen for the first time."""
         for number, variable in enumerate(self.variables):
             variable.grow(n_records, is_count=number == 0)
+        for column in self.columns:
+            column.grow(n_records)
         self.n_records = n_records
 
     def of(self, figures: Figures) -> SummedVariable:
@@ -120,17 +114,56 @@ class SummedVariables:
             if variable.has(figures):
                 return variable
         amounts = np.full(self.n_records, np.nan)
-        amounts[figures.records] = figures.amounts
+        assert figures.amounts is not None
+        there = figures.group >= 0
+        amounts[figures.records[there]] = figures.amounts[there]
         return SummedVariable(figures.variable, amounts, FigureSystem.empty(self.n_records))
 
     def add(self, figures: Figures) -> None:
-        """Take in figures of an output that was recorded."""
+        """Take in figures of an output that was recorded, and what they tell beside copies."""
+        self.figures.append(figures)
+        for entry in (figures, *(entry for entry, _ in self.differences([figures])[0])):
+            self._take_in(entry)
+        if not figures.is_count:
+            column = column_of(self.columns, figures)
+            if column is None:
+                column = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+                self.columns.append(column)
+            column.take_in(figures)
+
+    def _take_in(self, figures: Figures) -> None:
         variable = self.of(figures)
         if variable not in self.variables:
             self.variables.append(variable)
         variable.amounts = variable.learned(variable.amounts, figures)
         variable.system = self.extended(variable.system, figures)
-        self.figures.append(figures)
+
+    def differences(self, new: Sequence[Figures]) -> list[list[tuple[Figures, Figures]]]:
+        """Return what sums of columns tell beside those of columns that mostly agree with them.
+
+        A list for each of the new figures; the former ones are asked beside those that follow. With
+        each difference come the figures that it was worked out from: the new or earlier ones.
+        """
+        columns = list(self.columns)
+        found: list[list[tuple[Figures, Figures]]] = []
+        for figures in new:
+            found.append([])
+            if figures.is_count:
+                continue
+            before = column_of(columns, figures)
+            extended = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+            extended = (extended if before is None else before).with_figures(figures)
+            for column in columns:
+                if column is before:
+                    continue
+                summed = column.difference(figures, self.n_records)
+                found[-1] += [(entry, figures) for entry in summed]
+                for old in column.figures:
+                    summed = extended.difference(old, self.n_records, figures)
+                    found[-1] += [(entry, old) for entry in summed]
+            columns = [extended if entry is before else entry for entry in columns]
+            columns += [extended] * (before is None)
+        return found
 
     def forget(self) -> None:
         """Let go of what was asked before, once it was recorded or not."""
@@ -142,6 +175,18 @@ class SummedVariables:
         if key not in self.systems:
             self.systems[key] = (system, figures, system.extended(figures))
         return self.systems[key][2]
+
+
+@dataclass
+class SearchWork:
+    """How many programs may still be solved: what a search may take, whatever the clock says."""
+
+    left: int
+
+    def is_over(self) -> bool:
+        """Take one program, and return whether there was none left."""
+        self.left -= 1
+        return self.left < 0
 
 
 class VariableQuestion:
@@ -189,12 +234,17 @@ class VariableQuestion:
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
         self.undecided: list[str] = []
-        self.budget = Budget.begun(SECONDS_OF_ALL)
+        self.work = SearchWork(MOST_PROGRAMS)
 
     @property
     def is_small(self) -> bool:
         """Whether everything can be searched in all outputs at once."""
         return self.after.n_classes <= WHOLE_CLASSES and self.after.n_figures <= WHOLE_FIGURES
+
+    @property
+    def is_count(self) -> bool:
+        """Whether records are counted."""
+        return bool((self.amounts == 1).all())
 
     def is_known(self, group: Flags) -> bool:
         """Whether a group follows from earlier outputs alone."""
@@ -231,6 +281,15 @@ class VariableQuestion:
     def is_few(self, group: Flags) -> bool:
         """Return whether a group has fewer contributors than the threshold."""
         return self.n_contributors(group) < self.appetite.safe_threshold
+
+    @cached_property
+    def most_records(self) -> float:
+        """More records than fewer contributors than the threshold have."""
+        threshold = self.appetite.safe_threshold
+        if self.contributors is None:
+            return float(threshold)
+        most = np.sort(np.bincount(self.contributors))[::-1]
+        return float(most[: threshold - 1].sum() + 1)
 
     def counted_by(self, kind: Integers, n_kinds: int) -> Integers:
         """Return the number of contributors of each kind of classes."""

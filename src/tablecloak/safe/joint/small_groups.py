@@ -21,15 +21,18 @@ from scipy.linalg import null_space
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.budget import Budget
 from tablecloak.errors import SolverError
 from tablecloak.graph import components, spanning_forest
+from tablecloak.safe.joint.question import SearchWork
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 
 MOST_CLASSES = 1500
 """Classes beyond which no program is laid out. Chosen by trial."""
+
+MOST_NODES = 5_000
+"""Nodes of the search of one program."""
 
 MOST_GROUPS = 20
 """Groups that are looked for in one question; hiding figures against these mends most others."""
@@ -65,14 +68,14 @@ class SmallGroups:
         Number of contributors that is enough.
     is_known : callable
         Whether a group (numbers of classes) follows without what is asked about.
-    budget : Budget
+    work : SearchWork
     """
 
     contributors: Integers
     members: tuple[Integers, ...] | None
     threshold: int
     is_known: Callable[[Integers], bool]
-    budget: Budget
+    work: SearchWork
 
     def of_all(self, figures: csr_array) -> tuple[list[Integers], bool]:
         """Search groups that follow from all figures.
@@ -184,7 +187,7 @@ class SmallGroups:
         groups: list[Integers] = []
         n_passed = 0
         while len(groups) < MOST_GROUPS and n_passed < MOST_KNOWN:
-            if self.budget.is_over:
+            if self.work.is_over():
                 return groups, False
             program = Program(
                 cost,
@@ -196,7 +199,7 @@ class SmallGroups:
                 is_whole,
             )
             try:
-                answer = solve(program, time_limit=self.budget.left)
+                answer = solve(program, nodes=MOST_NODES)
             except SolverError:
                 return groups, False
             if not len(answer.x):

@@ -14,7 +14,7 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.safe.bundle import blocked
-from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
+from tablecloak.safe.joint.disclosure import Disclosure, failures, unsearched, why_hidden
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.other.correlation import CorrelationOutput
 from tablecloak.safe.other.histogram import Histogram, Pie
@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 Place = tuple[int, int]
 
 
-def ask(ledger: Ledger, kind: Kind, frame: pd.DataFrame, command: str) -> Output:
+def ask(
+    ledger: Ledger,
+    kind: Kind,
+    frame: pd.DataFrame,
+    command: str,
+    values: pd.DataFrame | None = None,
+) -> Output:
     """Check an output, alone and with all earlier ones, and record it.
 
     Parameters
@@ -42,9 +48,12 @@ def ask(ledger: Ledger, kind: Kind, frame: pd.DataFrame, command: str) -> Output
         A row for each record, with the index that records have in the project.
     command : str
         The call as the researcher would write it.
+    values : DataFrame, optional
+        What else is known of the records, for finding out which they are.
     """
-    positions = ledger.positions(frame.index)
-    reasons = ledger.renumbered([frame.iloc[:, at] for at in range(frame.shape[1])])
+    whole = frame if values is None else values
+    columns = [whole.iloc[:, k] for k in range(whole.shape[1])]
+    positions, reasons = ledger.identified(columns, frame.index)
     codes = ledger.contributors
     contributor = positions if codes is None else codes[positions]
     checked = kind.check(OutputRecords(frame, positions, contributor, ledger.appetite))
@@ -77,12 +86,12 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
         shown = [counts.shown(checked.hidden) for counts in checked.counts]
         findings, undecided = ledger.findings([figures for figures, _ in shown])
         chosen: dict[Place, Disclosure] = {}
-        stuck: list[str] = []
+        stuck: list[Disclosure] = []
         for finding in findings:
             places = [shown[which][1][figure] for which, figure in finding.new_terms]
             can = [place for place in places if place is not None]
             if not can:
-                stuck.append(finding.text)
+                stuck.append(finding)
             elif not set(can) & chosen.keys():
                 sizes = checked.frames[0].to_numpy(dtype=np.float64)
                 smallest = min(can, key=lambda at: (float(sizes[at]), at))
@@ -93,8 +102,12 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
             continue
         return replace(
             checked,
-            reasons=(*checked.reasons, *failures(stuck)),
-            notes=(*checked.notes, *undecided),
+            reasons=(
+                *checked.reasons,
+                *failures(stuck, checked.base),
+                *ledger.doubts([figures for figures, _ in shown]),
+                *unsearched(undecided),
+            ),
         )
 
 
@@ -158,8 +171,41 @@ class OtherOutputs(Ledger):
         given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
         values = _column(data, column)
         return _drawn(
-            self, Histogram(given), values, f"histogram({_name(values)}, bins={bins})", filename
+            self,
+            Histogram(given),
+            values,
+            f"histogram({_name(values)}, bins={bins})",
+            filename,
+            data,
         )
+
+    def hist(
+        self: Ledger,
+        data: pd.DataFrame,
+        column: str,
+        by_val: Any = None,
+        bins: int | Sequence[float] = 10,
+        filename: str | Path = "histogram.png",
+        **look: Any,
+    ) -> pd.DataFrame:
+        """Draw a histogram with the arguments of ACRO's `hist`; see `histogram`.
+
+        Parameters
+        ----------
+        data : DataFrame
+        column : str
+        by_val : None
+            Histograms by groups are not offered.
+        bins : int or sequence of float, default=10
+        filename : str or Path, default="histogram.png"
+        **look
+            How pandas would draw it. Not used.
+        """
+        if by_val is not None:
+            raise InputError("hist: `by_val` is not offered: ask for a histogram of each group")
+        given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
+        command = f"hist({column}, bins={bins})"
+        return _drawn(self, Histogram(given), _column(data, column), command, filename, data)
 
     def pie(
         self: Ledger,
@@ -173,7 +219,7 @@ class OtherOutputs(Ledger):
         Arguments are those of `histogram`.
         """
         values = _column(data, column)
-        return _drawn(self, Pie(), values, f"pie({_name(values)})", filename)
+        return _drawn(self, Pie(), values, f"pie({_name(values)})", filename, data)
 
     def surv_func(self, time: pd.Series[Any], status: pd.Series[Any]) -> pd.DataFrame:
         """Return the survival table of Kaplan and Meier; see `safe.other.survival.Survival`.
@@ -236,8 +282,7 @@ class OtherOutputs(Ledger):
         kind = RegressionOutput(fit)
         text = command or f"regression({fit.method}: {', '.join(fit.names)})"
         if fit.index is not None:
-            values = pd.DataFrame(index=fit.index)
-            return ask(self, kind, values, text)
+            return ask(self, kind, pd.DataFrame(index=fit.index), text, fit.values)
         # Records that the model does not know are nobody's in the project.
         rows = np.arange(len(fit.endog), dtype=np.int64)
         checked = kind.check(OutputRecords(pd.DataFrame(index=rows), rows, rows, self.appetite))
@@ -307,7 +352,12 @@ def _column(data: pd.Series[Any] | pd.DataFrame, column: str) -> pd.Series[Any]:
 
 
 def _drawn(
-    ledger: Ledger, kind: Kind, values: pd.Series[Any], command: str, filename: str | Path
+    ledger: Ledger,
+    kind: Kind,
+    values: pd.Series[Any],
+    command: str,
+    filename: str | Path,
+    data: pd.Series[Any] | pd.DataFrame,
 ) -> pd.DataFrame:
     """Ask for counts, and draw a picture of what is left of them."""
     if filename:
@@ -315,7 +365,8 @@ def _drawn(
         if blocked(Path(filename), ledger.appetite):
             raise InputError(f"{filename}: files in {Path(filename).suffix} may not leave")
         required("matplotlib", "Pictures")
-    output = ask(ledger, kind, _frame(values), command)
+    whole = data if isinstance(data, pd.DataFrame) else None
+    output = ask(ledger, kind, _frame(values), command, whole)
     if filename:
         _draw(output.frames[0], kind.name, Path(filename))
         output.files = (Path(filename),)

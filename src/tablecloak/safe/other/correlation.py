@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Checked, Kind, OutputRecords
+from tablecloak.safe.values import ValueLevels
 
 EXACT = 1e-9
 """Distance from 1 up to which a correlation is an exact relation."""
@@ -39,10 +41,13 @@ class CorrelationOutput(Kind):
         few: list[tuple[int, int]] = []
         exact: list[tuple[int, int]] = []
         known = frame.notna().to_numpy()
+        columns = frame.to_numpy(dtype=np.float64)
+        lonely = [self._is_of_few(records, columns[:, k]) for k in range(frame.shape[1])]
         for one, other in combinations(range(frame.shape[1]), 2):
             behind = records.n_contributors(known[:, one] & known[:, other])
             places = [(one, other), (other, one)]
-            if behind < limits.safe_threshold or behind - 2 < limits.safe_dof_threshold:
+            is_few = behind < limits.safe_threshold or lonely[one] or lonely[other]
+            if is_few or behind - 2 < limits.safe_dof_threshold:
                 few += places
             elif abs(sizes[one, other]) > 1 - EXACT:
                 exact += places
@@ -55,7 +60,7 @@ class CorrelationOutput(Kind):
             few,
             "threshold",
             f"{len(few) // 2} correlations have fewer than {limits.safe_threshold} contributors, "
-            f"or fewer than {limits.safe_dof_threshold} degrees of freedom, and are hidden",
+            f"or degrees of freedom, or than such values apart from the rest, and are hidden",
         )
         return checked.hiding(
             exact,
@@ -63,3 +68,20 @@ class CorrelationOutput(Kind):
             f"{len(exact) // 2} correlations are 1 or -1 and are hidden: one column would follow "
             "from the other",
         )
+
+    @staticmethod
+    def _is_of_few(records: OutputRecords, column: Floats) -> bool:
+        """Whether fewer contributors than the threshold have another value than most others."""
+        there = ~np.isnan(column)
+        levels = ValueLevels.of(column[there])
+        if np.isnan(levels.shared):
+            return False
+        differs = np.where(there, levels.own(column), 0.0) != 0
+        # Two values: those of either are few together with what is known of the whole.
+        few = (
+            [differs, there & ~differs]
+            if len(levels.values) == 2
+            else [differs] * levels.is_of_most
+        )
+        return any(0 < records.n_contributors(some) < records.appetite.safe_threshold
+                   for some in few)  # fmt: skip

@@ -144,6 +144,8 @@ class Checked:
     properties : dict
     has_whole_rows : bool, default=False
         Whether the figures of a line tell each other, so that they are hidden together.
+    base : str, default=""
+        How other outputs get the same records, where nothing can be hidden.
     """
 
     frames: tuple[pd.DataFrame, ...]
@@ -153,6 +155,7 @@ class Checked:
     counts: tuple[Counts, ...] = ()
     properties: dict[str, Any] = field(default_factory=dict)
     has_whole_rows: bool = False
+    base: str = ""
 
     def hiding(self, places: list[Place], rule: str, *notes: str) -> Checked:
         """Return the answer with some figures of the first frame hidden, and notes if there are."""

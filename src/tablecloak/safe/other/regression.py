@@ -18,7 +18,8 @@ from pydantic import Field
 from scipy.linalg import qr
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
+from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
 
@@ -37,8 +38,11 @@ NEAR = 1e-6
 MOST_PAIRS = 300
 """Columns of 0 and 1 up to which each two of them are looked at together."""
 
-LEVERAGE = 1e-8
-"""Distance of a leverage from 1 up to which a record is fitted whatever its value."""
+BY_SUMS = ("ols", "wls", "gls", "glsar", "logit", "probit", "poisson", "glm", "mnlogit")
+"""Models whose coefficients solve equations of sums over records, whatever residuals they show."""
+
+SOLVED = 1e-5
+"""Share of X'y that X'(y - fitted) may be where coefficients solve normal equations."""
 
 PERFECT = 1e-12
 """Share of the variation left over up to which a fit is perfect: rounding alone."""
@@ -78,6 +82,8 @@ class DesignMatrix:
     names : tuple of str
         Of the columns.
     contributor : (n,) array of int
+    weights : (n,) array of float
+        By what each record counts in the fit.
 
     Notes
     -----
@@ -97,12 +103,14 @@ class DesignMatrix:
     matrix: Floats
     names: tuple[str, ...]
     contributor: Integers
+    weights: Floats
 
     @cached_property
     def basis(self) -> Floats:
         """Orthonormal columns that span those of the matrix."""
-        norms = np.linalg.norm(self.matrix, axis=0)
-        scaled = self.matrix[:, norms > 0] / norms[norms > 0]
+        matrix = self.matrix * np.sqrt(self.weights)[:, None]
+        norms = np.linalg.norm(matrix, axis=0)
+        scaled = matrix[:, norms > 0] / norms[norms > 0]
         left, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
         tolerance = max(scaled.shape, default=0) * np.finfo(np.float64).eps
         return np.asarray(left[:, sizes > tolerance * sizes.max(initial=0.0)], dtype=np.float64)
@@ -141,10 +149,11 @@ class DesignMatrix:
 
     def singled_out(self, group: Flags) -> bool:
         """Whether the sum of y over a group of records follows from the coefficients."""
-        size = int(group.sum())
+        roots = np.sqrt(self.weights[group])
+        size = float(self.weights[group].sum())
         if not size:
             return False
-        inside = float(((self.basis[group].sum(axis=0)) ** 2).sum())
+        inside = float(((roots @ self.basis[group]) ** 2).sum())
         return size - inside <= EXACT * size
 
     def small_groups(self, threshold: int) -> list[tuple[str, int]]:
@@ -290,6 +299,8 @@ class Fit:
     result : object
     method : str
         Name of the model, such as "ols".
+    weights : (n,) array of float
+        By what each record counts; records that count nothing are left out.
     """
 
     exog: Floats
@@ -298,6 +309,7 @@ class Fit:
     index: pd.Index | None
     result: Any
     method: str
+    weights: Floats
 
     @classmethod
     def of(cls, result: Any) -> Fit:
@@ -337,7 +349,32 @@ class Fit:
             names = [f"x{number}" for number in range(exog.shape[1])]
         labels = getattr(getattr(model, "data", None), "row_labels", None)
         index = None if labels is None else pd.Index(labels)
-        return cls(exog, endog, tuple(names), index, result, type(model).__name__.lower())
+        weights = _weights(model, len(endog))
+        counts = weights > 0
+        return cls(
+            exog[counts], endog[counts], tuple(names), None if index is None else index[counts],
+            result, type(model).__name__.lower(), weights[counts],
+        )  # fmt: skip
+
+    @property
+    def values(self) -> pd.DataFrame:
+        """What the model knows of its records: y, and the columns that vary."""
+        varies = (self.exog != self.exog[:1]).any(axis=0)
+        chosen = np.flatnonzero(varies)
+        columns = pd.DataFrame(
+            self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
+        )
+        return columns.assign(**{f"{getattr(self.result.model, 'endog_names', 'y')}": self.endog})
+
+    @property
+    def is_by_sums(self) -> bool:
+        """Whether coefficients solve equations of sums over records, as far as is known."""
+        residuals: Any = getattr(self.result, "resid", None)
+        if self.method in BY_SUMS or np.shape(residuals) != self.endog.shape:
+            return True
+        weighted = self.exog * self.weights[:, None]
+        left = np.abs(weighted.T @ np.asarray(residuals, dtype=np.float64))
+        return bool((left <= SOLVED * (np.abs(weighted).T @ np.abs(self.endog) + 1)).all())
 
     @property
     def left_over(self) -> float:
@@ -350,6 +387,16 @@ class Fit:
             if found is not None and np.shape(found) == self.endog.shape:
                 return float((np.asarray(found, dtype=np.float64) ** 2).sum()) / spread
         return float("nan")
+
+
+def _weights(model: Any, n: int) -> Floats:
+    """Return by what a model multiplies the square of each residual."""
+    weights = np.ones(n)
+    for name in ("weights", "freq_weights", "var_weights"):
+        found = getattr(model, name, None)
+        if found is not None and np.shape(found) == (n,):
+            weights = weights * np.asarray(found, dtype=np.float64)
+    return weights
 
 
 @KINDS.register
@@ -370,13 +417,13 @@ class RegressionOutput(Kind):
     def check(self, records: OutputRecords) -> Checked:
         """Check the columns of the regression, and its fit."""
         fit: Fit = self.fit
-        design = DesignMatrix(fit.exog, fit.names, records.contributor)
+        design = DesignMatrix(fit.exog, fit.names, records.contributor, fit.weights)
         limits = records.appetite
         free = design.n_contributors - design.rank
         given = getattr(fit.result, "df_resid", None)
         if given is not None and np.isfinite(given):
             free = min(free, int(given))
-        reasons = _singled_out(design, limits.safe_threshold)
+        reasons = _singled_out(design, limits)
         least = limits.safe_dof_threshold
         if free < least:
             text = f"{free} residual degrees of freedom; at least {least} are needed"
@@ -384,6 +431,12 @@ class RegressionOutput(Kind):
         if fit.left_over <= PERFECT:
             text = "the fit is perfect: every value of y follows from the coefficients (R2 is 1)"
             reasons.append(Reason("fail", "perfect fit", text))
+        if not fit.is_by_sums:
+            text = (
+                f"coefficients of {fit.method} solve no equations of sums: as those of a quantile "
+                "regression they may be told by single records"
+            )
+            reasons.append(Reason("review", "method", text))
         notes = [
             f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}",
             "single records and all combinations of the columns of 0 and 1 were searched"
@@ -402,48 +455,58 @@ class RegressionOutput(Kind):
             whole = np.zeros(len(records.positions), dtype=np.int64)
             one = np.ones((1, 1), dtype=np.int64)
             counts = (Counts(records.positions, whole, one, ("observations",), (None,)),)
-            # Only amounts have sums of few that can be dominated; 0 and 1 are none.
-            is_amount = (fit.endog >= 0).all() and len(np.unique(fit.endog)) > 2
-            if design.is_binary and is_amount:
-                counts = (*counts, _sums(records, design, fit))
+            # Nobody dominates a sum of positive and negative values, nor does one bound another.
+            if (fit.endog >= 0).all():
+                counts = (*counts, *_sums(records, design, fit))
         return Checked(
             _frames(fit), tuple(reasons), tuple(notes), counts=counts,
-            properties={"method": fit.method, "dof": free},
+            properties={"method": fit.method, "dof": free}, base=_common_base(fit),
         )  # fmt: skip
 
 
-def _sums(records: OutputRecords, design: DesignMatrix, fit: Fit) -> Counts:
-    """Return the sums of y that the coefficients of columns of 0 and 1 tell.
+def _sums(records: OutputRecords, design: DesignMatrix, fit: Fit) -> list[Counts]:
+    """Return the sums of y that the coefficients tell.
 
     X'y = X' fitted, and whoever knows how many records there are of each kind knows the right side.
-    A regression on the categories of a variable is a table of means.
+    A regression on the categories of a variable is a table of means. With other columns the sum
+    over all records is told, since their means are in most papers.
     """
-    patterns, group = np.unique(design.matrix, axis=0, return_inverse=True)
+    is_flag = ((design.matrix == 0) | (design.matrix == 1)).all(axis=0)
+    if not design.is_binary:
+        is_flag = (design.matrix == 1).all(axis=0)
+    flags = design.matrix[:, is_flag]
+    if not flags.any():
+        return []
+    patterns, group = np.unique(flags, axis=0, return_inverse=True)
     used = np.flatnonzero(patterns.any(axis=0))
+    names = [name for name, flag in zip(fit.names, is_flag, strict=True) if flag]
     name = str(getattr(fit.result.model, "endog_names", None) or "y")
-    labels = tuple(f"sum of {name} where {fit.names[column]} = 1" for column in used)
-    return Counts(
-        records.positions,
-        group.ravel().astype(np.int64),
-        patterns[:, used].T.astype(np.int64),
-        labels,
-        (None,) * len(used),
-        fit.endog,
-        name,
-    )
+    return [
+        Counts(
+            records.positions,
+            group.ravel().astype(np.int64),
+            patterns[:, used].T.astype(np.int64),
+            tuple(f"sum of {name} where {names[column]} = 1" for column in used),
+            (None,) * len(used),
+            fit.endog * fit.weights,
+            name,
+        )
+    ]
 
 
-def _singled_out(design: DesignMatrix, threshold: int) -> list[Reason]:
+def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
     """Return reasons for records and groups whose sum of y follows from the coefficients."""
     reasons = []
-    alone = int((design.leverage > 1 - LEVERAGE).sum())
+    threshold = limits.safe_threshold
+    alone = int((design.leverage > limits.safe_leverage).sum())
     if alone:
         reasons.append(
             Reason(
                 "fail",
                 "leverage",
-                f"{alone} records have leverage 1: the fit goes through them, and their values "
-                "follow from the coefficients",
+                f"{alone} records have a leverage above {limits.safe_leverage:g} (largest "
+                f"{design.leverage.max():.3g}): the fit goes through them or nearly so, and their "
+                "values follow from the coefficients",
             )
         )
     groups = design.small_groups(threshold)
@@ -461,6 +524,16 @@ def _singled_out(design: DesignMatrix, threshold: int) -> list[Reason]:
             )
         )
     return reasons
+
+
+def _common_base(fit: Fit) -> str:
+    """Return how other outputs get the records of a regression, which leaves out missing values."""
+    columns = [str(getattr(fit.result.model, "endog_names", None) or "y"), *fit.names]
+    names = [name for name in columns if name not in ("const", "Intercept")]
+    return (
+        f"Or make all outputs from the same {len(fit.endog)} records, those without missing values "
+        f"in {listed(names, limit=20)}: filter the frame once, with dropna"
+    )
 
 
 def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:

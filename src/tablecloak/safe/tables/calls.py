@@ -9,7 +9,7 @@ import inspect
 import linecache
 import sys
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -59,7 +59,7 @@ class TableOutputs(Ledger):
         normalize: Any = False,
         *,
         weights: Any = None,
-        protect: Protect = "suppression",
+        protect: Protect | Literal["project"] = "project",
     ) -> SafeFrame:
         """Count records, or add up values, by keys; as `pandas.crosstab`.
 
@@ -70,9 +70,9 @@ class TableOutputs(Ledger):
         weights : Series of float, optional
             Weight of each record: counts add up weights, sums weighted values. Rules count
             contributors without weights.
-        protect : {"suppression", "rounding"} or None, default="suppression"
+        protect : {"suppression", "rounding", "project"} or None, default="project"
             Hide cells until the table is safe; round counts; or leave it as it is, so that it fails
-            if a cell is unsafe.
+            if a cell is unsafe. The project hides unless `disable_suppression` was called.
 
         Returns
         -------
@@ -84,6 +84,10 @@ class TableOutputs(Ledger):
         InputError
             If a statistic is not offered, or records cannot be told apart.
         """
+        if (values is None) != (aggfunc is None):
+            raise InputError(
+                "`aggfunc` and `values` go together: give both, or neither to count records"
+            )
         statistic, several = _statistics(aggfunc, values is None)
         if values is None and normalize is not False and weights is not None:
             raise InputError("weighted shares are not offered: ask for the weighted counts")
@@ -119,7 +123,7 @@ class TableOutputs(Ledger):
             margins_name if margins else None, dropna, _shares(normalize),
             _weights(records, statistic, weights),
         )  # fmt: skip
-        return publish(self, request, protect, callers_text("crosstab()"))
+        return publish(self, request, self._chosen(protect), callers_text("crosstab()"))
 
     def pivot_table(
         self,
@@ -136,7 +140,7 @@ class TableOutputs(Ledger):
         sort: bool = True,
         *,
         weights: Any = None,
-        protect: Protect = "suppression",
+        protect: Protect | Literal["project"] = "project",
     ) -> SafeFrame:
         """Summarise values by keys, as `pandas.pivot_table`; see `crosstab`.
 
@@ -146,7 +150,7 @@ class TableOutputs(Ledger):
             As in pandas, like all other arguments of its own; keys are names of columns.
         weights : str or Series of float, optional
             Weight of each record, or the column that holds it.
-        protect : {"suppression", "rounding"} or None, default="suppression"
+        protect : {"suppression", "rounding", "project"} or None, default="project"
         """
         rows, across = _names(data, index, "index"), _names(data, columns, "columns")
         if not rows:
@@ -190,8 +194,22 @@ class TableOutputs(Ledger):
         request = TableRequest(
             "pivot_table", frame, records, rows, across, {name: name for name in chosen}, piece,
             margins_name if margins else None, dropna, "", _weights(records, statistic, weights),
+            data,
         )  # fmt: skip
-        return publish(self, request, protect, callers_text("pivot_table()"))
+        return publish(self, request, self._chosen(protect), callers_text("pivot_table()"))
+
+    def enable_suppression(self) -> None:
+        """Hide unsafe cells of the tables that follow, unless a call says otherwise."""
+        self.hides = True
+
+    def disable_suppression(self) -> None:
+        """Hide nothing in the tables that follow, which fail if a cell is unsafe."""
+        self.hides = False
+
+    def _chosen(self, protect: Protect | Literal["project"]) -> Protect:
+        if protect != "project":
+            return protect
+        return "suppression" if self.hides else None
 
 
 def _records(

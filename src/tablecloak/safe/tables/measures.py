@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,13 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.tables.request import Adds, TableGrid
+from tablecloak.safe.values import ValueLevels
+
+NONE = 1e-6
+"""Number of records up to which it is none: rounding alone."""
+
+NEGLIGIBLE = 0.01
+"""Share of a cell that is nothing: who adds no more does not hide fewer others than may be."""
 
 SHARE = 0.1
 """Protection level of a sum with few contributors, as a share of its size: what p% asks of a cell
@@ -36,6 +43,8 @@ class CellMeasure:
     is_weighted : bool
     n_largest : int
         n of the (n, k) rule.
+    threshold : int
+        Contributors that are enough.
     """
 
     adds: Adds
@@ -46,6 +55,7 @@ class CellMeasure:
     contributor: Integers
     is_weighted: bool
     n_largest: int
+    threshold: int
 
     @property
     def is_whole(self) -> bool:
@@ -63,8 +73,8 @@ class CellMeasure:
         return self._behind[0]
 
     @property
-    def largest(self) -> tuple[Floats, Floats, Floats]:
-        """Largest contribution of each cell, sum of the largest two, and of the largest n."""
+    def largest(self) -> tuple[Floats, ...]:
+        """Largest contribution of each cell, sums of the largest two, n, and all but too many."""
         return self._behind[1]
 
     @cached_property
@@ -77,6 +87,39 @@ class CellMeasure:
         """Sum of absolute amounts of each cell."""
         return self._by_cell(np.abs(self.amounts))
 
+    @cached_property
+    def codes(self) -> ValueLevels:
+        """The values of the records, as far as they tell how many have one."""
+        return ValueLevels.of(self.amounts[self.group >= 0])
+
+    @property
+    def is_code(self) -> bool:
+        """Whether it adds up two values or a few more, and so counts records in disguise."""
+        return not self.is_whole and len(self.codes.values) > 1
+
+    @cached_property
+    def records(self) -> Floats:
+        """Number of records of each cell."""
+        return self._by_cell(np.ones(len(self.amounts)))
+
+    @cached_property
+    def apart(self) -> tuple[Floats, Floats]:
+        """How many records of each cell have another value than the lowest, and the highest."""
+        return self.codes.number(self.values, self.records)
+
+    @cached_property
+    def is_alike(self) -> Flags:
+        """Which cells have records that all have one value."""
+        squares = self._by_cell(self.amounts**2)
+        spread = self.records * squares - self.values**2
+        return np.asarray((self.records > 0) & (spread <= NONE**2 * self.records * squares))
+
+    @cached_property
+    def n_own(self) -> Integers:
+        """Contributors of each cell whose value is not the one that most records share."""
+        differs = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
+        return replace(self, group=np.where(differs != 0, self.group, -1)).n
+
     def _by_cell(self, amounts: Floats) -> Floats:
         there = self.group >= 0
         size = self.grid.members.shape[1]
@@ -84,7 +127,7 @@ class CellMeasure:
         return np.asarray(self.grid.members @ inner, dtype=np.float64)
 
     @cached_property
-    def _behind(self) -> tuple[Integers, tuple[Floats, Floats, Floats]]:
+    def _behind(self) -> tuple[Integers, tuple[Floats, ...]]:
         there = np.flatnonzero(self.group >= 0)
         width = self.grid.columns.size
         row, column = np.divmod(self.group[there], width)
@@ -111,9 +154,9 @@ class CellMeasure:
         rank = np.arange(len(order)) - np.repeat(np.cumsum(n) - n, n)
         sums = [
             np.bincount(cell[order][rank < k], held[order][rank < k], n_cells).astype(np.float64)
-            for k in (1, 2, self.n_largest)
+            for k in (1, 2, self.n_largest, self.threshold - 1)
         ]
-        return n, (sums[0], sums[1], sums[2])
+        return n, tuple(sums)
 
 
 def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
@@ -124,16 +167,26 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
     The meaning is that of ACRO 1.0: fewer contributors than the threshold; all but the largest two
     hold less than p of the largest; the largest n hold k or more. An empty cell, and one that adds
     up to zero, breaks "zeros" if the data centre says so. Dominance is judged by absolute amounts.
+    Sums of codes count: few records that differ from the lowest or the highest code break the
+    threshold, none at all "zeros". Elsewhere a value that most records share contributes nothing.
     """
     n, threshold = measure.n, appetite.safe_threshold
     rules = {"threshold": (n > 0) & (n < threshold)}
+    if measure.is_code:
+        few = np.array(measure.apart)
+        rules["threshold"] |= ((few > NONE) & (few < threshold)).any(axis=0)
+    if not measure.is_whole and (len(measure.codes.values) == 2 or measure.codes.is_of_most):
+        rules["threshold"] |= (measure.n_own > 0) & (measure.n_own < threshold)
     if appetite.zeros_are_disclosive:
         rules["zeros"] = (n == 0) | (measure.values == 0)
+        if measure.is_code:
+            rules["zeros"] |= np.min(measure.apart, axis=0) <= NONE
     if measure.adds != "count":
-        one, two, several = measure.largest
+        one, two, several, few = measure.largest
         rest = measure.absolute - two
         filled = (n > 0) & (one > 0)
         rules["p-ratio"] = filled & (rest < appetite.safe_pratio_p * one)
+        rules["threshold"] |= filled & (measure.absolute - few < NEGLIGIBLE * measure.absolute)
         rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 
@@ -150,7 +203,7 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         few = (values > 0) & (measure.n < appetite.safe_threshold)
         up = np.where(few, np.maximum(appetite.safe_threshold - values, 1), 1.0)
         return np.where(primary, np.minimum(values, 1.0), 0.0), np.where(primary, up, 0.0)
-    one, two, several = measure.largest
+    one, two, several, _ = measure.largest
     short = np.maximum(
         appetite.safe_pratio_p * one - (measure.absolute - two),
         several / appetite.safe_nk_k - measure.absolute,
@@ -159,4 +212,14 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
     least = SHARE * float(there.min()) if len(there) else 1.0
     up = np.maximum.reduce([short, SHARE * measure.absolute, np.full_like(short, least)])
     down = up if measure.is_signed else np.minimum(up, values)
+    if measure.is_code:
+        # The sum must be able to reach what enough records would add, from either end.
+        low, high = measure.codes.values[[0, -1]]
+        few_low, few_high = measure.apart
+        step = float(np.diff(measure.codes.values).min())
+        t = float(appetite.safe_threshold)
+        up = np.where(few_low < t, step * np.maximum(t - few_low, 1.0), step)
+        down = np.where(few_high < t, step * np.maximum(t - few_high, 1.0), step)
+        up = np.minimum(up, measure.records * high - values)
+        down = np.minimum(down, values - measure.records * low)
     return np.where(primary, down, 0.0), np.where(primary, up, 0.0)

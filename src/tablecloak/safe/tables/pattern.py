@@ -132,12 +132,16 @@ def _problem(
         # Where empty cells are shown, a gap is known to hold somebody.
         lower = np.where(empty, 0.0, 1.0)
         low = np.minimum(low, table.values - lower)
+    upper = np.full(table.n_cells, np.inf)
+    if measure.is_code:
+        ends = np.outer(measure.codes.values[[0, -1]], measure.records)
+        lower, upper = ends.min(axis=0), ends.max(axis=0)
     return ProtectionProblem(
         table=table,
         status=status,
         lower_protection=low,
         upper_protection=high,
         lower_bound=lower,
-        upper_bound=np.full(table.n_cells, np.inf),
+        upper_bound=upper,
         weights=measure.absolute + 1.0,
     )

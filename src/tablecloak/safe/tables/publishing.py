@@ -19,7 +19,7 @@ from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.joint.disclosure import Disclosure, failures, why_hidden
+from tablecloak.safe.joint.disclosure import Disclosure, failures, remedy, unsearched, why_hidden
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
@@ -34,6 +34,12 @@ ROUNDS = 8
 """Times that cells are hidden because of other outputs before the output is refused."""
 
 ROUNDING_SECONDS = 5.0
+
+LARGEST_CODE = 1000
+"""Codes beyond it may be amounts of somebody."""
+
+MOST_FEW = 100
+"""Codes of few contributors that a key may have in any case."""
 
 
 class SafeFrame(pd.DataFrame):
@@ -156,9 +162,15 @@ class TableCheck:
         if self.appetite.check_missing_values and missing:
             text = f"records with missing values of {', '.join(missing)} were left out"
             reasons.append(Reason("review", "missing", text))
-        extreme = {piece.statistic for piece in self.pieces} & {"min", "max"}
-        if extreme:
-            text = f"{' and '.join(sorted(extreme))}: each is the value of one contributor"
+        for measure in sums:
+            values = measure.codes.values
+            is_odd = (values != np.rint(values)) | (np.abs(values) > LARGEST_CODE)
+            if is_odd.any() and measure.is_alike.any():
+                text = f"{measure.variable} is the same throughout a cell, which shows that amount"
+                reasons.append(Reason("review", "constant", text))
+        ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
+        if ordered:
+            text = f"{' and '.join(sorted(ordered))}: each is the value of one or two contributors"
             reasons.append(Reason("review", "extremes", text))
         return reasons
 
@@ -277,7 +289,7 @@ def _measures(
         found.append(
             CellMeasure(
                 adds, variable, grid, group, amounts, who,
-                request.weights is not None, appetite.safe_nk_n,
+                request.weights is not None, appetite.safe_nk_n, appetite.safe_threshold,
             )
         )  # fmt: skip
         if not np.all(np.isfinite(amounts)):
@@ -331,15 +343,14 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     records = request.records
     if protect not in ("suppression", "rounding", None):
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
-    positions = ledger.positions(records.index)
-    named = [*request.rows, *request.columns, *request.values.values()]
-    plain = [records[name].rename(said_name(name)) for name in dict.fromkeys(named)]
-    # Cut variables keep the name of what was cut, and may be cut otherwise the next time.
-    is_cut = [isinstance(column.dtype, pd.CategoricalDtype) for column in plain]
-    columns = [column for column, cut in zip(plain, is_cut, strict=True) if column.name and not cut]
-    reasons = ledger.renumbered(columns)
+    given = {said_name(str(name)) or str(name): records[name] for name in records.columns}
+    if request.data is not None:
+        given |= {str(name): request.data[name] for name in request.data.columns}
+    columns = [column.rename(name) for name, column in given.items()]
+    positions, reasons = ledger.identified(columns, records.index)
     codes = ledger.contributors
     who = positions if codes is None else codes[positions]
+    reasons += _of_keys(request, who, ledger.appetite.safe_threshold)
     table = TableCheck.of(request, who, ledger.appetite)
     reasons += table.reviews()
     if protect == "rounding":
@@ -347,6 +358,35 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     if protect is None:
         return _as_it_is(table, ledger, positions, reasons, command)
     return _suppressed(table, ledger, positions, reasons, command)
+
+
+def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reason]:
+    """Return reasons for review where labels are amounts.
+
+    Raises
+    ------
+    InputError
+        If most codes of a key have fewer contributors than the threshold.
+    """
+    reasons = []
+    for name in dict.fromkeys([*request.rows, *request.columns]):
+        key = request.records[name]
+        codes, labels = pd.factorize(key)
+        said = said_name(str(name)) or "a key"
+        pairs = pd.DataFrame({"code": codes, "who": who})[codes >= 0].drop_duplicates()
+        behind = np.bincount(pairs["code"], minlength=len(labels))
+        few = int((behind < threshold).sum())
+        if few > MOST_FEW and few > len(labels) / 2:
+            raise InputError(
+                f"{said} has {len(labels)} codes, {few} of which have fewer than {threshold} "
+                "contributors: such labels name records. Group them first, as with pd.cut"
+            )
+        if pd.api.types.is_float_dtype(key.dtype):
+            numbers = np.asarray(labels, dtype=np.float64)
+            if (numbers != np.rint(numbers)).any():
+                text = f"{said} has labels that are no whole numbers, and may be amounts"
+                reasons.append(Reason("review", "labels", text))
+    return reasons
 
 
 def _suppressed(
@@ -369,7 +409,7 @@ def _suppressed(
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    reasons += failures(finding.text for finding in found)
+    reasons += failures(found) + ledger.doubts(figures) + unsearched(undecided)
     hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
         hidden = _without_margins_of_extremes(table, hidden)
@@ -392,10 +432,11 @@ def _suppressed(
         notes.append(f"no cell of {hidden.size} had to be hidden")
     if mended and not found:
         notes.append(f"cells are {why_hidden(mended)}")
+        notes += filter(None, [remedy(name for each in mended for name in each.outputs)])
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
         tuple(reasons),
-        (*notes, *table.notes, *gaps.notes, *undecided),
+        (*notes, *table.notes, *gaps.notes),
         rules_by_cell(table.frame, table.broken_places()),
     )
     return _recorded(table, ledger, frame, outcome, figures, marks, command, "suppression")
@@ -414,10 +455,10 @@ def _as_it_is(
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    reasons += failures(finding.text for finding in found)
+    reasons += failures(found) + ledger.doubts(figures) + unsearched(undecided)
     outcome = Outcome(
         tuple(reasons),
-        (*table.notes, *undecided),
+        tuple(table.notes),
         rules_by_cell(table.frame, table.broken_places()),
     )
     marks = np.full(table.frame.shape, "")

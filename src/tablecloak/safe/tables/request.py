@@ -201,6 +201,8 @@ class TableRequest:
     dropna : bool
     normalize : {"", "all", "index", "columns"}
     weights : (n,) array, optional
+    data : DataFrame, optional
+        All that the researcher gave of these records.
     """
 
     method: str
@@ -214,6 +216,7 @@ class TableRequest:
     dropna: bool
     normalize: str = ""
     weights: Floats | None = None
+    data: pd.DataFrame | None = None
 
     def grid(self) -> tuple[TableGrid, list[Piece]]:
         """Find records in cells, and what each column of the frame shows."""

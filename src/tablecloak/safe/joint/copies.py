@@ -1,0 +1,231 @@
+"""Columns of amounts that are changed copies of each other.
+
+Variables are known by their values: a column that was rounded, clipped, put on another scale or
+changed at a few records is the same variable. Where two columns agree at most records, sums of both
+over the same records tell the sum of the others.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from tablecloak.arrays import Flags, Floats
+from tablecloak.safe.joint.system import FigureSystem
+from tablecloak.safe.output import Figures
+
+SAME = 1e-9
+"""Relative difference up to which amounts are the same: they may come in another unit."""
+
+LOOKED_AT = 2000
+"""Records by which it is judged whether one column rises with another."""
+
+APART, MOST_APART = 0.05, 9
+"""Share and number of records that may be out of line."""
+
+LEAST = 10
+"""Records from which a column that rises with another is no accident."""
+
+DRAWN = 60
+"""Pairs of records by which the scale of most records is looked for."""
+
+STILL = 1e-6
+"""Move of a sum, in standard deviations, up to which it counts as none."""
+
+
+def is_copy(one: Floats, other: Floats) -> bool:
+    """Whether a column is another one on a scale of its own, or rises with it but at few records.
+
+    The rest of a rising sequence is what its longest rising part leaves: Schensted (1961), Canadian
+    Journal of Mathematics 13, 179-191.
+    """
+    if not one.any() or not other.any():
+        return not one.any() and not other.any()
+    if scale_of(one, other) is not None:
+        return True
+    n = len(one)
+    if n < LEAST or np.ptp(other) == 0 or np.ptp(one) == 0:
+        return False
+    if n > LOOKED_AT:
+        some = np.random.default_rng(1).choice(n, LOOKED_AT, replace=False)
+        one, other, n = one[some], other[some], LOOKED_AT
+    allowed = min(APART * n + 1, MOST_APART)
+    for given in (other, -other):
+        ordered = given[np.lexsort((given, one))]
+        tails: list[float] = []
+        for value in ordered.tolist():
+            at = bisect_right(tails, value)
+            tails[at : at + 1] = [value]
+        if n - len(tails) <= allowed:
+            return True
+    return False
+
+
+def scale_of(one: Floats, other: Floats) -> tuple[float, float] | None:
+    """Return a and b where other = a one + b throughout; None if it is not."""
+    low, high = int(np.argmin(one)), int(np.argmax(one))
+    spread = one[high] - one[low]
+    if spread == 0:
+        scale = other[low] / one[low] if one[low] else 1.0
+        shift = 0.0
+    else:
+        scale = (other[high] - other[low]) / spread
+        shift = float(other[low] - scale * one[low])
+        # Amounts of few records lie on a line by accident; in another unit they do not.
+        if len(one) <= 2 or abs(shift) <= SAME * np.abs(other).max():
+            scale, shift = other[high] / one[high] if one[high] else scale, 0.0
+    fits = np.abs(other - scale * one - shift).max() <= SAME * max(np.abs(other).max(), 1e-300)
+    return (float(scale), float(shift)) if fits and scale else None
+
+
+def in_unit_of(past: Floats, given: Floats, amounts: Floats) -> Floats:
+    """Return amounts of a copy in the unit of the first column, from records that both know."""
+    if not len(past):
+        return amounts
+    scale = scale_of(past, given)
+    if scale is not None:
+        return np.asarray((amounts - scale[1]) / scale[0], dtype=np.float64)
+    order = np.argsort(given, kind="stable")
+    return np.asarray(np.interp(amounts, given[order], past[order]), dtype=np.float64)
+
+
+def scale_of_most(one: Floats, other: Floats) -> tuple[float, float] | None:
+    """Return a and b where other = a one + b at half of all records or more."""
+    if len(one) < LEAST:
+        return None
+    pairs = np.random.default_rng(1).integers(0, len(one), (DRAWN, 2))
+    best, most = None, len(one) / 2
+    slopes = [(1.0, 0.0)]
+    for first, second in pairs.tolist():
+        if one[first] != one[second] and other[first] != other[second]:
+            slope = (other[first] - other[second]) / (one[first] - one[second])
+            slopes.append((slope, other[first] - slope * one[first]))
+    for slope, shift in slopes:
+        agree = int(_agrees(one, other, slope, shift).sum())
+        if agree >= most:
+            best, most = (float(slope), float(shift)), agree
+    return best
+
+
+def _agrees(one: Floats, other: Floats, slope: float, shift: float) -> Flags:
+    limit = 1e-7 * np.maximum(np.abs(other), np.abs(slope * one) + abs(shift))
+    return np.asarray(np.abs(other - slope * one - shift) <= limit)
+
+
+def column_of(columns: Sequence[AmountColumn], figures: Figures) -> AmountColumn | None:
+    """Return the column whose amounts figures add up; None if there is none."""
+    return next((column for column in columns if column.is_of(figures)), None)
+
+
+@dataclass
+class AmountColumn:
+    """One column of amounts and all sums of it, apart from those of its copies.
+
+    Parameters
+    ----------
+    name : str
+    amounts : (n,) array of float
+        nan where no figure has told it so far.
+    """
+
+    name: str
+    amounts: Floats
+    figures: list[Figures] = field(default_factory=list)
+    _system: FigureSystem | None = None
+    _n_taken: int = 0
+
+    def grow(self, n_records: int) -> None:
+        """Make room for records that were seen for the first time."""
+        self.amounts = np.append(self.amounts, np.full(n_records - len(self.amounts), np.nan))
+
+    def is_of(self, figures: Figures) -> bool:
+        """Whether figures add up this very column."""
+        past, given = self._both(figures)
+        if not len(past):
+            return figures.variable == self.name
+        largest = np.abs(given).max()
+        return bool(np.abs(past - given).max() <= SAME * largest)
+
+    def _both(self, figures: Figures) -> tuple[Floats, Floats]:
+        assert figures.amounts is not None
+        past = self.amounts[figures.records]
+        both = ~np.isnan(past) & (figures.group >= 0)
+        return past[both], figures.amounts[both]
+
+    def take_in(self, figures: Figures) -> None:
+        """Take in figures of an output that was recorded."""
+        there = figures.group >= 0
+        assert figures.amounts is not None
+        self.amounts[figures.records[there]] = figures.amounts[there]
+        self.figures.append(figures)
+
+    def with_figures(self, figures: Figures) -> AmountColumn:
+        """Return the column with further figures, without taking these in."""
+        other = AmountColumn(
+            self.name, self.amounts.copy(), list(self.figures), self._system, self._n_taken
+        )
+        other.take_in(figures)
+        return other
+
+    def system(self, n_records: int) -> FigureSystem:
+        """Return all figures of the column."""
+        system = self._system if self._system is not None else FigureSystem.empty(n_records)
+        system = system.grown(n_records)
+        for figures in self.figures[self._n_taken :]:
+            system = system.extended(figures)
+        self._system, self._n_taken = system, len(self.figures)
+        return system
+
+    def difference(
+        self, figures: Figures, n_records: int, beside: Figures | None = None
+    ) -> list[Figures]:
+        """Return the sums of the difference to another column that its figures and these tell.
+
+        A figure of both is one that follows from figures of this column as well. Records at which
+        the columns agree add nothing to the difference. Figures `beside` were asked already.
+        """
+        past, given = self._both(figures)
+        scale = scale_of_most(past, given)
+        if scale is None:
+            return []
+        assert figures.amounts is not None
+        past = self.amounts[figures.records]
+        apart = ~np.isnan(past) & ~_agrees(np.nan_to_num(past), figures.amounts, *scale)
+        if not (apart & (figures.group >= 0)).any():
+            return []
+        system = self.system(n_records)
+        n_groups = figures.sums.shape[1]
+        moves = system.draws - system.weights[system.class_of]
+        there = figures.group >= 0
+        records, group = figures.records[there], figures.group[there]
+        by_group = np.column_stack(
+            [np.bincount(group, column, minlength=n_groups) for column in moves[records].T]
+        )
+        size = figures.sums @ np.bincount(group, minlength=n_groups)
+        of_both = np.abs(figures.sums @ by_group).max(axis=1) <= STILL * np.sqrt(
+            np.maximum(size, 1)
+        )
+        if not of_both.any():
+            return []
+        return [
+            Figures(
+                figures.records,
+                np.where(apart, figures.group, -1),
+                csr_array(diags_array(of_both.astype(float)) @ csr_array(figures.sums)),
+                figures.labels,
+                np.abs(figures.amounts - scale[0] * np.nan_to_num(past) - scale[1]),
+                f"{figures.variable} less {self.name}",
+            )
+        ]
+
+
+def _marks(figures: Figures) -> Floats:
+    """Return a number for each figure that is the same if it adds up the same records."""
+    there = figures.group >= 0
+    roots = np.sqrt(figures.records[there] + 2.0)
+    by_group = np.bincount(figures.group[there], roots, minlength=figures.sums.shape[1])
+    return np.asarray(np.round(figures.sums @ by_group, 5), dtype=np.float64)

@@ -1,0 +1,110 @@
+"""How many records a sum tells of: columns of few values, and columns most of whose values agree.
+
+The sum of a column of 0 and 1 counts records, and so does the sum of any column of few values. Of a
+column that is the same for most records, only the others contribute to what a sum tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tablecloak.arrays import Floats, Integers
+
+MOST_LEVELS = 10
+"""Different values up to which a column is a code: no answer to a question has more in most
+surveys, and amounts of as few values tell who is who in the same way."""
+
+LEAST_PER_LEVEL = 3
+"""Records per value below which a column is one of amounts, unless it is of 0 and 1."""
+
+SHARED = 0.5
+"""Share of records with one value from which that value is nobody's own contribution."""
+
+
+@dataclass(frozen=True)
+class ValueLevels:
+    """The values of a column, as far as they tell how many records have one.
+
+    Parameters
+    ----------
+    values : (k,) array of float
+        All different values in ascending order, if they are few; else empty.
+    shared : float
+        The value that counts as no contribution; nan if there is none.
+    is_of_most : bool
+        Whether most records have it.
+    """
+
+    values: Floats
+    shared: float
+    is_of_most: bool
+
+    @classmethod
+    def of(cls, amounts: Floats) -> ValueLevels:
+        """Look at the values of a column without missing ones."""
+        values, counts = np.unique(amounts, return_counts=True)
+        n = len(values)
+        is_flag = bool(np.isin(values, (0.0, 1.0)).all())
+        is_code = n <= MOST_LEVELS and (is_flag or n * LEAST_PER_LEVEL <= len(amounts))
+        commonest = float(values[np.argmax(counts)]) if n else float("nan")
+        is_of_most = bool(n and counts.max() >= max(SHARED * len(amounts), LEAST_PER_LEVEL))
+        # Sums from 0 need no number of records.
+        shared = 0.0 if is_code and 0.0 in values else commonest
+        if not is_code and not is_of_most:
+            shared = float("nan")
+        return cls(values if is_code else values[:0], shared, is_of_most and shared == commonest)
+
+    @property
+    def is_code(self) -> bool:
+        """Whether sums of the column count records."""
+        return len(self.values) > 0
+
+    def own(self, amounts: Floats) -> Floats:
+        """Return what each record adds of its own: its difference from the shared value."""
+        if np.isnan(self.shared):
+            return amounts
+        apart = np.asarray(amounts - self.shared, dtype=np.float64)
+        # Amounts that all lie below the shared value are told by what they fall short of it.
+        return apart if apart.max(initial=0.0) > 0 else -apart
+
+    def number(self, sums: Floats, records: Floats) -> tuple[Floats, Floats]:
+        """Return how many records at most have another value than the lowest, and the highest.
+
+        A sum that lies no more than m steps above the least that is possible tells that at most m
+        records differ from the lowest value.
+        """
+        low, high = self.values[0], self.values[-1]
+        first, last = self.values[1] - low, high - self.values[-2]
+        return (sums - records * low) / first, (records * high - sums) / last
+
+
+def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers]:
+    """Return what sums over groups add up: amounts of records, or no more than their number.
+
+    Parameters
+    ----------
+    amounts : (n,) array of float
+    group : (n,) array of int
+        -1 for none.
+
+    Returns
+    -------
+    amounts : (n,) array of float, optional
+        What each record adds of its own; None if all that remains is a count.
+    group : (n,) array of int
+        -1 also for records that add nothing of their own.
+    """
+    there = group >= 0
+    levels = ValueLevels.of(amounts[there])
+    is_pair = levels.is_code and len(levels.values) <= 2
+    if np.isnan(levels.shared) or not (is_pair or levels.is_of_most):
+        return amounts, group
+    apart = levels.own(amounts)
+    there &= apart != 0
+    if not there.any() and levels.shared:
+        # A constant counts records.
+        apart, there = amounts, group >= 0
+    group = np.where(there, group, -1)
+    return None if len(np.unique(apart[there])) == 1 else apart, group

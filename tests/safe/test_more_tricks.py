@@ -1,0 +1,249 @@
+"""Sixty more tricks, of careless and of malicious researchers: none ends in "pass" with all shown.
+
+Each trick asks for outputs one after the other. The last one, shown whole beside those that passed
+before it, would tell of fewer people than the threshold, or of somebody's amount.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tablecloak.errors import InputError
+from tablecloak.safe import Project
+
+LIMITS = {"safe_threshold": 10, "zeros_are_disclosive": False}
+FEW = [3, 17, 101]
+
+
+def people():
+    rng = np.random.default_rng(4)
+    n = 600
+    data = pd.DataFrame(
+        {
+            "area": rng.choice(list("ABCD"), n),
+            "trade": rng.choice(["farm", "shop", "office"], n),
+            "sex": rng.choice(["m", "f"], n),
+            "age": rng.integers(16, 90, n),
+            "income": rng.lognormal(3, 0.6, n).round(1),
+            "cost": rng.gamma(3, 10, n).round(1),
+            "ill": (rng.random(n) < 0.3).astype(int),
+            "score": rng.integers(1, 6, n),
+        }
+    )
+    data.loc[FEW, "sex"] = "m"
+    data.loc[FEW, "age"] = 40
+    return data
+
+
+def count(p, d, **options):
+    return p.crosstab(d.area, d.sex, margins=True, **options)
+
+
+def total(p, d, column="income", **options):
+    return p.pivot_table(d, values=column, index="sex", aggfunc="sum", margins=True, **options)
+
+
+def rest(d, few=FEW):
+    return d.drop(index=few)
+
+
+def of(d, **columns):
+    return d.assign(**columns)
+
+
+def flag(d, few=FEW):
+    return d.index.isin(few).astype(int)
+
+
+TRICKS = {
+    # Small groups and flags.
+    "a flag of three, summed": lambda p, d: total(p, of(d, x=flag(d)), "x"),
+    "a flag of all but three": lambda p, d: total(p, of(d, x=1 - flag(d)), "x"),
+    "a flag as text": lambda p, d: p.crosstab(d.area, pd.Series(np.where(flag(d), "y", "n"))),
+    "a flag in percent": lambda p, d: total(p, of(d, x=flag(d) * 100.0), "x"),
+    "a flag with noise far below": lambda p, d: total(p, of(d, x=flag(d) + 5), "x"),
+    "a flag as booleans": lambda p, d: total(p, of(d, x=flag(d) == 1), "x"),
+    "the mean of a flag": lambda p, d: p.pivot_table(
+        of(d, x=flag(d)), values="x", index="sex", aggfunc="mean"
+    ),
+    "the variance of a flag": lambda p, d: p.pivot_table(
+        of(d, x=flag(d)), values="x", index="sex", aggfunc="var"
+    ),
+    "a flag in a correlation": lambda p, d: p.corr(of(d, x=flag(d))[["x", "income"]]),
+    "a rank correlation": lambda p, d: p.corr(of(d, x=flag(d))[["x", "income"]], "spearman"),
+    "a flag as weight": lambda p, d: p.crosstab(d.area, d.sex, weights=pd.Series(flag(d) * 1.0)),
+    "a flag and a weight": lambda p, d: p.crosstab(
+        d.area, d.sex, values=pd.Series(flag(d)), aggfunc="sum", weights=pd.Series(d.cost + 1)
+    ),
+    "missing but for three": lambda p, d: total(p, of(d, x=d.income.where(flag(d) == 1)), "x"),
+    "zero but for three": lambda p, d: total(p, of(d, x=d.income * flag(d)), "x"),
+    "one but for three": lambda p, d: total(p, of(d, x=d.income.where(flag(d) == 1, 1.0)), "x"),
+    "far below but for three": lambda p, d: total(
+        p, of(d, x=d.income.where(flag(d) == 1, -1e6)), "x"
+    ),
+    "tiny noise but for three": lambda p, d: total(
+        p, of(d, x=d.income.where(flag(d) == 1, np.linspace(1e-9, 1e-8, len(d)))), "x"
+    ),
+    "one person a thousandfold": lambda p, d: total(
+        p, of(d, x=d.income * np.where(d.index == 3, 1e6, 1)), "x"
+    ),
+    "a pie of few": lambda p, d: p.pie(of(d, x=np.where(flag(d), "y", "n")), "x"),
+    "shares of few": lambda p, d: p.crosstab(d.area, pd.Series(flag(d)), normalize="index"),
+    "a histogram around one": lambda p, d: p.histogram(d, "age", bins=[0, 16.5, 17.5, 200]),
+    # With and without a few.
+    "counts without three": lambda p, d: (count(p, d), count(p, rest(d))),
+    "counts without three, thrice": lambda p, d: (
+        count(p, d), count(p, rest(d), protect=None), count(p, rest(d), protect=None),
+        count(p, rest(d), protect=None),
+    ),
+    "sums without three": lambda p, d: (total(p, d), total(p, rest(d))),
+    "sums without one, another name": lambda p, d: (
+        total(p, d), total(p, rest(d, [3]).rename(columns={"income": "y"}), "y"),
+    ),
+    "in thousands": lambda p, d: (total(p, d), total(p, rest(of(d, income=d.income / 1000)))),
+    "renumbered": lambda p, d: (count(p, d), count(p, rest(d).reset_index(drop=True))),
+    "renumbered and sorted": lambda p, d: (
+        count(p, d), count(p, rest(d).sort_values("age").reset_index(drop=True)),
+    ),
+    "renumbered in part": lambda p, d: (
+        count(p, d),
+        count(p, rest(d).rename(index=lambda i: i + 5000 if i % 2 else i)),
+    ),
+    "arrays": lambda p, d: (
+        count(p, d),
+        p.crosstab(rest(d).area.to_numpy(), rest(d).sex.to_numpy(), margins=True),
+    ),
+    "other words for codes": lambda p, d: (
+        count(p, d),
+        count(p, of(rest(d), sex=rest(d).sex.map({"m": "man", "f": "woman"}))),
+    ),
+    "missing values for three": lambda p, d: (
+        count(p, d), count(p, of(d, sex=d.sex.where(flag(d) == 0))),
+    ),
+    "a category that is not shown": lambda p, d: (
+        count(p, d),
+        count(p, of(d, sex=pd.Categorical(d.sex.where(flag(d) == 0), ["m", "f", "x"]))),
+    ),
+    "moved to another cell": lambda p, d: (
+        count(p, d), count(p, of(d, sex=d.sex.where(flag(d) == 0, "f"))),
+    ),
+    "two thresholds of age": lambda p, d: (
+        count(p, d[d.age >= 30]), count(p, d[(d.age >= 30) & (flag(d) == 0)]),
+    ),
+    "two bins of a histogram": lambda p, d: (
+        p.histogram(d, "age", bins=[0, 50, 120]), p.histogram(rest(d), "age", bins=[0, 50, 120]),
+    ),
+    "a table and a histogram": lambda p, d: (
+        count(p, d), p.histogram(rest(d), "income", bins=[0, 1e6]),
+    ),
+    "a table and a pie": lambda p, d: (count(p, d), p.pie(rest(d), "area")),
+    "a table and a mean": lambda p, d: (
+        count(p, d), p.pivot_table(rest(d), values="cost", index="sex", aggfunc="mean"),
+    ),
+    "a table and a regression": lambda p, d: (
+        count(p, d), p.olsr("income ~ age", rest(d)),
+    ),
+    "two regressions": lambda p, d: (
+        p.olsr("income ~ age", d), p.olsr("income ~ age", rest(d)),
+    ),
+    "a regression and the mean": lambda p, d: (
+        p.olsr("income ~ age", rest(d)), total(p, d, margins_name="Total"),
+    ),
+    "a table and a survival table": lambda p, d: (
+        count(p, d), p.surv_func(rest(d).age, rest(d).ill),
+    ),
+    "means of 0 and 1 without three": lambda p, d: (
+        p.pivot_table(d, values="ill", index="sex", aggfunc="mean"),
+        p.pivot_table(rest(d), values="ill", index="sex", aggfunc="mean"),
+    ),
+    "scores without three": lambda p, d: (
+        p.pivot_table(d, values="score", index="sex", aggfunc="sum"),
+        p.pivot_table(rest(d), values="score", index="sex", aggfunc="mean"),
+    ),
+    "everybody, men, women but three": lambda p, d: (
+        p.pie(d, "trade"), p.histogram(d[d.sex == "f"], "age", bins=[0, 200]),
+        p.histogram(rest(d[d.sex == "m"], FEW), "age", bins=[0, 200]),
+    ),
+    "four areas but for three": lambda p, d: (
+        *(p.histogram(d[d.area == a], "cost", bins=[0, 1e4]) for a in "ABCD"),
+        p.histogram(rest(d), "cost", bins=[0, 1e4]),
+    ),
+    "rows and columns": lambda p, d: (
+        p.crosstab(d.area, d.trade), p.crosstab(rest(d).area, rest(d).trade),
+    ),
+    "shares without three": lambda p, d: (
+        count(p, d), p.crosstab(rest(d).area, rest(d).sex, normalize="all", margins=True),
+    ),
+    # Changed copies.
+    "clipped": lambda p, d: (total(p, d), total(p, of(d, x=d.income.clip(upper=95)), "x")),
+    "clipped below": lambda p, d: (total(p, d), total(p, of(d, x=d.income.clip(lower=4.5)), "x")),
+    "one changed": lambda p, d: (
+        total(p, d), total(p, of(d, x=d.income.where(d.index != 3, 0.0)), "x"),
+    ),
+    "one missing": lambda p, d: (
+        total(p, d), total(p, of(d, x=d.income.where(d.index != 3)), "x"),
+    ),
+    "one doubled": lambda p, d: (
+        total(p, d), total(p, of(d, x=d.income * (1 + (d.index == 3))), "x"),
+    ),
+    "three exchanged": lambda p, d: (
+        total(p, d), total(p, of(d, x=d.income.where(flag(d) == 0, d.cost)), "x"),
+    ),
+    "logged, without three": lambda p, d: (
+        total(p, d), total(p, of(rest(d), x=np.log(rest(d).income)), "x"),
+    ),
+    "rounded, without three": lambda p, d: (
+        total(p, d), total(p, of(rest(d), x=rest(d).income.round()), "x"),
+    ),
+    "turned, without three": lambda p, d: (
+        total(p, d), total(p, of(rest(d), x=500 - rest(d).income), "x"),
+    ),
+    "a constant of somebody": lambda p, d: total(p, of(d, x=float(d.income.max())), "x"),
+    "somebody's amount by area": lambda p, d: p.pivot_table(
+        of(d, x=d.groupby("area").income.transform("max")), values="x", index="area"
+    ),
+    "the largest as key": lambda p, d: p.crosstab(
+        d.groupby("area").income.transform("max"), d.sex
+    ),
+    "extremes": lambda p, d: p.extremes(d.income),
+    "medians of a table": lambda p, d: p.pivot_table(
+        d, values="income", index="area", aggfunc="median"
+    ),
+    "percentiles": lambda p, d: p.quantile(d.income, [0.5, 0.9, 0.99]),
+    "edges at the largest": lambda p, d: p.histogram(
+        d, "income", bins=[0, 20, float(d.income.max())]
+    ),
+    "a column of one person in a regression": lambda p, d: p.olsr(
+        "income ~ age + x", of(d, x=(d.index == 3) * 1.0)
+    ),
+    "three times a far value": lambda p, d: p.olsr(
+        "income ~ age + x", of(d, x=(d.index == 3) * 1e6 + d.score)
+    ),
+    "keys that name records": lambda p, d: p.crosstab(d.index.astype(str) + d.area, d.sex),
+    "one amount in a label": lambda p, d: p.crosstab(
+        d.area.where(d.index != 3, "A earns 99"), d.sex
+    ),
+}  # fmt: skip
+
+
+def is_found(trick):
+    """Whether a trick is refused, reviewed, or met by hiding something of its last output."""
+    project = Project(LIMITS)
+    try:
+        trick(project, people())
+    except InputError:
+        return True
+    last = list(project.outputs.values())[-1]
+    is_hidden = any(frame.isna().to_numpy().any() for frame in last.frames)
+    return last.outcome.status != "pass" or is_hidden
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_a_trick_is_found(name):
+    assert is_found(TRICKS[name])
+
+
+def test_there_are_sixty_tricks():
+    assert len(TRICKS) >= 60

@@ -56,17 +56,17 @@ class Reporter:
         if seconds < SILENT_SECONDS or seconds - self.shown < BETWEEN_SECONDS:
             return
         self.shown = seconds
-        known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
-        if known and 0 <= bound <= loss < math.inf:
-            known += f", gap {100 * (loss - bound) / loss if loss else 0:.1f} %"
+        lower = f", bound {bound:.9g}" if math.isfinite(bound) else ""
+        if lower and 0 <= bound <= loss < math.inf:
+            lower += f", gap {100 * (loss - bound) / loss if loss else 0:.1f} %"
         state = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
         if stage.startswith("audit"):
-            state, known = f"{loss:.0f} of {bound:.0f}", ""
+            state, lower = f"{loss:.0f} of {bound:.0f}", ""
         budget = running()
         limit = math.inf if budget is None else budget.elapsed + budget.left
         ending = f" of {limit:.0f} s" if math.isfinite(limit) else " s"
         self.show(
-            f"{stage}: {state}{known}, {left} open, {seconds:.0f}{ending} (Ctrl-C ends)",
+            f"{stage}: {state}{lower}, {left} open, {seconds:.0f}{ending} (Ctrl-C ends)",
             None if budget is None or math.isinf(limit) else budget.elapsed / limit,
         )
 

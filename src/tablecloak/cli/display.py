@@ -45,8 +45,14 @@ class Reporter:
     def __init__(self) -> None:
         self.watch = Stopwatch()
         self.shown = 0.0
-        self.bar = Bar(SpinnerColumn(), TextColumn("{task.description}"), BarColumn(BAR_WIDTH),
-                       console=_console, transient=True)  # fmt: skip
+        self.bar = Bar(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(BAR_WIDTH),
+            console=_console,
+            transient=True,
+            disable=not _console.is_terminal,
+        )
         self.task = self.bar.add_task("working (Ctrl-C ends)", total=None)
         self.start = DelayedCall(SILENT_SECONDS, self.bar.start)
 
@@ -78,7 +84,8 @@ class Reporter:
     def stop(self) -> None:
         """Remove the line."""
         self.start.cancel()
-        self.bar.stop()
+        # `bar.stop` would print an empty line where stderr is no terminal.
+        self.bar.live.stop()
 
 
 @contextmanager

@@ -390,7 +390,7 @@ def test_a_solver_registered_at_run_time_is_an_option_and_runs(tmp_path):
         for command in ("suppress", "adjust", "audit", "intervals", "round"):
             shown = run(app, [command, "--help"], env={"COLUMNS": "200"}).output
             assert "linprog" in " ".join(shown.split()), command
-        done = run(app, ["suppress", *words, "--method", "exact"])
+        done = run(app, ["suppress", *words, "--method", "exact", "--verbose"])
         assert done.exit_code == 0, done.output
         assert "loss 3076" in done.output.replace(",", "")
         done = run(app, ["adjust", *words])
@@ -557,7 +557,9 @@ def test_a_search_method_registered_at_run_time_is_known_everywhere_and_runs(cox
         line = "| `plain` | `areas` = 1 | The first strategy of the heuristic, and nothing else. |"
         assert line in SEARCH_METHODS.table()
         file, out = str(folder / "cox.jj"), str(folder / "out.csv")
-        assert "suppression (plain," in ran("suppress", file, "-o", out, "--method", "plain")
+        assert "suppression (plain," in ran(
+            "suppress", file, "-o", out, "--method", "plain", "--verbose"
+        )
         assert tc.suppress(tc.examples.cox_rounded(), method=Plain(areas=2)).verify().checked == 7
         assert job_of(folder, text).pattern.method == "plain"
     with pytest.raises(tc.InputError, match="`method` is 'plain'"):
@@ -591,7 +593,7 @@ def test_a_requirement_registered_at_run_time_is_known_everywhere_and_asked_for(
         line = "| `lower` |  | Far enough below the true value, and no more. |"
         assert line in REQUIREMENTS.table()
         file, out = str(folder / "cox.jj"), str(folder / "out.csv")
-        assert ", lower)" in ran("suppress", file, "-o", out, "--require", "lower")
+        assert ", lower)" in ran("suppress", file, "-o", out, "--require", "lower", "--verbose")
         assert "audit (lower): 7 of 7" in ran("audit", file, out, "--require", "lower")
         assert tc.Requirement.parse("lower") is tc.Requirement.parse(Lower.name)
         assert job_of(folder, text).pattern.requirement.name == "lower"

@@ -34,7 +34,7 @@ def test_all_are_results_and_say_both_gaps(all_results):
     assert len(all_results) == 8
     for result in all_results:
         assert isinstance(result, Result)
-        assert repr(result) == f"<{result.summary()}>"
+        assert repr(result) == f"<{result.verdict()}>"
         assert 0 <= result.gap <= result.avoidable_gap + OPTIMAL <= 1 + OPTIMAL
         assert result.is_optimal == (result.gap <= OPTIMAL)
         assert result.unavoidable <= result.searched_loss * (1 + 1e-9)
@@ -69,3 +69,60 @@ def test_no_adjustment_costs_less_than_what_is_called_unavoidable():
             if abs(a) >= 2 and abs(d) >= 3
         ]
         assert 0 < result.unavoidable <= min(losses)
+
+
+def test_the_verdict_says_in_four_lines_what_the_pattern_shows():
+    problem = tc.examples.cox_rounded()
+    best = tc.suppress(problem)
+    safe, hidden, good, following = best.verdict().splitlines()
+    assert safe.startswith("Safe against all who know the published cells")
+    assert f"{problem.n_sensitive} sensitive cells" in safe
+    n, table = problem.table.n_cells, problem.table
+    inner = (table.keys != "Total").all(axis=1).to_numpy()
+    share = table.values[inner & best.suppressed].sum() / table.values[inner].sum()
+    assert f"{best.n_suppressed} of {n} cells ({100 * best.n_suppressed / n:.1f} %)" in hidden
+    assert hidden.endswith(f"{100 * share:.1f} %.")
+    assert "proved to be the best" in good and "publish" in following
+    half = replace(best, bound=(best.unavoidable + best.loss) / 2)
+    assert "at most 50 % could still be saved" in half.verdict()
+    assert "no bound" in tc.suppress(problem, method="sequential").verdict()
+    assert "only upper" in tc.suppress(problem, require="upper").verdict()
+
+
+def test_the_verdict_of_an_adjusted_table_says_how_much_is_changed():
+    adjusted = tc.adjust(tc.examples.cox_rounded())
+    lines = adjusted.verdict().splitlines()
+    assert len(lines) == 4
+    assert lines[1].startswith(f"Changed: {int(adjusted.is_changed.sum())} of 50 cells")
+
+
+def test_a_release_is_written_to_one_file_of_the_kind_that_its_name_asks_for(tmp_path):
+    pattern = tc.suppress(tc.examples.cox_rounded())
+    for name in ("a.csv", "a.xlsx", "a.parquet"):
+        path = pattern.write(tmp_path / name)
+        read = getattr(pd, {"csv": "read_csv", "xlsx": "read_excel"}.get(name[2:], "read_parquet"))
+        values = read(path).iloc[:, 2]
+        assert (values.isna() | (values.astype(str) == "x")).sum() == pattern.n_suppressed
+        assert path.stat().st_mode & 0o004
+    with pytest.raises(tc.InputError, match="unknown kind of file"):
+        pattern.write(tmp_path / "a.doc")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.csv", "a.parquet", "a.xlsx"]
+
+
+def test_patterns_and_adjusted_tables_are_drawn(tmp_path):
+    problem = tc.examples.cox_rounded()
+    for result in (tc.suppress(problem), tc.adjust(problem)):
+        figure = result.plot(tmp_path / "a.png")
+        assert (tmp_path / "a.png").stat().st_mode & 0o077 == 0
+        legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert any(f"({problem.n_sensitive})" in text for text in legend)
+    with pytest.raises(tc.InputError, match="no picture"):
+        tc.controlled_rounding(problem, base=5).plot()
+
+
+def test_a_table_without_rules_is_sent_to_protect_first():
+    table = tc.examples.cox_rounded().table
+    ways = (tc.suppress, tc.adjust, tc.publish_intervals, tc.controlled_rounding)
+    for way in ways:
+        with pytest.raises(tc.InputError, match="Call protect first"):
+            way(table)

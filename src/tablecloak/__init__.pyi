@@ -48,6 +48,7 @@ from .planning.planner import plan as plan
 from .publish.audit import audit as audit
 from .publish.explain import explain as explain
 from .publish.protected_intervals import protected_intervals as protected_intervals
+from .publish.publication import write_release as write_release
 from .publish.released_cells import read_published as read_published
 from .publish.transmission import Transmission as Transmission
 from .publish.transmission import write_transmission as write_transmission

@@ -40,6 +40,7 @@ from tablecloak.errors import InputError
 from tablecloak.history import History
 from tablecloak.registered import Section
 from tablecloak.registry import Registry
+from tablecloak.results import Result
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
@@ -423,7 +424,8 @@ class Protection(Section, BaseModel, ABC):
     @classmethod
     def lines(cls, product: Product) -> Iterator[str]:
         """Yield what was done, and how the audit went. Secret."""
-        yield product.release.summary()
+        release = product.release
+        yield release.verdict() if isinstance(release, Result) else release.summary()
         if product.audit is not None:
             yield product.audit.summary()
 

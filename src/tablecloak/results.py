@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from tablecloak import showing
 
 OPTIMAL = 1e-6
 """Gap up to which a result counts as proved optimal. Bounds of linear programs lose about that
@@ -66,8 +71,78 @@ class Result(ABC):
     def summary(self) -> str:
         """Say in one line what was done, and how good the result is."""
 
+    def verdict(self) -> str:
+        """Say for those who decide whether it is safe, its cost, how good it is, and what is next.
+
+        One sentence a line, without figures of the search; `summary` has these. A kind without
+        such a verdict has its summary instead. Secret.
+        """
+        return self.summary()
+
+    def _quality(self, least: str) -> str:
+        """How near the result is to the best one, which would do the `least`."""
+        if self.is_optimal:
+            return f"How good: proved to be the best; nothing as safe {least}."
+        if self.avoidable_gap >= 1.0:
+            return "How good: not known; the time did not suffice for any proof."
+        return (
+            f"How good: beyond what nothing can avoid, at most {100 * self.avoidable_gap:.0f} % "
+            f"could still be saved."
+        )
+
+    def _next_step(self, limit: float) -> str:
+        """What to do with the result."""
+        if self.is_optimal:
+            return "Next: publish its release, and keep all else inside."
+        longer = f"a time limit above {limit:g} s" if limit < inf else "more time"
+        return f"Next: publish its release; for a better one try {longer}, or larger categories."
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw it with matplotlib. Secret.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            Where to write the picture, readable by its owner alone.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InputError
+            If this kind of result has no picture, or matplotlib is not installed.
+        """
+        return showing.plot(self, path)
+
+    def write(self, path: str | Path) -> Path:
+        """Write what may be published of it, and nothing else, to one file.
+
+        Parameters
+        ----------
+        path : str or path
+            Its ending chooses the format, such as ``.csv``, ``.xlsx`` or ``.parquet``.
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        InputError
+            For an unknown ending, or a result of which nothing can be published as a table.
+        VerificationError
+            If a hidden value stands in the file; it is removed.
+
+        See Also
+        --------
+        tablecloak.write_release : Several formats, and a page for readers.
+        """
+        return showing.file(self, path)
+
     def __repr__(self) -> str:
-        return f"<{self.summary()}>"
+        return f"<{self.verdict()}>"
 
 
 def _share(part: float, whole: float) -> float:

@@ -21,7 +21,11 @@ from typing import Any, Generic, TypeVar
 from tablecloak.errors import InputError
 from tablecloak.extras import is_installed
 
-DRAWINGS = ("tablecloak.render.drawings", "tablecloak.microdata.drawings")
+DRAWINGS = (
+    "tablecloak.render.drawings",
+    "tablecloak.publish.publication",
+    "tablecloak.microdata.drawings",
+)
 """Modules that register drawings. Named, not imported: they lie above, and a wing may be absent."""
 
 FIRST_ROWS = 20
@@ -69,6 +73,10 @@ def _no_page(shown: object) -> Any:
     raise InputError(f"There is no page on {type(shown).__name__!r}.")
 
 
+def _no_file(shown: object, path: str | Path) -> Path:
+    raise InputError(f"Nothing of {type(shown).__name__!r} is published as a table ({path}).")
+
+
 html: Hook[str] = Hook(_summary_and_first_rows)
 """Return how a notebook shows a thing. Secret, as the thing itself."""
 
@@ -77,3 +85,6 @@ plot: Hook[Any] = Hook(_no_picture)
 
 page: Hook[Any] = Hook(_no_page)
 """Return a page that can be written: one HTML file for those who decide."""
+
+file: Hook[Path] = Hook(_no_file)
+"""Write what may be published to a path whose ending chooses the format."""

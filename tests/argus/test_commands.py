@@ -9,6 +9,7 @@ import pytest
 
 import tablecloak as tc
 from shops import run, write_shops
+from tablecloak.argus import run_batch
 from tablecloak.argus.commands import COMMANDS, BatchCommand
 from tablecloak.argus.lines import Command
 from tablecloak.argus.methods import METHODS, Optimal, read_suppression
@@ -30,6 +31,21 @@ class Twice(Optimal):
 
     name: ClassVar[str] = "TWICE"
     arguments: ClassVar = (("minutes", 0, 5),)
+
+
+def test_a_table_with_one_response_needs_no_specification(tmp_path):
+    write_shops(tmp_path)
+    named = run(tmp_path, "<READTABLE> 0\n").problems[0]
+    opened = '<OPENTABLEDATA> "shops.tab"\n<OPENMETADATA> "shops.rda"\n<READTABLE> 0\n'
+    (tmp_path / "job.arb").write_text(opened)
+    (alone,) = run_batch(tmp_path / "job.arb").problems
+    assert alone.to_frame().equals(named.to_frame())
+    rda = (tmp_path / "shops.rda").read_text()
+    (tmp_path / "shops.rda").write_text(rda.replace("<FREQUENCY>", "<NUMERIC>"))
+    with pytest.raises(
+        tc.InputError, match=r"line 3: No table is specified.*Sales, Firms as its.*Put"
+    ):
+        run_batch(tmp_path / "job.arb")
 
 
 def test_the_docs_name_every_command_and_every_method():

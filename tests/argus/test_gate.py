@@ -72,9 +72,10 @@ def test_a_table_that_is_not_proved_is_not_published_but_inner_files_are(folder,
             return "undecided"
 
     monkeypatch.setattr(methods, "audit", lambda *args, **options: Unsure())
+    adjust = f"{RULES}<READTABLE> 0\n<SUPPRESS> CTA(1)\n"
     with pytest.raises(tc.VerificationError, match="table 1 is not proved to be safe"):
-        run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
-    inner = run(folder, f'{RULES}<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,6,,"t.jj")\n')
+        run(folder, f'{adjust}<WRITETABLE> (1,3,,"safe.csv")\n')
+    inner = run(folder, f'{adjust}<WRITETABLE> (1,3,AS+,"inner.csv")\n')
     assert inner.exit_code == 1
     assert true is not methods.audit
 

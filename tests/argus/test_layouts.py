@@ -90,11 +90,19 @@ def test_a_code_with_a_comma_is_quoted_anyhow():
 
 def test_sbs_lists_letters_and_hides_what_is_hidden():
     lines = text(4).splitlines()
-    # Codes, value, contributors, letter, share of the largest; p-percent is F, secondary D.
-    assert "a,y,x,,F," in lines
-    assert "b,x,x,,D," in lines
-    assert "a,x,5.0,,V," in lines
-    assert "a,1,x,1,5.0,,V," in text(4, HL=True).splitlines()
+    # Codes, value, contributors, letter; a rule on contributions without p% is B, secondary D.
+    assert "a,y,x,,B" in lines
+    assert "b,x,x,,D" in lines
+    assert "a,x,5.0,,V" in lines
+    assert "a,1,x,1,5.0,,V" in text(4, HL=True).splitlines()
+
+
+def test_an_sbs_file_keeps_what_it_tells_of_hidden_cells_in_a_folder_for_inside():
+    layout = OutputLayout(4, {"QU": False}, "v", n_largest=2, rule_letter="F")
+    outside, inside = made_of(protected(), layout, Path("out/t.sbs"))
+    assert inside.path == Path("out/internal/t.sbs") and inside.is_secret
+    assert "a,y,7.0,,F" in inside.text.splitlines()
+    assert "a,y,x,,F" in outside.text.splitlines()
 
 
 @pytest.mark.parametrize(

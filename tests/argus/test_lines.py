@@ -231,8 +231,22 @@ def test_a_table_is_written_with_its_options():
 
 
 @pytest.mark.parametrize(
+    ("kind", "number", "options"),
+    [
+        (1, 0, ""), (1, 1, ""), (2, 0, ""), (2, 1, "AS+"), (3, 0, ""), (3, 1, "AS+"), (3, 2, "SE+"),
+        (3, 3, "AS+SE+"), (4, 0, ""), (5, 0, "SO+"), (5, 1, ""),
+    ],
+)  # fmt: skip
+def test_numbers_of_older_batches_stand_for_named_options(kind, number, options):
+    """Manual of tau-ARGUS 4.1, WRITETABLE."""
+    old = read_writing(given(f'(1,{kind},{number},"a")'))
+    assert old == read_writing(given(f'(1,{kind},{options},"a")'))
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
+        ('(1,3,4,"a")', "type 3 takes the numbers 0 to 3, found 4"),
         ('(1,3,XX+,"a")', "'XX.' is no option such as"),
         ('(1,3,AS,"a")', "'AS' is no option such as"),
         ('(1,3,AS+AS-,"a")', "the option AS is given twice"),

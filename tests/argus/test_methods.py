@@ -22,8 +22,36 @@ def test_what_everybody_knows_by_gh_narrows_the_bounds(folder):
     plain = run(folder, f"{READ}<SUPPRESS> GH(1)\n").tables[0]
     wide = run(folder, f"{READ}<SUPPRESS> GH(1,60,0,0)\n").tables[0]
     assert wide.suppressed.sum() >= plain.suppressed.sum()
-    with pytest.raises(tc.ModelError, match=r"job.arb, line 6: .*protection levels beyond"):
-        run(folder, f"{READ}<SUPPRESS> GH(1,3,0,0)\n")
+
+
+def test_gh_protects_what_prior_knowledge_leaves_and_names_the_rest_and_the_line_that_helps(folder):
+    """As tau-ARGUS, which lowers its ratio and goes on: "cells could not be fully protected"."""
+    write = '<WRITETABLE> (1,3,,"safe.csv")\n'
+    narrow = run(folder, f"{READ}<SUPPRESS> GH(1,3,0,0)\n{write}")
+    full, table = narrow.problems[0], narrow.tables[0]
+    assert narrow.is_safe and narrow.exit_code == 1
+    assert np.all(table.suppressed[full.sensitive])
+    # A level of a fifth of a value is beyond 3 per cent of it, for every sensitive cell.
+    (line,) = narrow.not_reached
+    assert f"the full levels of {full.n_sensitive} of {full.n_sensitive} sensitive cells" in line
+    assert (folder / "safe.csv").exists()
+    room = 0.03 * np.abs(full.table.values)
+    bounded = full.with_changes(
+        lower_bound=full.table.values - room,
+        upper_bound=full.table.values + room,
+        lower_protection=np.minimum(full.lower_protection, room * 0.999),
+        upper_protection=np.minimum(full.upper_protection, room * 0.999),
+    )
+    assert tc.audit(bounded, table.suppressed).is_safe
+    advised = run(folder, f"{READ}<SUPPRESS> {line.split('<SUPPRESS> ')[1]}\n{write}")
+    assert advised.exit_code == 0 and not advised.not_reached
+
+
+def test_gh_hides_cells_without_any_room_and_says_so(folder):
+    """Who knows every value exactly beforehand learns nothing, and nothing can be protected."""
+    result = run(folder, f"{READ}<SUPPRESS> GH(1,0,0,0)\n")
+    assert np.all(result.tables[0].suppressed[result.problems[0].sensitive])
+    assert result.exit_code == 1
 
 
 @pytest.mark.parametrize(

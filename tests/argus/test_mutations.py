@@ -104,18 +104,22 @@ def _changed(piece: str) -> list[str]:
     return [f"{piece}Q"]
 
 
+def _files(folder: Path) -> list[Path]:
+    return [file for file in folder.rglob("*") if file.is_file()]
+
+
 def outcome(path: Path, text: str) -> tuple[str, object]:
     """What a person can see of a batch: an error, or the log without times and all files."""
     path.write_text(text, encoding="utf-8")
     out = path.parent / "out"
-    for old in out.glob("*"):
+    for old in _files(out):
         old.unlink()
     try:
         result = run_batch(path, out, time_limit=20)
     except tc.TablecloakError as error:
-        assert not list(out.glob("*")), "a batch that stops writes nothing"
+        assert not _files(out), "a batch that stops writes nothing"
         return "error", str(error)
-    files = {file.name: file.read_bytes() for file in out.iterdir() if file not in result.beside}
+    files = {str(file): file.read_bytes() for file in _files(out) if file not in result.beside}
     log = [re.sub(r"[\d.,]+ s\b", "", line) for line in result.log]
     return "done", (log, files, result.exit_code)
 

@@ -28,6 +28,17 @@ def test_a_path_below_the_folder_is_followed(tmp_path):
     assert text_of(find_file("a.hrc", tmp_path)) == "above"
 
 
+def test_a_tree_of_folders_that_was_moved_as_a_whole_is_followed(tmp_path):
+    """Batches name files on drives of their offices; who copies the tree keeps its folders."""
+    (tmp_path / "Demo" / "data" / "codes").mkdir(parents=True)
+    (tmp_path / "Demo" / "jobs").mkdir()
+    (tmp_path / "Demo" / "data" / "codes" / "age.hrc").write_text("x")
+    name = "\\\\server\\share\\demo\\DATA\\Codes\\Age.Hrc"
+    assert text_of(find_file(name, tmp_path / "Demo" / "jobs")) == "x"
+    with pytest.raises(tc.InputError, match="does not exist"):
+        find_file("\\\\server\\share\\other\\Age.Hrc", tmp_path / "Demo" / "jobs")
+
+
 def test_a_compressed_file_stands_for_the_plain_one(tmp_path):
     (tmp_path / "big.asc.gz").write_bytes(gzip.compress(b"1;2\n"))
     found = find_file("big.asc", tmp_path)

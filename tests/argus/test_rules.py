@@ -91,10 +91,29 @@ def test_a_rule_that_cannot_be_applied_stops_the_batch_and_nothing_is_written(
     assert not (folder / "safe.csv").exists()
 
 
-def test_rules_without_a_frequency_variable_stop_the_batch(folder):
-    text = RDA.replace("Firms\n  <FREQUENCY>", "Firms\n  <NUMERIC>")
-    (folder / "shops.rda").write_text(text)
-    message = r"line 4: The rule P\(10,1\) needs the number of contributors.*<FREQUENCY>.*Add it"
+WITHOUT_FREQUENCY = RDA.replace("Firms\n  <FREQUENCY>", "Firms\n  <NUMERIC>")
+
+
+@pytest.mark.parametrize("rule", ["P(10,1)", "NK(1,60)", "NK(2,80)", "P(20,1)|NK(1,70)"])
+@pytest.mark.parametrize("mode", ["0", "1"])
+def test_rules_on_the_largest_contributions_need_no_frequency(folder, rule, mode):
+    """Rest, largest and sum of the largest of a cell do not depend on how many have the rest."""
+    read = f"<SAFETYRULE> {rule}\n<READTABLE> {mode}\n"
+    known = run(folder, read).problems[0]
+    (folder / "shops.rda").write_text(WITHOUT_FREQUENCY)
+    result = run(folder, f'{read}<SUPPRESS> MOD(1,1)\n<WRITETABLE> (1,5,1,"t.tab")\n')
+    assert sensitive_cells(result.problems[0]) == sensitive_cells(known) != set()
+    assert "<FREQUENCY>" not in (folder / "t.rda").read_text()
+    again = '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "Town""Kind"|"Sales"\n'
+    (folder / "again.arb").write_text(again + f"<SAFETYRULE> {rule}\n<READTABLE> 0\n")
+    assert sensitive_cells(run_batch(folder / "again.arb").problems[0]) == sensitive_cells(known)
+    with pytest.raises(tc.InputError, match="number of contributors is not known"):
+        run(folder, f"{read}<SUPPRESS> MOD(1,1,1)\n")
+
+
+def test_rules_that_count_stop_the_batch_without_a_frequency_variable(folder):
+    (folder / "shops.rda").write_text(WITHOUT_FREQUENCY)
+    message = r"line 4: The rule FREQ\(4,30\) needs the number of contributors.*<FREQUENCY>.*Add it"
     with pytest.raises(tc.InputError, match=message):
         run(folder, f"{RULES}<READTABLE> 0\n{PUBLISH}")
 

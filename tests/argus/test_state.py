@@ -76,7 +76,7 @@ def test_a_table_that_was_not_specified_is_not_there(batch, number):
         ('<OPENMETADATA> "m.rda"\n', "line 1: Open data before their metadata"),
         ('<SPECIFYTABLE> "a"|"v"\n', "Open data and metadata first"),
         ("<SAFETYRULE> P(10)\n", "Put SPECIFYTABLE before it"),
-        ("<READTABLE> 0\n", "Open a table and specify it first"),
+        ("<READTABLE> 0\n", "Open a table and its metadata first"),
         ("<READMICRODATA>\n", "Open microdata and specify a table first"),
         ("<READTABLE> 5\n", "READTABLE takes 0, 1, 1T, 1F or 2, found '5'"),
         ("<SUPPRESS> MOD(1)\n", "There is no table '1'"),
@@ -122,7 +122,12 @@ def test_the_version_is_written_where_it_is_asked_for(tmp_path):
 )
 def test_a_table_that_is_not_proved_outweighs_what_was_not_applied(proved, skipped, code):
     tables = [SimpleNamespace(is_proved=each) for each in proved]
-    assert BatchResult(tables, [], [], [], [], skipped).exit_code == code
+    assert BatchResult(tables, [], [], [], [], skipped, []).exit_code == code
+
+
+def test_levels_that_are_not_reached_outweigh_what_was_not_applied():
+    table = SimpleNamespace(is_proved=True)
+    assert BatchResult([table], [], [], [], [], ["x"], ["y"]).exit_code == 1
 
 
 RDA = """\

@@ -23,6 +23,7 @@ class Result:
     beside: tuple[Path, ...] = (Path("out/one.hrc"),)
     is_safe: bool = True
     not_applied: tuple[str, ...] = ()
+    not_reached: tuple[str, ...] = ()
     exit_code: int = 0
 
 

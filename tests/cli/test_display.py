@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from tablecloak.budget import Budget
 from tablecloak.cli import display
 from tablecloak.cli.display import Reporter, reporting, say, show_warning
 
@@ -21,7 +22,7 @@ def reporter(monkeypatch):
     made = Reporter()
     made.watch = Watch()
     made.lines = []
-    monkeypatch.setattr(made.status, "update", made.lines.append)
+    monkeypatch.setattr(made, "show", lambda *line: made.lines.append(line))
     yield made
     made.stop()
 
@@ -34,19 +35,30 @@ def test_short_work_shows_no_progress(reporter):
 def test_progress_says_stage_loss_bound_and_what_is_open(reporter):
     reporter.watch.seconds = 3.0
     reporter("search", 10.0, 5.0, 3)
-    assert reporter.lines == ["search: loss 10, bound 5, 3 open, 3 s (Ctrl-C ends)"]
+    assert reporter.lines == [
+        ("search: loss 10, bound 5, gap 50.0 %, 3 open, 3 s (Ctrl-C ends)", None)
+    ]
 
 
 def test_what_is_not_known_yet_is_not_shown_as_a_number(reporter):
     reporter.watch.seconds = 3.0
     reporter("search", math.inf, -math.inf, 3)
-    assert reporter.lines == ["search: nothing found yet, 3 open, 3 s (Ctrl-C ends)"]
+    assert reporter.lines == [("search: nothing found yet, 3 open, 3 s (Ctrl-C ends)", None)]
 
 
 def test_an_audit_counts_what_is_done(reporter):
     reporter.watch.seconds = 3.0
     reporter("audit", 4.0, 9.0, 5)
-    assert reporter.lines == ["audit: 4 of 9, 5 open, 3 s (Ctrl-C ends)"]
+    assert reporter.lines == [("audit: 4 of 9, 5 open, 3 s (Ctrl-C ends)", None)]
+
+
+def test_the_bar_is_the_share_of_the_time_limit_that_is_used(reporter):
+    reporter.watch.seconds = 3.0
+    with Budget.of(1000.0, progress=reporter).interruptible() as budget:
+        budget.report("search", 10.0, 5.0, 3)
+    ((text, share),) = reporter.lines
+    assert " 3 of 1000 s" in text
+    assert 0 <= share < 0.5
 
 
 def test_the_line_changes_no_faster_than_it_can_be_read(reporter):

@@ -21,11 +21,11 @@ from tablecloak.argus.lines import (
     read_writing,
 )
 from tablecloak.argus.linked import linked, positions
-from tablecloak.argus.metadata import read_cells, read_metadata, read_microdata
+from tablecloak.argus.metadata import read_cells, read_metadata, read_microdata, specification_of
 from tablecloak.argus.methods import METHODS, Task, read_suppression
 from tablecloak.argus.outputs import OPTIONS_OF, BatchOutput, BatchTable, OutputLayout, made_of
 from tablecloak.argus.preparation import tabulate_records, take_cells
-from tablecloak.argus.rules import check_rules, describe, n_largest, numbers_of
+from tablecloak.argus.rules import check_rules, describe, is_active, n_largest, numbers_of
 from tablecloak.argus.state import BatchState, TableJob
 from tablecloak.errors import InputError, VerificationError
 from tablecloak.registry import Registry
@@ -217,8 +217,16 @@ class ReadTable(BatchCommand):
         if mode not in ("0", "1", "1T", "1F", "2"):
             raise InputError(f"READTABLE takes 0, 1, 1T, 1F or 2, found {mode!r}.")
         batch.before_reading()
-        if not batch.jobs or batch.is_microdata:
-            raise InputError("Open a table and specify it first (OPENTABLEDATA).")
+        if batch.metadata is None or batch.data is None or batch.is_microdata:
+            raise InputError("Open a table and its metadata first (OPENTABLEDATA, OPENMETADATA).")
+        if not batch.jobs:
+            wanted = specification_of(batch.metadata)
+            batch.jobs.append(TableJob(1, command, wanted, batch.metadata, batch.data, False))
+            batch.say(
+                command,
+                f"table 1 by the metadata: {' x '.join(wanted.dimensions)}, response "
+                f"{wanted.response}",
+            )
         how = {"0": "totals must add up", "2": "totals need not add up"}
         batch.say(command, f"{mode}: {how.get(mode, 'totals are made of the most detailed cells')}")
         for job in batch.jobs:
@@ -353,7 +361,6 @@ class Suppress(BatchCommand):
         if not problems:
             raise InputError("Read the data first (READMICRODATA or READTABLE).")
         problem = problems[0] if len(problems) == 1 else linked(problems)
-        problem = _bounded(batch, command, wanted, problem)
         _say(batch, command, wanted)
         method = METHODS[wanted.method]()
         minutes = wanted.numbers.get("minutes") or method.minutes
@@ -375,6 +382,7 @@ def _part(
         values=done.values[at] if done.is_changed else own.table.values,
         decimals=job.decimals,
         codes=job.codes(),
+        has_counts=job.has_counts,
     )
 
 
@@ -388,20 +396,6 @@ def _say(batch: BatchState, command: Command, wanted: SuppressionLine) -> None:
             batch.skip(command, text)
     if wanted.numbers.get("stop") == 1:
         batch.skip(command, "stop at the first rounding: the best one in time is taken")
-
-
-def _bounded(
-    batch: BatchState, command: Command, wanted: SuppressionLine, problem: ProtectionProblem
-) -> ProtectionProblem:
-    """Apply what an intruder knows beforehand (GH), in per cent of each value."""
-    if "bounds" not in wanted.numbers:
-        return problem
-    room = wanted.numbers["bounds"] / 100 * np.abs(problem.table.values)
-    batch.say(command, f"everybody knows each value up to {wanted.numbers['bounds']:g} %")
-    return problem.with_changes(
-        lower_bound=np.maximum(problem.lower_bound, problem.table.values - room),
-        upper_bound=np.minimum(problem.upper_bound, problem.table.values + room),
-    )
 
 
 @COMMANDS.register
@@ -423,7 +417,7 @@ class WriteTable(BatchCommand):
             batch.skip(command, f"the option {name}, which says nothing about type {wanted.kind}")
         files = made_of(protected, layout, batch.output_path(wanted.file))
         for output in files:
-            batch.output_path(output.path.name)
+            batch.require_free(output.path)
             batch.outputs.append(output)
         options = "".join(f"{name}{'+' if on else '-'}" for name, on in wanted.options.items())
         batch.say(
@@ -444,6 +438,7 @@ def _layout(job: TableJob, wanted: Writing) -> OutputLayout:
         "Freq" if job.is_count else job.metadata.variable(job.specification.response).name,
         n_largest(job.all_rules),
         job.is_count,
+        "F" if any(is_active(rule) for rule in job.all_rules if rule.name == "P") else "B",
     )
 
 
@@ -490,6 +485,7 @@ def _ready(
             problem.table.values,
             job.decimals,
             job.codes(),
+            has_counts=job.has_counts,
         )
     if not inner and not job.says_what:
         raise InputError(

@@ -144,6 +144,18 @@ WHOLE = {("P", 1), ("P", 2), ("NK", 0), ("FREQ", 0), ("REQ", 2)}
 
 OPTIONS = ("AS", "FL", "QU", "SE", "SO", "AR", "HI", "HL", "TR", "AO", "AD", "AC")
 
+NUMBERED_OPTIONS: dict[int, tuple[dict[str, bool], ...]] = {
+    1: ({}, {}),
+    2: ({}, {"AS": True}),
+    3: ({}, {"AS": True}, {"SE": True}, {"AS": True, "SE": True}),
+    4: ({}, {}),
+    5: ({"SO": True}, {}),
+}
+"""Options of each type of table as batches up to tau-ARGUS 4.1 number them, from 0 on.
+
+Manual of tau-ARGUS 4.1, WRITETABLE; the numbers of types 1 and 4 mean nothing there.
+"""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -320,6 +332,8 @@ def read_writing(arguments: Arguments) -> Writing:
     file = arguments.word("the name of a file")
     arguments.take(")")
     arguments.end()
+    if text.isdecimal():
+        return Writing(table, kind, _numbered_options(arguments, kind, int(text)), file)
     options: dict[str, bool] = {}
     for found in re.finditer(r"([^+-]*)([+-]?)", text):
         if not found.group(0):
@@ -334,3 +348,13 @@ def read_writing(arguments: Arguments) -> Writing:
             raise arguments.fail(f"WRITETABLE: the option {name} is given twice")
         options[name] = sign == "+"
     return Writing(table, kind, options, file)
+
+
+def _numbered_options(arguments: Arguments, kind: int, number: int) -> dict[str, bool]:
+    meanings = NUMBERED_OPTIONS.get(kind, ({},))
+    if number >= len(meanings):
+        raise arguments.fail(
+            f"WRITETABLE: type {kind} takes the numbers 0 to {len(meanings) - 1}, found {number}; "
+            f"options can also be named, as in AS+SE-"
+        )
+    return dict(meanings[number])

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tablecloak.argus.lines import Specification
 from tablecloak.argus.places import find_file, lines_of, text_of, tokens
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.hierarchy import Hierarchy
 
 TOTAL = "Total"
@@ -411,7 +412,8 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
     for variable in metadata.variables:
         column = frame[variable.name]
         if _is_number(variable) or variable.has("FREQUENCY") or variable.has("MAXSCORE"):
-            column = column.where(~column.isin(["", "-"]))
+            # The dot is how SAS writes a missing number.
+            column = column.where(~column.isin(["", "-", "."]))
             if metadata.separator != "," and column.str.fullmatch(r"-?\d+,\d+").any():
                 column = column.str.replace(",", ".", regex=False)
                 notes.append(f"{path.name}: decimal commas of {variable.name!r} read as points")
@@ -438,3 +440,25 @@ def _split(line: str, separator: str) -> list[str]:
         else:
             current += letter
     return [*parts, current]
+
+
+def specification_of(metadata: Metadata) -> Specification:
+    """Return the only table that metadata of cells can mean.
+
+    Raises
+    ------
+    InputError
+        If there are several responses, or none.
+    """
+    dimensions = [v.name for v in metadata.variables if v.has("RECODEABLE")]
+    roles = {"FREQUENCY", "MAXSCORE", "SHADOW", "COST", "COSTVAR", "LOWERPL", "UPPERPL"}
+    responses = [
+        v.name for v in metadata.variables if v.has("NUMERIC") and not any(map(v.has, roles))
+    ]
+    if len(responses) != 1 or not dimensions:
+        raise InputError(
+            f"No table is specified, and {metadata.path.name} has "
+            f"{listed(responses) if responses else 'no numeric variable'} as its response. Put "
+            f"SPECIFYTABLE before this line."
+        )
+    return Specification(dimensions, responses[0])

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from tablecloak.argus.lines import Arguments, Command, SuppressionLine
 from tablecloak.argus.outputs import BatchTable
+from tablecloak.argus.reach import lowered_cells, within_bounds, within_percent, within_reach
 from tablecloak.argus.rules import numbers_of
 from tablecloak.argus.singletons import with_virtual_cells
 from tablecloak.argus.state import BatchState, TableJob
+from tablecloak.arrays import Integers
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, ModelError, listed, suggestion
 from tablecloak.publish.audit import audit
 from tablecloak.registry import Registry
+from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
@@ -115,33 +118,36 @@ def read_suppression(arguments: Arguments) -> SuppressionLine:
 
 
 class _Pattern(ProtectionMethod):
-    """Suppress cells, and audit the pattern."""
+    """Suppress cells, and check the proof of the pattern."""
 
     def protect(self, task: Task) -> BatchTable:
         """Suppress cells; single contributors are protected if the line asks for it."""
         change, against = Change.within(task.problem, task.problem), list[str]()
         if task.wanted.has("single", "multiple", "together"):
             change, against = self._with_singletons(task)
-        problem = change.problem
-        pattern = suppress(
+        pattern = self._pattern(task, change.problem, against)
+        checked = pattern.verify().checked
+        task.say(f"{self.name} is done as one problem, {pattern.summary()}")
+        task.say(f"the protection of {checked} sensitive cells is proved, checked without a solver")
+        hidden = change.flags(pattern.suppressed)
+        values = task.problem.table.values
+        return BatchTable(pattern.problem, hidden, values, 0, [], "suppressed")
+
+    def _pattern(
+        self, task: Task, problem: ProtectionProblem, against: list[str]
+    ) -> SuppressionPattern:
+        """Return a proved pattern."""
+        return suppress(
             problem,
             protect_against=against,
             time_limit=task.seconds,
             progress=task.batch.progress,
         )
-        found = audit(
-            problem, pattern, intruders=against or "external", time_limit=max(task.seconds, 60.0)
-        )
-        task.say(f"{self.name} is done as one problem, {pattern.summary()}")
-        task.say(found.summary())
-        hidden = change.flags(pattern.suppressed)
-        values = problem.table.values
-        return BatchTable(problem, hidden, values, 0, [], "suppressed", 0.0, found.is_safe)
 
     def _with_singletons(self, task: Task) -> tuple[Change, list[str]]:
         """Return the change to virtual cells, and the intruders to protect against."""
         known, wanted = task.problem.table.contributions, task.wanted
-        if known is None:
+        if known is None or not all(job.has_counts for job in task.jobs):
             raise InputError(
                 "Single contributors are to be protected, but the number of contributors is not "
                 "known. Add <FREQUENCY>, or set these arguments to 0."
@@ -179,6 +185,57 @@ class Hypercube(_Pattern):
     arguments: ClassVar[tuple[tuple[str, float, float], ...]] = (
         ("bounds", 0, 1e6), ("size", 0, 1), ("single", 0, 1),
     )  # fmt: skip
+
+    def protect(self, task: Task) -> BatchTable:
+        """Protect as far as what everybody knows leaves room, and name what is not reached.
+
+        tau-ARGUS lowers its protection ratio for such cells, and goes on.
+        """
+        if "bounds" not in task.wanted.numbers:
+            return super().protect(task)
+        percent = task.wanted.numbers["bounds"]
+        task.say(f"everybody knows each value up to {percent:g} %")
+        narrow = within_percent(task.problem, percent)
+        done = super().protect(replace(task, problem=narrow))
+        missed = lowered_cells(task.problem, done.problem)
+        if len(missed):
+            task.batch.miss(task.command, self._advice(task, missed))
+        return done
+
+    def _pattern(
+        self, task: Task, problem: ProtectionProblem, against: list[str]
+    ) -> SuppressionPattern:
+        """Return a pattern that is proved for the levels that are within reach."""
+        reachable = within_bounds(problem)
+        while True:
+            try:
+                return super()._pattern(task, reachable, against)
+            except ModelError as error:
+                lower = within_reach(reachable, error.cells)
+                if lower is None:
+                    raise
+                reachable = lower
+
+    def _advice(self, task: Task, missed: Integers) -> str:
+        """Name cells, and the line of the batch that asks for less."""
+        problem, numbers = task.problem, task.wanted.numbers
+        size = np.abs(problem.table.values[missed])
+        level = np.maximum(problem.lower_protection, problem.upper_protection)[missed]
+        table, line = task.wanted.table, f"MOD({task.wanted.table})"
+        if np.all(size > 0):
+            percent = math.ceil(100 * float(np.max(level / size)) * (1 - 1e-9))
+            if percent > numbers["bounds"]:
+                more = "".join(
+                    f",{numbers[name]:g}" for name in ("size", "single") if name in numbers
+                )
+                line = f"GH({table},{percent}{more})"
+        names = listed(problem.table.labels(missed))
+        return (
+            f"the full levels of {len(missed)} of {problem.n_sensitive} sensitive cells, since "
+            f"everybody knows these values up to {numbers['bounds']:g} %: {names}. They are "
+            f"hidden, and protected as far as that leaves room. For the full levels write "
+            f"<SUPPRESS> {line}"
+        )
 
 
 @METHODS.register

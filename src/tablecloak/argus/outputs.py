@@ -24,6 +24,9 @@ MANUAL, FROZEN, SECONDARY, EMPTY = 9, 10, 11, 14
 _BY_RULE = {"P": RULE, "NK": RULE, "REQ": REQUEST, "FREQ": FREQUENCY, "ZERO": ZERO}
 """Status by the rule of tau-ARGUS that made a cell unsafe; all others are manual."""
 
+INTERNAL = "internal"
+"""Folder beside the others for what must not leave."""
+
 CSV, PIVOT, CODE_VALUE, SBS, INTERMEDIATE, JJ = 1, 2, 3, 4, 5, 6
 
 OPTIONS_OF = {
@@ -51,7 +54,9 @@ class BatchTable:
     reach : float
         Of a rounded table, how far a value may be from the truth.
     is_proved : bool
-        Whether an audit found every sensitive cell protected.
+        Whether every sensitive cell is proved to be protected.
+    has_counts : bool
+        Whether the number of contributors of each cell is known.
     """
 
     problem: ProtectionProblem
@@ -62,6 +67,7 @@ class BatchTable:
     method: Literal["none", "suppressed", "adjusted", "rounded"] = "none"
     reach: float = 0.0
     is_proved: bool = True
+    has_counts: bool = True
 
     @property
     def is_changed(self) -> bool:
@@ -106,6 +112,9 @@ class OutputLayout:
     n_largest : int
         How many largest contributions an intermediate table needs for its rules.
     is_count : bool
+    rule_letter : {"B", "F"}
+        Letter of an SBS file for cells that a rule on contributions makes unsafe: F if the table
+        has a p% rule, else B. As in tau-ARGUS, which does not tell these rules apart by cell.
     """
 
     kind: int
@@ -113,6 +122,7 @@ class OutputLayout:
     response: str
     n_largest: int = 0
     is_count: bool = False
+    rule_letter: str = "B"
 
     def has(self, option: str) -> bool:
         """Whether an option is on; codes are in quotes unless said otherwise."""
@@ -167,7 +177,8 @@ def made_of(protected: BatchTable, layout: OutputLayout, path: Path) -> list[Bat
     Returns
     -------
     list of BatchOutput
-        An intermediate table comes with its metadata (.rda) and hierarchies (.hrc).
+        An intermediate table comes with its metadata (.rda) and hierarchies (.hrc), an SBS file
+        with one in the folder ``internal`` that has the values of hidden cells.
 
     Raises
     ------
@@ -185,7 +196,11 @@ def made_of(protected: BatchTable, layout: OutputLayout, path: Path) -> list[Bat
         case 2 | 3:
             return [BatchOutput(path, _code_value(protected, layout), secret)]
         case 4:
-            return [BatchOutput(path, _sbs(protected, layout), secret)]
+            inside = path.parent / INTERNAL / path.name
+            return [
+                BatchOutput(path, _sbs(protected, layout), secret),
+                BatchOutput(inside, _sbs(protected, layout, with_hidden=True), True),
+            ]
         case 5:
             return [BatchOutput(path, _intermediate(protected, layout), secret)] + [
                 BatchOutput(path.with_name(name), text, secret)
@@ -275,29 +290,35 @@ def _first_line(protected: BatchTable, layout: OutputLayout) -> str:
     return ",".join(_labels(columns, layout))
 
 
-def _sbs(protected: BatchTable, layout: OutputLayout) -> str:
+def _sbs(protected: BatchTable, layout: OutputLayout, *, with_hidden: bool = False) -> str:
+    """Write codes, value, number of contributors and letter.
+
+    What tau-ARGUS tells of a hidden cell (its value, number and largest shares) is written
+    `with_hidden` only: who has the rest of the file could compute others with it.
+    """
     problem, statuses = protected.problem, protected.statuses()
     known = problem.table.contributions
-    letters = {SAFE: "V", FROZEN: "V", FREQUENCY: "A", SECONDARY: "D"}
+    letters = {SAFE: "V", FROZEN: "V", FREQUENCY: "A", SECONDARY: "D", RULE: layout.rule_letter}
     above = [parents_of(problem.table.hierarchies[name].groups) for name in protected.names]
     lines = []
     for key, cell in _index(protected).items():
         status = int(statuses[cell])
-        letter = letters.get(status, "F" if problem.reasons[cell] == "p-percent" else "B")
         codes = _labels(list(key), layout)
         if layout.has("HL"):
             levels = [
                 len(path_to_root(code, tree)) - 1 for tree, code in zip(above, key, strict=True)
             ]
             codes = [part for pair in zip(codes, map(str, levels), strict=True) for part in pair]
-        share = ""
-        if known is not None and known.total[cell] and known.largest.shape[1]:
-            share = f"{100 * known.largest[cell, 0] / known.total[cell]:.2f}"
-        count = "" if known is None else str(int(known.count[cell]))
-        hidden = bool(protected.suppressed[cell])
-        # Numbers of contributors and shares of hidden cells would help to compute them.
-        more = ["", letter, ""] if hidden else [count, letter, share]
-        lines.append(",".join([*codes, _shown(protected, cell), *more]))
+        count = str(int(known.count[cell])) if known and protected.has_counts else ""
+        letter = letters.get(status, "B")
+        if protected.suppressed[cell] and not with_hidden:
+            codes += ["x", "", letter]
+        else:
+            codes += [protected.number(protected.values[cell]), count, letter]
+        if with_hidden and known and status == RULE and known.total[cell]:
+            sizes = known.largest[cell, : layout.n_largest]
+            codes += [f"{100 * size / known.total[cell]:.1f}" for size in sizes]
+        lines.append(",".join(codes))
     return "".join(f"{line}\r\n" for line in lines)
 
 
@@ -329,7 +350,8 @@ def _intermediate(protected: BatchTable, layout: OutputLayout) -> str:
         parts = [f'"{code}"' if layout.has("QU") else code for code in key]
         parts.append(empty if cell is None else protected.number(protected.values[cell]))
         if known is not None and has_amounts:
-            parts.append("0" if cell is None else str(int(known.count[cell])))
+            if protected.has_counts:
+                parts.append("0" if cell is None else str(int(known.count[cell])))
             if not layout.has("SO"):
                 parts.append(empty if cell is None else protected.number(known.total[cell]))
         parts.append(empty if cell is None else protected.number(problem.weights[cell]))
@@ -365,7 +387,7 @@ def _description(protected: BatchTable, layout: OutputLayout, path: Path) -> lis
     else:
         lines += [layout.response, f"    <NUMERIC>{decimals}"]
         if known is not None:
-            lines += ["FreqVar", "    <FREQUENCY>"]
+            lines += ["FreqVar", "    <FREQUENCY>"] * protected.has_counts
             lines += [f"{layout.response}_Shadow", "    <NUMERIC> <SHADOW>"] * has_tops
     lines += [f"{layout.response}_Cost", "    <NUMERIC> <COSTVAR>"]
     if known is not None and has_tops:

@@ -13,7 +13,8 @@ from tablecloak.packed import unpacked
 def find_file(name: str, folder: Path) -> Path:
     """Return the file of this name, in any case, below a folder, also if it is compressed.
 
-    Of a Windows path that does not exist on this machine only the last part counts.
+    Of a Windows path that does not exist on this machine the last part counts; or, where the batch
+    was moved with the folders around it, what follows the name of a folder above the batch.
 
     Raises
     ------
@@ -26,6 +27,7 @@ def find_file(name: str, folder: Path) -> Path:
     tried = [Path(name), folder / name, folder.joinpath(*parts.parts[-1:])]
     if not parts.drive and not parts.root:
         tried.insert(1, folder.joinpath(*parts.parts))
+    tried += _beside(parts.parts, folder)
     for path in tried:
         for candidate in (path, path.with_name(path.name + ".gz")):
             if candidate.is_file():
@@ -36,6 +38,25 @@ def find_file(name: str, folder: Path) -> Path:
                 if other.name.lower() in wanted and other.is_file():
                     return other
     raise InputError(f"{folder / parts.name}: this file does not exist. Check the name.")
+
+
+def _beside(parts: tuple[str, ...], folder: Path) -> Iterator[Path]:
+    """Yield the path below each folder above the batch that has the name of a part, in any case."""
+    names = [part.lower() for part in parts[:-1]]
+    for above in folder.absolute().parents:
+        if above.name.lower() in names[1:]:
+            below = parts[names.index(above.name.lower(), 1) + 1 : -1]
+            place: Path | None = above
+            for part in below:
+                place = _folder_of(place, part) if place else None
+            if place:
+                yield place / parts[-1]
+
+
+def _folder_of(place: Path, name: str) -> Path | None:
+    """Return the folder of a name in any case."""
+    inside = (one for one in sorted(place.iterdir()) if one.is_dir())
+    return next((one for one in inside if one.name.lower() == name.lower()), None)
 
 
 def text_of(path: Path) -> str:

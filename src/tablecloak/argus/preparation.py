@@ -53,7 +53,7 @@ def with_costs(
             batch.skip(job.command, "costs by distance; the response is taken")
         case "-2":
             cost = np.ones(table.n_cells)
-        case "-1" if table.contributions is not None:
+        case "-1" if table.contributions is not None and job.has_counts:
             cost = table.contributions.count.astype(np.float64)
         case "-1":
             batch.skip(job.command, "costs by frequency, which is not known; the response is")

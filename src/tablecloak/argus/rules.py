@@ -73,7 +73,8 @@ def check_rules(
             _need(rule, metadata, "REQUEST", is_microdata)
         if is_for_holdings(rules, rule):
             _need(rule, metadata, "HOLDING", is_microdata)
-        if not is_microdata and not metadata.with_tag("FREQUENCY"):
+        looks_at_sizes = any(kind.applies_to_sums for kind in _kinds(rule))
+        if not (is_microdata or looks_at_sizes or metadata.with_tag("FREQUENCY")):
             raise InputError(
                 f"The rule {rule} needs the number of contributors of each cell, but "
                 f"{metadata.path} describes no variable with <FREQUENCY>. Add it to table and "

@@ -46,6 +46,8 @@ class BatchResult:
         What was done, and what was done in another way than by tau-ARGUS, and why.
     not_applied : list of str
         The lines of the log that say what was not applied.
+    not_reached : list of str
+        Those that name cells whose full protection levels no table reaches.
     """
 
     tables: list[BatchTable]
@@ -54,6 +56,7 @@ class BatchResult:
     beside: list[Path]
     log: list[str]
     not_applied: list[str]
+    not_reached: list[str]
 
     @property
     def is_safe(self) -> bool:
@@ -62,8 +65,8 @@ class BatchResult:
 
     @property
     def exit_code(self) -> int:
-        """0 all was applied and proved; 1 a table is not proved safe; 3 see `not_applied`."""
-        return 1 if not self.is_safe else NOT_APPLIED if self.not_applied else 0
+        """0 all applied and proved; 1 not proved, or not in full; 3 see `not_applied`."""
+        return 1 if self.not_reached or not self.is_safe else NOT_APPLIED if self.not_applied else 0
 
 
 def read_batch(path: str | Path) -> list[Command]:
@@ -144,7 +147,9 @@ def run_batch(
     problems = [job.problem for job in batch.jobs if job.problem is not None]
     files = [output.path for output in batch.outputs if output.is_table]
     beside = [output.path for output in batch.outputs if not output.is_table]
-    return BatchResult(tables, problems, files, beside, batch.log, batch.not_applied)
+    return BatchResult(
+        tables, problems, files, beside, batch.log, batch.not_applied, batch.not_reached
+    )
 
 
 def batch_problems(path: str | Path) -> list[ProtectionProblem]:

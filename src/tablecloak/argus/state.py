@@ -66,6 +66,11 @@ class TableJob:
         return found[0][0] if found else MARGIN
 
     @property
+    def has_counts(self) -> bool:
+        """Whether the number of contributors of a cell is known, and not only a bound on it."""
+        return self.is_microdata or bool(self.metadata.with_tag("FREQUENCY"))
+
+    @property
     def says_what(self) -> bool:
         """Whether anything says which cells are sensitive."""
         by_status = not self.is_microdata and bool(self.metadata.with_tag("STATUS"))
@@ -139,6 +144,7 @@ class BatchState:
     published: list[tuple[Path, str, BatchTable]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     not_applied: list[str] = field(default_factory=list)
+    not_reached: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.inputs.add(self.path.resolve())
@@ -151,6 +157,11 @@ class BatchState:
         """Log what is not applied; only for what cannot affect which cells are safe."""
         self.say(command, f"not applied: {text}")
         self.not_applied.append(self.log[-1])
+
+    def miss(self, command: Command, text: str) -> None:
+        """Log which protection nothing can give under what the line says."""
+        self.say(command, f"not reached: {text}")
+        self.not_reached.append(self.log[-1])
 
     def input_path(self, name: str) -> Path:
         """Return the path of an input file, and record that it must not be overwritten."""
@@ -170,12 +181,16 @@ class BatchState:
         if last in ("", "..") or "\0" in last:
             raise InputError(f"{name!r} is no name of a file.")
         path = self.out / last
+        self.require_free(path)
+        return path
+
+    def require_free(self, path: Path) -> None:
+        """Raise if a file is read or written already, or cannot be written."""
         if path.resolve() in self.inputs:
             raise InputError(f"{path} is read by this batch. Choose another name for the output.")
         if any(path == output.path for output in self.outputs):
             raise InputError(f"{path} is written twice by this batch. Choose another name.")
         require_writable(path)
-        return path
 
     @property
     def is_read(self) -> bool:

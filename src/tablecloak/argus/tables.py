@@ -23,6 +23,9 @@ Trees = dict[str, Hierarchy]
 MOST_CONTRIBUTORS = 10
 """Largest contributions that are kept of each cell, or more if a rule looks at more."""
 
+FEWEST = " (fewest contributors)"
+"""End of the name of a column that counts contributors of cells that came without."""
+
 EMPTY_LETTERS = ("E", "", "14")
 
 
@@ -155,6 +158,8 @@ class TableCells:
             [] if is_count else [v.name for v in metadata.with_tag("MAXSCORE")],
         )
         if any(is_active(rule) for rule in rules):
+            if not frequency:
+                found = found.with_fewest_contributors()
             found.check(n_largest(rules))
         elif frequency:
             return found.if_plausible()
@@ -169,6 +174,24 @@ class TableCells:
             frame[self.largest].to_numpy(dtype=np.float64).reshape(len(frame), -1),
         )
         return self if odd is None else replace(self, frequency="", largest=[])
+
+    def with_fewest_contributors(self) -> TableCells:
+        """Return the same cells, each with the smallest number of contributors that is possible.
+
+        Rules on the largest contributions hold for any number that is possible.
+        """
+        frame, name = self.frame, f"{self.response.name}{FEWEST}"
+        total = np.abs(frame[self.shadow or self.response.name].to_numpy(dtype=np.float64))
+        top = np.abs(frame[self.largest].to_numpy(dtype=np.float64).reshape(len(frame), -1))
+        top = np.nan_to_num(top)
+        rest = np.maximum(total - top.sum(axis=1), 0.0)
+        # Others contribute at most as much as the last of the largest.
+        smallest = top[:, -1] if top.shape[1] else np.zeros(len(frame))
+        rest = np.where(rest > 1e-9 * total, rest, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            others = np.where(smallest > 0, np.ceil(rest / smallest * (1 - 1e-9)), rest > 0)
+        count = np.maximum((top > 0).sum(axis=1) + others, total > 0)
+        return replace(self, frame=frame.assign(**{name: count}), frequency=name)
 
     def check(self, wanted: int) -> None:
         """Check what the rules look at.

@@ -30,9 +30,11 @@ def argus(
     names are looked for in its folder, in capital or small letters, also compressed.
 
     Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
-    not proved safe, or a file would have shown what must be protected; 2: the batch stopped at an
-    error; 3: every table is proved safe, but the log has lines with "not applied". With 1 and 2
-    no table for the public is written.
+    not proved safe, or a file would have shown what must be protected, and no table is written; or
+    cells do not reach their full levels because of what everybody knows by GH: they are hidden, the
+    tables are written, and the log names the cells and the line to change; 2: the batch stopped at
+    an error, nothing is written; 3: every table is proved safe, but the log has lines with "not
+    applied".
 
     Example: tablecloak argus job.arb --out results/
     """
@@ -47,7 +49,7 @@ def argus(
         typer.echo(f"    {path}")
     if not result.is_safe:
         typer.echo("NOT SAFE: a sensitive cell is not protected.", err=True)
-    for line in result.not_applied:
+    for line in (*result.not_applied, *result.not_reached):
         typer.echo(line, err=True)
     if result.exit_code:
         raise typer.Exit(result.exit_code)

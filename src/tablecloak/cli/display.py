@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import BarColumn, SpinnerColumn, TextColumn
+from rich.progress import Progress as Bar
 
-from tablecloak.budget import Stopwatch
+from tablecloak.budget import Stopwatch, running
 from tablecloak.errors import plain
 from tablecloak.executors import DelayedCall
 
@@ -28,17 +30,31 @@ SILENT_SECONDS = 2.0
 BETWEEN_SECONDS = 0.2
 """Least time between two changes of the line that shows progress: faster ones cannot be read."""
 
+BAR_WIDTH = 20
+"""Characters of the bar: the line beside it has the figures."""
+
 _console = Console(stderr=True)
 
 
 class Reporter:
-    """Shows stage, loss, bound and the number of open cells or nodes, from two seconds on."""
+    """Shows stage, loss, bound, gap, and the time that is left, from two seconds on.
+
+    The bar is the share of the time limit that is used; without a limit it only moves.
+    """
 
     def __init__(self) -> None:
         self.watch = Stopwatch()
         self.shown = 0.0
-        self.status = _console.status("working (Ctrl-C ends)")
-        self.start = DelayedCall(SILENT_SECONDS, self.status.start)
+        self.bar = Bar(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(BAR_WIDTH),
+            console=_console,
+            transient=True,
+            disable=not _console.is_terminal,
+        )
+        self.task = self.bar.add_task("working (Ctrl-C ends)", total=None)
+        self.start = DelayedCall(SILENT_SECONDS, self.bar.start)
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
         """Record progress; cheap enough to be called often."""
@@ -46,16 +62,30 @@ class Reporter:
         if seconds < SILENT_SECONDS or seconds - self.shown < BETWEEN_SECONDS:
             return
         self.shown = seconds
-        known = f", bound {bound:.9g}" if math.isfinite(bound) else ""
+        lower = f", bound {bound:.9g}" if math.isfinite(bound) else ""
+        if lower and 0 <= bound <= loss < math.inf:
+            lower += f", gap {100 * (loss - bound) / loss if loss else 0:.1f} %"
         state = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
         if stage.startswith("audit"):
-            state, known = f"{loss:.0f} of {bound:.0f}", ""
-        self.status.update(f"{stage}: {state}{known}, {left} open, {seconds:.0f} s (Ctrl-C ends)")
+            state, lower = f"{loss:.0f} of {bound:.0f}", ""
+        budget = running()
+        limit = math.inf if budget is None else budget.elapsed + budget.left
+        ending = f" of {limit:.0f} s" if math.isfinite(limit) else " s"
+        self.show(
+            f"{stage}: {state}{lower}, {left} open, {seconds:.0f}{ending} (Ctrl-C ends)",
+            None if budget is None or math.isinf(limit) else budget.elapsed / limit,
+        )
+
+    def show(self, text: str, share: float | None) -> None:
+        """Show a line, and which share of the time is used; None if there is no limit."""
+        total = None if share is None else 1.0
+        self.bar.update(self.task, description=text, total=total, completed=share or 0.0)
 
     def stop(self) -> None:
         """Remove the line."""
         self.start.cancel()
-        self.status.stop()
+        # `bar.stop` would print an empty line where stderr is no terminal.
+        self.bar.live.stop()
 
 
 @contextmanager

@@ -98,3 +98,9 @@ def dimensions_of(by: Sequence[str]) -> dict[str, str | None]:
             )
         named[name] = file or None
     return named
+
+
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", help="Add the figures of the search: loss, bound, gap, seconds."),
+]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, reporting
-from tablecloak.cli.options import Engine, Executor
+from tablecloak.cli.options import Engine, Executor, Verbose
 
 if TYPE_CHECKING:
     from tablecloak.jobs.job_file import KindReport
@@ -30,6 +30,7 @@ def protect(
     every: Every = False,
     engine: Engine = "duckdb",
     executor: Executor = "serial",
+    verbose: Verbose = False,
 ) -> None:
     """Microdata or a table in; protected tables, audit, certificate and report out.
 
@@ -59,7 +60,7 @@ def protect(
         _all(job, out, executor)
         return
     if is_publication(job):
-        _publication(job, out, engine)
+        _publication(job, out, engine, verbose)
         return
     kind = kind_of_job(job)
     if kind is not None:
@@ -67,16 +68,18 @@ def protect(
         return
     with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
-    _told(result)
+    _told(result, verbose)
 
 
-def _told(result: JobResult) -> None:
+def _told(result: JobResult, verbose: bool) -> None:
     """Print what a job gave; exit as its results ask for."""
     ways = [product.way for product in result.products.values()]
     if not any(way.is_alone for way in ways):
         _tell_of_table(result)
     for line in result.lines():
         typer.echo(line)
+    if verbose:
+        typer.echo(result.summary())
     _tell_files(result)
     if len(ways) > 1:
         typer.echo(f"{ONE_OF_TWO if len(ways) == 2 else ONE_OF_MANY}: {TOGETHER}")
@@ -106,7 +109,7 @@ def _tell_of_kind(report: KindReport) -> None:
     _tell_written(report.files)
 
 
-def _publication(job: Path, out: Path, engine: str) -> None:
+def _publication(job: Path, out: Path, engine: str, verbose: bool) -> None:
     """Protect a whole publication; the exit code is the worst of those of its clusters."""
     from tablecloak.jobs.publication import read_publication, run_publication
 
@@ -118,7 +121,7 @@ def _publication(job: Path, out: Path, engine: str) -> None:
     for name, result in found.results.items():
         typer.echo(f"\ncluster {name}")
         try:
-            _told(result)
+            _told(result, verbose)
         except typer.Exit as ended:
             codes.append(ended.exit_code)
     for path in found.files:

@@ -39,6 +39,7 @@ from tablecloak.cli.options import (
     Threads,
     TimeLimit,
     Tolerance,
+    Verbose,
 )
 
 if TYPE_CHECKING:
@@ -204,13 +205,15 @@ def suppress(
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
     certificate: Certificate = None,
+    verbose: Verbose = False,
     **asked: Any,
 ) -> None:
     """Find a suppression pattern and prove it.
 
     Writes `cell,status` (published, primary or secondary) for every cell in file order, and
-    prints one line with loss, bound, gap and seconds. The statuses tell which cells are
-    sensitive: publish only that a cell is suppressed. Exit code 0 only if the proof was checked.
+    prints a verdict in four lines; with --verbose also loss, bound, gap and seconds. The statuses
+    tell which cells are sensitive: publish only that a cell is suppressed. Exit code 0 only if the
+    proof was checked.
 
     With --groups, FILE is a job (.toml): its rules must hold for sums of hidden cells as well.
 
@@ -242,7 +245,9 @@ def suppress(
         )
         frame = problem.table.keys.assign(status=pattern.statuses()[pattern.given_cells])
         write_result(pattern, frame, output, certificate, secret=True)
-    typer.echo(pattern.summary())
+    typer.echo(pattern.verdict())
+    if verbose:
+        typer.echo(pattern.summary())
     for statement in pattern.insiders.statements() if pattern.insiders else ():
         typer.echo(statement)
     for cell in pattern.before.disclosed if pattern.before else ():
@@ -283,14 +288,15 @@ def adjust(
     tolerance: Tolerance = 0.0,
     solver: Solver = None,
     certificate: Certificate = None,
+    verbose: Verbose = False,
     **asked: Any,
 ) -> None:
     """Move sensitive cells to safe values and the rest as little as possible.
 
-    Writes the codes and `value` for every cell, and prints one line with loss, bound, gap and
-    seconds. Exit code 0 only if table, levels and bound were checked. To publish the file, take
-    --same-digits: without it changed values can have more digits than the true ones, and a note
-    says so.
+    Writes the codes and `value` for every cell, and prints a verdict in four lines; with --verbose
+    also loss, bound, gap and seconds. Exit code 0 only if table, levels and bound were checked. To
+    publish the file, take --same-digits: without it changed values can have more digits than the
+    true ones, and a note says so.
 
     Example: tablecloak adjust table.jj -o adjusted.csv --preserve regression --preserve mean:all
     """
@@ -313,7 +319,9 @@ def adjust(
         if same_digits:
             adjusted = in_decimals(adjusted, time_limit=time_limit)
         is_marked = _write(adjusted, output, certificate)
-    typer.echo(adjusted.summary())
+    typer.echo(adjusted.verdict())
+    if verbose:
+        typer.echo(adjusted.summary())
     if is_marked:
         typer.echo(MARKED)
     if (asked["repair"] or "recovery" in asked) and adjusted.notes:

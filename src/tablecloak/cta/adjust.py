@@ -15,7 +15,7 @@ from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.statistic import Statistic
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.weights import WeightRule
 
 
@@ -126,6 +126,7 @@ def adjust(
     >>> round(adjusted.loss), adjusted.is_optimal
     (231350, True)
     """
+    require_problem(problem)
     del solver
     budget = Budget.begun(time_limit, threads=threads, progress=progress)
     task = AdjustmentTask.of(

@@ -31,7 +31,7 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 
@@ -210,6 +210,7 @@ def audit(
     Every intruder knows all that is published, all relations and the external bounds. For what
     insiders know besides, see `tablecloak.suppression.attack.intruders` and docs/guarantees.md.
     """
+    require_problem(problem)
     groups = Groups.parse(groups) or ()
     suppressed, intervals, values = told_by(problem, release)
     if values is not None:

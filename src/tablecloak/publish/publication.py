@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.protection import required_way
 from tablecloak.publish.leaks import find_leaks, has_flags
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
-from tablecloak.storage import SECRET_MODE, write_text
-from tablecloak.tables.formats import FrameFormat, ReleaseFormat, formats_holding
+from tablecloak.results import Result
+from tablecloak.storage import SECRET_MODE, replacing, require_writable, write_text
+from tablecloak.tables.formats import FrameFormat, ReleaseFormat, format_of, formats_holding
 from tablecloak.tables.formats.layouts import LONG, Layout, hidden_cells
 from tablecloak.tables.leaving import Leaving
 
@@ -120,6 +124,18 @@ def write_release(
         leaving, Path(folder), title=title, formats=formats, report=report, withheld=withheld,
         layout=layout,
     )  # fmt: skip
+
+
+@showing.file.register
+def write_file(release: Result, path: str | Path) -> Path:
+    """Write a release to one file; its ending chooses the format."""
+    kind, path = format_of(path, ReleaseFormat), Path(path)
+    require_writable(path)
+    with TemporaryDirectory() as folder:
+        written, *_ = write_release(release, folder, formats=[kind.name], report=False)
+        with replacing(path) as place:
+            shutil.copyfile(written, place)
+    return path
 
 
 def write_leaving(

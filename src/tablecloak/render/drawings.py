@@ -37,6 +37,8 @@ from tablecloak.tables.table import Table
 
 COLOURS = {"protected": "#2a9d8f", "attackable": "#d62828", "undecided": "#f4a261"}
 
+STATUS_COLOURS = {"published": "#8ab6d6", "secondary": "#f4a261", "primary": "#d62828"}
+
 FIRST_CELLS = 10
 """Cells of a table that a notebook shows."""
 
@@ -94,6 +96,45 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
 
 
 @showing.plot.register
+def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) -> Any:
+    """Draw how many cells of each level of detail are published, hidden, and sensitive."""
+    depth, statuses = pattern.problem.table.depths(), pattern.statuses()
+    levels = np.unique(depth)
+    figure, axes = new_figure(7, 4)
+    below = np.zeros(len(levels))
+    for status, colour in STATUS_COLOURS.items():
+        counts = np.array([np.sum((depth == level) & (statuses == status)) for level in levels])
+        axes.bar(levels, counts, bottom=below, color=colour, label=f"{status} ({counts.sum():,})")
+        below += counts
+    axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
+    axes.set_title("Internal: suppression pattern")
+    axes.legend()
+    save_secret(figure, path)
+    return figure
+
+
+@showing.plot.register
+def plot_adjustment(adjusted: Adjustment, path: str | Path | None = None) -> Any:
+    """Draw the change of each cell against its true value, the sensitive ones in red."""
+    problem = adjusted.problem
+    figure, axes = new_figure(7, 4)
+    for name, chosen in (("others", ~problem.sensitive), ("sensitive", problem.sensitive)):
+        axes.scatter(
+            problem.table.values[chosen],
+            (adjusted.values - problem.table.values)[chosen],
+            s=12,
+            alpha=0.7,
+            color=STATUS_COLOURS["primary" if name == "sensitive" else "published"],
+            label=f"{name} ({int(chosen.sum()):,})",
+        )
+    axes.set(xlabel="true value", ylabel="change", xscale="symlog", yscale="symlog")
+    axes.set_title("Internal: adjusted table")
+    axes.legend()
+    save_secret(figure, path)
+    return figure
+
+
+@showing.plot.register
 def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> Any:
     """Draw each method with two standard errors each way."""
     figure, axes = new_figure(7, 5)
@@ -143,7 +184,7 @@ def _(problem: ProtectionProblem) -> str:
 @showing.html.register
 def _(pattern: SuppressionPattern) -> str:
     square = suppression_squares(pattern.problem, pattern.statuses())
-    return for_notebook(pattern.summary(), pattern.problem.table, square, SUPPRESSION)
+    return for_notebook(pattern.verdict(), pattern.problem.table, square, SUPPRESSION)
 
 
 @showing.html.register
@@ -154,7 +195,7 @@ def _(intervals: IntervalPattern) -> str:
 @showing.html.register
 def _(adjusted: Adjustment | RoundedTable) -> str:
     square = adjustment_squares(adjusted.problem, adjusted.values.astype(np.float64))
-    return for_notebook(adjusted.summary(), adjusted.problem.table, square, ADJUSTMENT)
+    return for_notebook(adjusted.verdict(), adjusted.problem.table, square, ADJUSTMENT)
 
 
 @showing.html.register

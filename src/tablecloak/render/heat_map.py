@@ -152,7 +152,7 @@ def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[st
     page.legend(legend)
     add_heat_map(page, table.keys, table.hierarchies, square)
     style = "<style>:root { --line: rgb(136 136 136 / .4); }" + GRID_STYLE + "</style>"
-    return f"{style}<p>{escape(summary)}</p>{''.join(page.parts)}"
+    return f"{style}<p>{'<br>'.join(escape(summary).splitlines())}</p>{''.join(page.parts)}"
 
 
 def sensitivity_squares(problem: ProtectionProblem) -> Drawing:

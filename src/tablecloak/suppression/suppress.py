@@ -21,7 +21,7 @@ from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import ChangeRequest, changed
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published, PublishedResult
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
 from tablecloak.tables.weights import WeightRule
@@ -157,6 +157,7 @@ def suppress(
     >>> pattern.loss, int(pattern.suppressed.sum()), pattern.is_optimal
     (3076.0, 12, True)
     """
+    require_problem(problem)
     budget = Budget.begun(time_limit, threads=threads, seed=seed, progress=progress)
     requirement = Requirement.parse(require)
     earlier, sums = Published.parse(published), Groups.parse(groups)

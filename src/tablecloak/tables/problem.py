@@ -19,6 +19,27 @@ from tablecloak.tables.table import LARGEST_TERM, Table
 from tablecloak.tables.weights import WeightRule
 
 
+def require_problem(given: object) -> None:
+    """Raise if what is to be protected does not say what is sensitive.
+
+    Raises
+    ------
+    InputError
+        Says how a problem is made of what was given.
+    """
+    if isinstance(given, ProtectionProblem):
+        return
+    if isinstance(given, Table):
+        raise InputError(
+            "`problem` is a table, which does not say which cells are sensitive. Call protect "
+            "first, as in problem = table.protect(tc.PPercent(10)), and give its result."
+        )
+    raise InputError(
+        f"`problem` must be a ProtectionProblem, found {type(given).__name__}. Make a table with "
+        f"tc.tabulate, call its protect with rules, and give the result."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class _OfTable:
     table: Table

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from tablecloak import showing
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.errors import InputError, listed, plain, suggestion
+from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy, read_dimensions
@@ -471,6 +472,18 @@ class Table:
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each cell: its codes and its value."""
         return self.keys.assign(**{self.name: self.values})
+
+    def depths(self) -> Integers:
+        """Return how many steps each cell lies below the grand total, over all dimensions.
+
+        A dimension without a hierarchy counts one step for all its codes.
+        """
+        depths = np.zeros(self.n_cells, dtype=np.int64)
+        for name, tree in self.hierarchies.items():
+            above = parents_of(tree.groups)
+            steps = {code: len(path_to_root(code, above)) - 1 for code in tree.codes}
+            depths += self.keys[name].map(steps).fillna(1).to_numpy(dtype=np.int64)
+        return depths
 
     def summary(self) -> str:
         """Say in one line how large the table is."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 
+import pandas as pd
 import pytest
 
 from tablecloak.errors import InputError
@@ -48,3 +50,27 @@ def test_whatever_a_reader_raises_names_the_file(tmp_path):
         reading_workbook(path)
     ):  # fmt: skip
         raise KeyError("xl/workbook.xml")
+
+
+def test_the_work_for_a_row_does_not_grow_with_the_rows_above(tmp_path):
+    """Asking a sheet for a row by its number looks at all cells that were written before."""
+    pytest.importorskip("openpyxl")
+
+    def steps(n_rows: int) -> int:
+        calls = 0
+
+        def count(frame, event, argument):
+            nonlocal calls
+            calls += 1
+
+        rows = [["a", "b", float(row)] for row in range(n_rows)]
+        frame = pd.DataFrame(rows, columns=["r", "c", "v"])
+        sys.setprofile(count)
+        try:
+            excel.Excel().write_release(frame, {"measure": "v"}, tmp_path / "a.xlsx")
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    steps(1)  # What is loaded once does not count.
+    assert steps(900) - steps(600) < 1.5 * (steps(600) - steps(300))

@@ -208,11 +208,12 @@ def test_misspelt_column_suggests_the_right_one():
         tc.tabulate(microdata(0), ["region"], "turnver")
 
 
-@pytest.mark.parametrize("library", ["pyarrow", "polars"])
+@pytest.mark.parametrize("library", ["pyarrow", "polars", "lazy polars"])
 def test_frames_of_other_libraries_give_the_same_table(library):
     firms = tc.examples.firms(200)
-    if library == "polars":
+    if library.endswith("polars"):
         other = pytest.importorskip("polars").DataFrame(firms.to_dict("list"))
+        other = other.lazy() if library.startswith("lazy") else other
     else:
         other = pytest.importorskip("pyarrow").Table.from_pandas(firms)
     dimensions = {"region": ["part", "region"], "industry": None}

@@ -228,5 +228,21 @@ class Adjustment(AdjustedTable, Result):
             f"{statistics}, {self.seconds:.1f} s{f' ({LATE})' if LATE in self.notes else ''}"
         )
 
+    def verdict(self) -> str:
+        """Say whether it is safe, how much is changed, how good it is, what is next. Secret."""
+        values, n = self.problem.table.values, self.problem.table.n_cells
+        moved, changed = np.abs(self.values - values), int(np.sum(self.is_changed))
+        size = float(np.abs(values).sum())
+        return "\n".join(
+            (
+                f"Safe: proved for {self.problem.n_sensitive} sensitive cells, each of which is at "
+                f"least its level away from its true value; the table adds up.",
+                f"Changed: {changed:,} of {n:,} cells ({100 * changed / n:.1f} %), by "
+                f"{100 * float(moved.sum()) / size if size else 0:.2f} % of the sum of all values.",
+                self._quality("changes less"),
+                self._next_step(np.inf),
+            )
+        )
+
     def _repr_html_(self) -> str:
         return showing.html(self)

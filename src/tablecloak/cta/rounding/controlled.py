@@ -27,7 +27,7 @@ from tablecloak.cta.rounding.slabs import rounding_by_slabs
 from tablecloak.cta.rounding.steps import rounding_in_steps
 from tablecloak.cta.rounding.task import RoundingTask
 from tablecloak.solve.solver import on_chosen_solver
-from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.weights import WeightRule
 
 
@@ -85,6 +85,7 @@ def controlled_rounding(
     >>> rounded.steps, rounded.is_optimal
     (1, True)
     """
+    require_problem(problem)
     del solver
     budget = Budget.begun(time_limit, progress=progress)
     task = RoundingTask.of(problem, base=base, max_steps=max_steps, weights=weights)

@@ -32,6 +32,10 @@ NAMED = 10
 """Most cells that a message names."""
 
 
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole if whole else 0:.1f} %"
+
+
 @dataclass(frozen=True, eq=False)
 class Unfrozen:
     """Frozen cells to unfreeze so that every sensitive cell can be protected.
@@ -287,6 +291,43 @@ class SuppressionPattern(Result):
             f"{self._lateness()}{self._of_sums()}{self._against_insiders()}"
             f"{self._beside_others()}"
         )
+
+    def verdict(self) -> str:
+        """Say whether it is safe, how much is hidden, how good it is, and what is next. Secret."""
+        table, hidden, hides = self.problem.table, self.suppressed, "hides less"
+        against = "all who know the published cells, their sums and the external bounds"
+        inside = "" if self.insiders is None else f"; {self.insiders.summary()}"
+        is_full = self.requirement is Requirement.TWO_SIDED
+        weaker = "" if is_full else f", but only {self.requirement.value} is required"
+        shown = ~table.rests
+        n, size = int(shown.sum()), np.abs(table.values) * shown
+        sensitive = int((self.problem.sensitive & hidden & shown).sum())
+        return "\n".join(
+            (
+                f"Safe against {against}: proved for {self._proved_cells()}"
+                f"{self._in_whole_numbers()}{weaker}{inside}.",
+                f"Hidden: {self.n_suppressed:,} of {n:,} cells "
+                f"({_percent(self.n_suppressed, n)}), {sensitive:,} of them sensitive; "
+                f"{self._share_by_level(hidden & shown, size)}.",
+                self._quality(hides)
+                if self.bound_certificate
+                else "How good: not known; no bound was computed in the time.",
+                self._next_step(self.time_limit),
+            )
+        )
+
+    def _share_by_level(self, hidden: Flags, size: Floats) -> str:
+        """Say which share of the total is hidden, on each level of detail, that of totals first."""
+        depth = self.problem.table.depths()
+        shares = [
+            _percent(
+                float(size[hidden & (depth == level)].sum()), float(size[depth == level].sum())
+            )
+            for level in np.unique(depth)
+        ]
+        if len(shares) == 1:
+            return f"{shares[0]} of the sum of all values"
+        return f"of the total, by level from the grand total down: {', '.join(shares)}"
 
     def _proved_cells(self) -> str:
         keys, sensitive = self.problem.table.keys, self.problem.sensitive

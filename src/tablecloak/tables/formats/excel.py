@@ -100,10 +100,8 @@ def _write_book(
     book = Workbook()
     _fill_table(book.active, header, rows, hidden)
     notes = book.create_sheet("about")
-    for key, value in about.items():
-        notes.append([str(key), str(value)])
-        for square in notes[notes.max_row]:
-            _as_text(square)
+    for number, (key, value) in enumerate(about.items(), start=1):
+        _append(notes, number, [str(key), str(value)])
     book.properties.creator = str(about.get("software", "tablecloak"))
     with replacing(path) as temporary:
         save_book(book, temporary)
@@ -116,18 +114,26 @@ def _fill_table(
 
     sheet.title = "table"
     bold, grey = Font(bold=True), PatternFill("solid", fgColor="FFC8C8C8")
-    sheet.append(header)
-    for square in sheet[1]:
+    _append(sheet, 1, header)
+    for square in next(sheet.iter_rows(max_row=1)):
         square.font = bold
-        _as_text(square)
     for at, (row, places) in enumerate(zip(rows, hidden, strict=True), start=2):
-        sheet.append(row)
-        for square in sheet[at]:
-            _as_text(square)
+        _append(sheet, at, row)
         for place in places:
             square = sheet.cell(at, int(place) + 1)
             square.fill, square.comment = grey, None
     sheet.freeze_panes = "A2"
+
+
+def _append(sheet: Any, number: int, row: list[Any]) -> None:
+    """Write the next row, text as text.
+
+    The squares are asked for by their places: `sheet[at]` looks at all rows above for its width.
+    """
+    sheet.append(row)
+    for column, value in enumerate(row, start=1):
+        if isinstance(value, str):
+            _as_text(sheet.cell(number, column))
 
 
 def save_book(book: Any, path: Path) -> None:

@@ -189,6 +189,8 @@ def _as_ibis(data: Any, text_columns: list[str], engine: str) -> tuple[Any, bool
         return engine_named(engine).open_file(data, text_columns)
     if isinstance(data, pd.DataFrame):
         return _open_frame(data), True
+    if hasattr(data, "collect_schema") and not hasattr(data, "to_arrow"):
+        data = data.collect()  # a query of polars that has not run yet
     if hasattr(data, "to_arrow") and not hasattr(data, "__arrow_c_stream__"):
         data = data.to_arrow()  # frames of polars before release 1.3
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "execute"):

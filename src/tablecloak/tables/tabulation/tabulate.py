@@ -49,7 +49,7 @@ def tabulate(
 
     Parameters
     ----------
-    data : str, Path, pandas.DataFrame, polars.DataFrame, pyarrow.Table or ibis.Table
+    data : str, Path, pandas.DataFrame, polars.DataFrame or LazyFrame, pyarrow.Table or ibis.Table
         A CSV file (also compressed), a Parquet file, a frame, or an Ibis table on any backend.
     dimensions : mapping of str to specification, or sequence of str
         The dimensions. For each name: None (codes from the data, below "Total"), a

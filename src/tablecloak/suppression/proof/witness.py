@@ -37,6 +37,9 @@ HELD_SHARE = 1e-7
 PROGRESS = 1e-10
 """Least share of a need by which a witness must move its cell farther to be kept."""
 
+LOOSE = b"loose"
+"""Mark of an elimination that holds no cell at its bound."""
+
 Witnesses = list[tuple[Integers, Floats]]
 """Witnesses, each as the cells that it moves, increasing, and their moves."""
 
@@ -53,6 +56,9 @@ prove is still open. Chosen by trial; not measured."""
 
 PULLS = 3
 """How often a witness beyond its bounds is shrunk before it is given up."""
+
+PULL_GROWTH = 10.0
+"""By how much more each time, beside what was missed."""
 
 LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
 """Least share by which a witness is shrunk, and share beyond which it is given up instead."""
@@ -120,18 +126,34 @@ class Exactness:
             return
         spaces, key = self.system.null_spaces, cells.tobytes()
         held = self._held(cells, d)
-        space = spaces.get(key)
+        space, exact = spaces.get(key), None
         if space is not None and (exact := space.near(d)) is not None:
             yield exact
         if space is None or not np.array_equal(space.held, held):
-            # Other threads add to it and clear it meanwhile; a list is copied in one step.
-            if sum(len(each.held) for each in list(spaces.values())) > KEPT_CELLS:
-                spaces.clear()
-            space = NullSpace(*entries, held, lambda: budget.is_over)
-            if not space.is_cut_short:
-                spaces[key] = space
+            space = self._space(entries, key, held, budget)
             if (exact := space.near(d)) is not None:
                 yield exact
+        if exact is None and np.any(held) and not space.is_given_up:
+            # Rows of unequal coefficients, such as those of printed ratios, may leave no binary
+            # fraction at a bound. A point beyond it by its last digits is shrunk afterwards.
+            loose = spaces.get(key + LOOSE)
+            if loose is None:
+                loose = self._space(entries, key + LOOSE, np.zeros_like(held), budget)
+            if (exact := loose.near(d)) is not None:
+                yield exact
+
+    def _space(
+        self, entries: tuple[Integers, Integers, Floats], key: bytes, held: Flags, budget: Budget
+    ) -> NullSpace:
+        """Return a new elimination, and keep it."""
+        spaces = self.system.null_spaces
+        # Other threads add to it and clear it meanwhile; a list is copied in one step.
+        if sum(len(each.held) for each in list(spaces.values())) > KEPT_CELLS:
+            spaces.clear()
+        space = NullSpace(*entries, held, lambda: budget.is_over)
+        if not space.is_cut_short:
+            spaces[key] = space
+        return space
 
     def _spanned(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
         """Yield deviations by one elimination, which does not depend on the cells at bounds."""
@@ -679,7 +701,7 @@ class WitnessPool(KeptWitnesses):
         if not self._is_new(index, moves):
             return True
         kept, scale = False, 1.0
-        for _ in range(PULLS):
+        for pull in range(PULLS):
             missed = np.inf
             for exact in exactness.near(cells, d * scale, budget):
                 beyond = exactness.beyond(cells, exact)
@@ -692,7 +714,8 @@ class WitnessPool(KeptWitnesses):
             if missed == 0 or missed > MOST_PULLED:
                 break
             # The true table keeps all bounds, so a deviation that is shrunk towards it will, too.
-            scale *= 1 - max(2 * missed, LEAST_PULLED)
+            # Rounding again may miss as far by other cells, so that each pull is stronger.
+            scale *= 1 - max(2 * missed * PULL_GROWTH**pull, LEAST_PULLED)
         return kept
 
     def _keep(self, cells: Integers, d: Floats, index: Integers, moves: Floats) -> None:

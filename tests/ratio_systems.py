@@ -109,6 +109,23 @@ class System:
         return [figure for figure, is_shown in zip(self.printed, shown, strict=True) if is_shown]
 
 
+def optimum(system: System) -> float:
+    """Least loss of all patterns of totals and figures that the intruder cannot attack."""
+    problem, n = system.problem, system.bare.table.n_cells
+    figures = np.flatnonzero(are_derived(problem.table.keys))
+    free = [
+        *np.flatnonzero(~problem.sensitive[:n] & ~problem.frozen[:n]).tolist(),
+        *figures.tolist(),
+    ]
+    subsets = (c for size in range(len(free) + 1) for c in itertools.combinations(free, size))
+    for loss, chosen in sorted((float(problem.weights[list(c)].sum()), c) for c in subsets):
+        hidden = problem.sensitive | problem.forced
+        hidden[list(chosen)] = True
+        if not exposed(system.bare, hidden[:n], system.told(hidden)):
+            return loss + float(problem.weights[problem.sensitive].sum())
+    return np.inf
+
+
 def table_of(random: np.random.Generator, name: str, shape: Sequence[int], least: int, most: int):
     """A table of whole numbers with all its margins."""
     codes = [[f"{axis}{code}" for code in range(size)] for axis, size in enumerate(shape)]
@@ -152,8 +169,10 @@ def random_system(
     bare = tc.join(parts)
     decimals = int(random.integers(0, 3))
     where = {"d0": [f"0{code}" for code in range(codes)]} if codes else {}
-    ratio = tc.Ratio(f"{names[-2]} / {names[-1]}", decimals=decimals, where=where)
-    growth = tc.Growth("now", since="then", decimals=decimals, where=where)
+    weight = float(random.choice([0.1, 0.7, 1.0, 4.0]))
+    options = {"decimals": decimals, "where": where, "weight": weight}
+    ratio = tc.Ratio(f"{names[-2]} / {names[-1]}", **options)
+    growth = tc.Growth("now", since="then", **options)
     figures = ((ratio,), (growth,), (ratio, growth))[kind]
     terms = {"ratio": (1, 0), "growth": (100, -100)}
     printed = []

@@ -133,9 +133,11 @@ class Exactness:
             space = self._space(entries, key, held, budget)
             if (exact := space.near(d)) is not None:
                 yield exact
-        if exact is None and np.any(held) and not space.is_given_up:
+        is_rough = exact is None or self.system.has_rooms
+        if is_rough and np.any(held) and not space.is_given_up:
             # Rows of unequal coefficients, such as those of printed ratios, may leave no binary
-            # fraction at a bound. A point beyond it by its last digits is shrunk afterwards.
+            # fraction at a bound, or only coarse ones. A point beyond it by its last digits is
+            # shrunk afterwards.
             loose = spaces.get(key + LOOSE)
             if loose is None:
                 loose = self._space(entries, key + LOOSE, np.zeros_like(held), budget)
@@ -572,10 +574,12 @@ class WitnessPool(KeptWitnesses):
             most = max(most, self._n_new(index[touched], d[touched]))
             for signed in (d, -d):
                 # Scaling a deviation amplifies the solver's residual, so fall back to the unscaled
-                # one.
+                # one, and then to one in which rooms absorb rounding.
                 stretched = self._stretched(moved, signed)
-                if not self._add_one(moved, stretched, index, touched, exactness, budget):
-                    self._add_one(moved, signed, index, touched, exactness, budget)
+                if not self._add_one(moved, stretched, exactness, budget):
+                    self._add_one(moved, signed, exactness, budget)
+                if self.system.has_rooms:
+                    self._add_one(*self.system.with_rooms(moved, signed), exactness, budget)
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
@@ -691,16 +695,16 @@ class WitnessPool(KeptWitnesses):
         self,
         cells: Integers,
         d: Floats,
-        needed: Integers,
-        touched: Flags,
         exactness: Exactness,
         budget: Budget,
     ) -> bool:
         """Keep one witness, made exact, if it proves a need; return False if none can be made."""
+        needed = self.need_of[cells]
+        touched = needed >= 0
         index, moves = needed[touched], d[touched]
         if not self._is_new(index, moves):
             return True
-        kept, scale = False, 1.0
+        kept, scale, worst = False, 1.0, 0.0
         for pull in range(PULLS):
             missed = np.inf
             for exact in exactness.near(cells, d * scale, budget):
@@ -715,7 +719,8 @@ class WitnessPool(KeptWitnesses):
                 break
             # The true table keeps all bounds, so a deviation that is shrunk towards it will, too.
             # Rounding again may miss as far by other cells, so that each pull is stronger.
-            scale *= 1 - max(2 * missed * PULL_GROWTH**pull, LEAST_PULLED)
+            worst = max(worst, missed)
+            scale *= 1 - max(2 * worst * PULL_GROWTH**pull, LEAST_PULLED)
         return kept
 
     def _keep(self, cells: Integers, d: Floats, index: Integers, moves: Floats) -> None:

@@ -1,18 +1,18 @@
 """Derived figures as cells: what a printed ratio tells of its two cells, and what hiding it costs.
 
-A figure R, in units of its last digit 10^-k, of the quotient c x / y + o tells everybody two rows,
-with A = 2 * 10^k c and B = 2 * 10^k o:
+A figure R, in units of its last digit 10^-k, of the quotient c x / y + o tells everybody that
 
-    A x + (B - 2R + 1) y >= 0    and    -A x + (2R + 1 - B) y >= 0.
+    0 <= A x - (2R - 1 - B) y <= 2 y    with A = 2 * 10^k c and B = 2 * 10^k o.
 
-Each row gets a cell of its own, its room s >= 0, which nobody sees. The figure itself is a third
-cell u of value 0, which stands in both rows,
+What lies between gets a cell of its own, the room s, and what is left up to 2 y another one, s'.
+Neither is ever seen, and neither is negative. The figure is a third cell u of value 0: by how much
+the numerator differs from one that fits.
 
-    A x + (B - 2R + 1) y + u = s,    -A x + (2R + 1 - B) y + u = s'.
+    A (x - u) - (2R - 1 - B) y = s    and    s + s' = 2 y.
 
-If the figure is published, u is known to be 0, and both rows hold. If it is hidden, u may be so
-large that neither says anything. So a figure is published, hidden or frozen like any other cell,
-and all that protects, attacks and proves needs to know nothing of quotients.
+If it is published, u is known to be 0, and the rows above hold. If it is hidden, u may be anything,
+and they say nothing. So a figure is published, hidden or frozen like any other cell, and all that
+protects, attacks and proves needs to know nothing of quotients.
 
 All coefficients are whole and follow from the printed digits, so that certificates are checked in
 exact arithmetic.
@@ -42,6 +42,9 @@ from tablecloak.tables.figures.figure import (
 )
 from tablecloak.tables.keys import DERIVED, LIMIT
 from tablecloak.tables.problem import ProtectionProblem
+
+BEYOND = 1e-6
+"""Share by which the bounds of a hidden figure lie beyond what it can be, whatever is rounded."""
 
 
 def with_derived(
@@ -106,54 +109,61 @@ def derived_cells(problem: ProtectionProblem, derived: Sequence[DerivedFigure]) 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows of a figure before rooms: numerators, denominators, and known denominators.
+    """What the printed digits of figures tell.
 
     Parameters
     ----------
-    matrix : scipy.sparse.csr_array, shape (2 * n_figures, n_cells)
-        First the rows that bound the numerators from below, then those from above.
-    side : numpy.ndarray of float, shape (2 * n_figures,)
-        Right-hand sides, from denominators that are numbers.
+    room : scipy.sparse.csr_array, shape (n_figures, n_cells)
+        A x - (2R - 1 - B) y.
+    width : scipy.sparse.csr_array, shape (n_figures, n_cells)
+        2 y.
+    size : float
+        A.
+    room_known, width_known : numpy.ndarray of float, shape (n_figures,)
+        The parts of both that stand for denominators that are numbers.
     """
 
-    matrix: csr_array
-    side: Floats
+    room: csr_array
+    width: csr_array
+    size: float
+    room_known: Floats
+    width_known: Floats
 
     @classmethod
-    def of(cls, figure: DerivedFigure, quotients: Quotients, table_values: Floats) -> _Rows:
-        """Return the rows that follow from the printed digits."""
-        n = len(quotients)
-        digits: Floats = np.array(figure.printed(quotients, table_values), dtype=np.float64)
+    def of(cls, figure: DerivedFigure, quotients: Quotients, values: Floats) -> _Rows:
+        """Return the rows of quotients in a table with these values.
+
+        Raises
+        ------
+        InputError
+            If a figure has more digits than can be computed with.
+        """
+        n, shape = len(quotients), (len(quotients), len(values))
+        digits: Floats = np.array(figure.printed(quotients, values), dtype=np.float64)
         double = 2 * 10**figure.decimals
-        most = max(double * figure.scale, float(np.abs(2 * digits).max(initial=0)) + 1)
-        if most + double * abs(figure.offset) > 4 * MOST_DIGITS:
-            worst = int(quotients.numerator[np.argmax(np.abs(digits))])
+        factors = 2 * digits - 1 - double * figure.offset
+        size = float(double * figure.scale)
+        most = max(size, float(np.abs(factors).max(initial=0.0)))
+        if most > MOST_DIGITS:
+            worst = int(np.argmax(np.abs(digits)))
             raise InputError(
                 f"{figure.label}: with {figure.decimals} decimals a figure has too many digits. "
                 f"Print fewer, or take another unit.",
-                cells=[worst],
+                cells=[int(quotients.numerator[worst])],
             )
-        plus = double * figure.offset
-        lower, upper = plus - 2 * digits + 1, 2 * digits + 1 - plus
-        factors = np.concatenate([lower, upper])
-        number = np.arange(2 * n)
-        above = np.tile(quotients.numerator, 2)
-        below = np.tile(quotients.denominator, 2)
-        sizes = np.repeat([1.0, -1.0], n) * double * figure.scale
-        of_cell = np.flatnonzero(below >= 0)
-        entries = np.concatenate([sizes, factors[of_cell]])
-        row, cell = np.append(number, number[of_cell]), np.append(above, below[of_cell])
-        matrix = csr_array((entries, (row, cell)), shape=(2 * n, len(table_values)))
-        numbers = np.where(below >= 0, 0.0, np.tile(quotients.number, 2))
-        return cls(matrix, -factors * numbers)
-
-    def least(self, problem: ProtectionProblem) -> Floats:
-        """Return the least that each row can be within the external bounds, at most 0."""
-        return np.minimum(_extreme(self.matrix, problem, -1) - self.side, 0.0)
-
-    def most(self, problem: ProtectionProblem) -> Floats:
-        """Return the most that each row can be within the external bounds."""
-        return _extreme(self.matrix, problem, 1) - self.side
+        of_cell = np.flatnonzero(quotients.denominator >= 0)
+        below = quotients.denominator[of_cell]
+        row = np.append(np.arange(n), of_cell)
+        cell = np.append(quotients.numerator, below)
+        entries = np.append(np.full(n, size), -factors[of_cell])
+        number = np.where(quotients.denominator < 0, quotients.number, 0.0)
+        return cls(
+            room=csr_array((entries, (row, cell)), shape=shape),
+            width=csr_array((np.full(len(of_cell), 2.0), (of_cell, below)), shape=shape),
+            size=size,
+            room_known=-factors * number,
+            width_known=2 * number,
+        )
 
 
 def _extreme(matrix: csr_array, problem: ProtectionProblem, sign: int) -> Floats:
@@ -170,20 +180,22 @@ def _with_figure(problem: ProtectionProblem, figure: DerivedFigure) -> Change:
     quotients = _defined(problem, figure)
     n, table = len(quotients), problem.table
     rows = _Rows.of(figure, quotients, table.values)
-    twice = csr_array(
-        (np.ones(2 * n), (np.arange(2 * n), np.tile(np.arange(n), 2))), shape=(2 * n, n)
-    )
-    new = hstack([rows.matrix, twice, -csr_array(eye_array(2 * n))], format="csr")
+    one, nothing = csr_array(eye_array(n)), csr_array((n, n))
     old = hstack([table.relations, csr_array((table.n_relations, 3 * n))], format="csr")
-    # The exact value of a row of decimal numbers is not negative; binary dust may be.
-    room = np.maximum(rows.matrix @ table.values - rows.side, 0.0)
-    values = np.concatenate([np.zeros(n), room])
+    rooms = hstack([rows.room, -rows.size * one, -one, nothing], format="csr")
+    widths = hstack([rows.width, nothing, -one, -one], format="csr")
+    # The exact room of decimal numbers is not negative; binary dust may be.
+    room = np.maximum(rows.room @ table.values + rows.room_known, 0.0)
+    rest = np.maximum(rows.width @ table.values + rows.width_known - room, 0.0)
+    values = np.concatenate([np.zeros(n), room, rest])
     larger = replace(
         table,
         keys=_keys(problem, figure, quotients.numerator),
         values=np.concatenate([table.values, values]),
-        relations=csr_array(vstack([old, new], format="csr")),
-        right_hand_side=np.concatenate([table.right_hand_side, rows.side]),
+        relations=csr_array(vstack([old, rooms, widths], format="csr")),
+        right_hand_side=np.concatenate(
+            [table.right_hand_side, -rows.room_known, -rows.width_known]
+        ),
         integer=None if table.integer else False,
         **_contributions(problem, values),
     )
@@ -241,16 +253,18 @@ def _arrays(
 ) -> CellArrays:
     """Return what is asked of figures, which may be hidden, and of rooms, which always are."""
     n = len(quotients)
-    least = rows.least(problem)
-    free = np.maximum(-least[:n], -least[n:])
     shown = CellStatus.FROZEN if figure.frozen else CellStatus.SAFE
     nothing = np.zeros(3 * n)
+    widest = _extreme(rows.width, problem, 1) + rows.width_known
+    far = (1 + BEYOND) / rows.size
+    least, most = (_extreme(rows.room, problem, sign) + rows.room_known for sign in (-1, 1))
     return CellArrays(
         status=np.repeat([shown.value, CellStatus.FORCED.value], [n, 2 * n]),
         lower_protection=nothing,
         upper_protection=nothing,
-        lower_bound=nothing,
-        upper_bound=np.concatenate([free, rows.most(problem) + np.tile(free, 2)]),
+        # A hidden figure makes up for whatever its cells may be, and for any room.
+        lower_bound=np.append(np.minimum(least - widest, 0.0) * far, nothing[: 2 * n]),
+        upper_bound=np.concatenate([np.maximum(most, 0.0) * far, widest, widest]),
         weights=np.append(figure.weight * problem.weights[quotients.numerator], nothing[: 2 * n]),
     )
 

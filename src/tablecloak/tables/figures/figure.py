@@ -29,9 +29,8 @@ from tablecloak.registry import Registry
 from tablecloak.tables.keys import EARLIER, are_derived
 from tablecloak.tables.table import Table
 
-MOST_DIGITS = 2**29
-"""Largest figure in units of its last digit, so that the coefficients of its rows stay below 2^31,
-up to which programs and witnesses read them exactly."""
+MOST_DIGITS = 2**31 - 1
+"""Largest coefficient of a row of a figure: up to it programs and witnesses read them exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +245,13 @@ def earlier_names(table: Table) -> list[str]:
 def numerators_of(table: Table) -> tuple[Integers, Integers]:
     """Return the derived figures of a table, and the numerator of each.
 
-    It is the cell that counts as much in one row of a figure as against it in the other.
+    Its coefficient in the row of the figure is even, and that of the denominator odd.
     """
     figures = np.flatnonzero(are_derived(table.keys))
-    rows = csr_array(table.relations[:, figures].T)
-    total, size = csr_array(rows @ table.relations), csr_array(rows @ abs(table.relations))
-    total.eliminate_zeros()
-    left = csr_array(size - size * (total != 0)).tocoo()
-    figure, cell = (numbers[left.data > 0] for numbers in left.coords)
-    numerator = np.full(len(figures), -1, dtype=np.int64)
-    numerator[figure] = cell
+    of_figure = csr_array(table.relations[:, figures] != 0).astype(np.float64)
+    rows = csr_array(of_figure.T @ table.relations).tocoo()
+    figure, cell = rows.coords
+    is_even = (rows.data % 2 == 0) & ~np.isin(cell, figures)
+    numerator = np.zeros(len(figures), dtype=np.int64)
+    numerator[figure[is_even]] = cell[is_even]
     return figures, numerator

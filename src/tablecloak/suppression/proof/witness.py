@@ -37,9 +37,6 @@ HELD_SHARE = 1e-7
 PROGRESS = 1e-10
 """Least share of a need by which a witness must move its cell farther to be kept."""
 
-LOOSE = b"loose"
-"""Mark of an elimination that holds no cell at its bound."""
-
 Witnesses = list[tuple[Integers, Floats]]
 """Witnesses, each as the cells that it moves, increasing, and their moves."""
 
@@ -126,36 +123,18 @@ class Exactness:
             return
         spaces, key = self.system.null_spaces, cells.tobytes()
         held = self._held(cells, d)
-        space, exact = spaces.get(key), None
+        space = spaces.get(key)
         if space is not None and (exact := space.near(d)) is not None:
             yield exact
         if space is None or not np.array_equal(space.held, held):
-            space = self._space(entries, key, held, budget)
+            # Other threads add to it and clear it meanwhile; a list is copied in one step.
+            if sum(len(each.held) for each in list(spaces.values())) > KEPT_CELLS:
+                spaces.clear()
+            space = NullSpace(*entries, held, lambda: budget.is_over)
+            if not space.is_cut_short:
+                spaces[key] = space
             if (exact := space.near(d)) is not None:
                 yield exact
-        is_rough = exact is None or self.system.has_rooms
-        if is_rough and np.any(held) and not space.is_given_up:
-            # Rows of unequal coefficients, such as those of printed ratios, may leave no binary
-            # fraction at a bound, or only coarse ones. A point beyond it by its last digits is
-            # shrunk afterwards.
-            loose = spaces.get(key + LOOSE)
-            if loose is None:
-                loose = self._space(entries, key + LOOSE, np.zeros_like(held), budget)
-            if (exact := loose.near(d)) is not None:
-                yield exact
-
-    def _space(
-        self, entries: tuple[Integers, Integers, Floats], key: bytes, held: Flags, budget: Budget
-    ) -> NullSpace:
-        """Return a new elimination, and keep it."""
-        spaces = self.system.null_spaces
-        # Other threads add to it and clear it meanwhile; a list is copied in one step.
-        if sum(len(each.held) for each in list(spaces.values())) > KEPT_CELLS:
-            spaces.clear()
-        space = NullSpace(*entries, held, lambda: budget.is_over)
-        if not space.is_cut_short:
-            spaces[key] = space
-        return space
 
     def _spanned(self, cells: Integers, d: Floats, budget: Budget) -> Iterator[Floats]:
         """Yield deviations by one elimination, which does not depend on the cells at bounds."""
@@ -188,8 +167,14 @@ class Exactness:
             shrunk = 1 - 2 * beyond
 
     def _held(self, cells: Integers, d: Floats) -> Flags:
-        """Flag the cells that lie at a bound, or move exactly as far as required."""
+        """Flag the cells that lie at a bound, or move exactly as far as required.
+
+        None where rooms absorb rounding: with unequal coefficients there may be no binary fraction
+        at these bounds, or only coarse ones. A point beyond one by its last digits is shrunk.
+        """
         system, needs = self.system, self.needs
+        if system.has_rooms:
+            return np.zeros(len(cells), dtype=bool)
         near = HELD_SHARE * float(np.max(np.abs(d)))
         held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
         index = self.system.need_of[cells]
@@ -567,6 +552,8 @@ class WitnessPool(KeptWitnesses):
         for noise in NOISES:
             large = (size > noise * largest) | (cells == asked)
             moved, d = cells[large], deviation[large]
+            if self.system.has_rooms:
+                moved, d = self.system.with_rooms(moved, d)
             index = self.need_of[moved]
             touched = index >= 0
             if not np.any(touched):
@@ -574,12 +561,10 @@ class WitnessPool(KeptWitnesses):
             most = max(most, self._n_new(index[touched], d[touched]))
             for signed in (d, -d):
                 # Scaling a deviation amplifies the solver's residual, so fall back to the unscaled
-                # one, and then to one in which rooms absorb rounding.
+                # one.
                 stretched = self._stretched(moved, signed)
                 if not self._add_one(moved, stretched, exactness, budget):
                     self._add_one(moved, signed, exactness, budget)
-                if self.system.has_rooms:
-                    self._add_one(*self.system.with_rooms(moved, signed), exactness, budget)
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
@@ -676,7 +661,8 @@ class WitnessPool(KeptWitnesses):
     def _stretched(self, cells: Integers, d: Floats) -> Floats:
         """Scale a direction as far as the bounds allow, but no farther than the needs ask."""
         system, needs = self.system, self.needs
-        limits = np.where(d > 0, system.high[cells], system.low[cells]) / d
+        limits = np.full(len(d), np.inf)
+        np.divide(np.where(d > 0, system.high[cells], system.low[cells]), d, limits, where=d != 0)
         index = self.need_of[cells]
         moved = index >= 0
         index, moves = index[moved], np.abs(d[moved])

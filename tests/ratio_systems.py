@@ -168,7 +168,7 @@ def random_system(
         parts[name] = table.protect(rule)
     bare = tc.join(parts)
     decimals = int(random.integers(0, 3))
-    where = {"d0": [f"0{code}" for code in range(codes)]} if codes else {}
+    where = {"d0": [f"0{code}" for code in range(codes)]} if codes else None
     weight = float(random.choice([0.1, 0.7, 1.0, 4.0]))
     options = {"decimals": decimals, "where": where, "weight": weight}
     ratio = tc.Ratio(f"{names[-2]} / {names[-1]}", **options)

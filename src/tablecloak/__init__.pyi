@@ -47,6 +47,7 @@ from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
 from .publish.audit import audit as audit
 from .publish.explain import explain as explain
+from .publish.figures import released_figures as released_figures
 from .publish.protected_intervals import protected_intervals as protected_intervals
 from .publish.released_cells import read_published as read_published
 from .publish.transmission import Transmission as Transmission

@@ -58,6 +58,11 @@ def are_sums(keys: pd.DataFrame) -> Flags:
     return _are_marked(keys, (SUM,))
 
 
+def are_figures(keys: pd.DataFrame) -> Flags:
+    """Return which cells are derived figures or what their digits leave, shape (n_cells,)."""
+    return _are_marked(keys, (DERIVED, LIMIT))
+
+
 def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> Flags:
     found = np.zeros(len(keys), dtype=bool)
     for name in keys.columns:

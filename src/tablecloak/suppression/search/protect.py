@@ -76,7 +76,7 @@ def signed_target(pool: WitnessPool, index: int, symmetric: bool) -> float:
     needs = pool.needs
     # Where rooms absorb rounding, a witness may be shrunk afterwards.
     more = 1 + ROOMY_SPARE * pool.system.has_rooms
-    upper, lower, width = (more * each[index] for each in (needs.upper, needs.lower, needs.width))
+    upper, lower, width = (more * level[index] for level in (needs.upper, needs.lower, needs.width))
     above, below = pool.above[index], pool.below[index]
     if symmetric:
         return float(max(upper, lower, width / 2))

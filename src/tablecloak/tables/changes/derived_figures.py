@@ -38,9 +38,9 @@ from tablecloak.tables.figures.figure import (
     MOST_DIGITS,
     DerivedFigure,
     Quotients,
-    marked_dimension,
+    marked_keys,
 )
-from tablecloak.tables.keys import DERIVED, LIMIT
+from tablecloak.tables.keys import DERIVED, LIMIT, are_derived
 from tablecloak.tables.problem import ProtectionProblem
 
 BEYOND = 1e-6
@@ -97,6 +97,21 @@ def with_derived(
     earlier = Published.parse(published)
     given = problem if earlier is None else earlier.beside(problem).problem
     return derived_cells(given, derived).problem
+
+
+def require_no_figures(problem: ProtectionProblem, what: str) -> None:
+    """Refuse a problem with figures as cells for a method that publishes other values.
+
+    Raises
+    ------
+    InputError
+        Says what to do instead.
+    """
+    if np.any(are_derived(problem.table.keys)):
+        raise InputError(
+            f"{what} takes a problem without derived figures. Those of changed values are computed "
+            f"from these: give the figures to `tablecloak.released_figures` afterwards."
+        )
 
 
 def derived_cells(problem: ProtectionProblem, derived: Sequence[DerivedFigure]) -> Change:
@@ -197,6 +212,7 @@ def _with_figure(problem: ProtectionProblem, figure: DerivedFigure) -> Change:
             [table.right_hand_side, -rows.room_known, -rows.width_known]
         ),
         integer=None if table.integer else False,
+        figures=(*(other for other in table.figures if other != figure), figure),
         **_contributions(problem, values),
     )
     arrays = problem.stacked([_arrays(problem, figure, quotients, rows)])
@@ -235,17 +251,9 @@ def _defined(problem: ProtectionProblem, figure: DerivedFigure) -> Quotients:
 
 def _keys(problem: ProtectionProblem, figure: DerivedFigure, cells: Integers) -> pd.DataFrame:
     """Return the keys with those of figures and of their rooms, named after the numerators."""
-    table = problem.table
-    codes_of = table.keys.iloc[cells]
-    parts = [table.keys]
-    for mark in (DERIVED, f"{LIMIT}below ", f"{LIMIT}above "):
-        if table.variables is None:
-            column = marked_dimension(table)
-            codes: Any = mark + figure.label + ": " + codes_of[column].astype(str)
-        else:
-            column, codes = table.variables.dimension, mark + figure.label
-        parts.append(codes_of.assign(**{column: codes}))
-    return pd.concat(parts, ignore_index=True)
+    marks = (DERIVED, f"{LIMIT}below ", f"{LIMIT}above ")
+    further = (marked_keys(problem.table, figure, cells, mark) for mark in marks)
+    return pd.concat([problem.table.keys, *further], ignore_index=True)
 
 
 def _arrays(

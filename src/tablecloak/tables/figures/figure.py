@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
@@ -82,7 +82,7 @@ class DerivedFigure(ABC):
         Loss of hiding a figure, as a multiple of the weight of its numerator.
     frozen : bool, default=False
         Whether it must be published, whatever else is hidden for it.
-    where : mapping of str to sequence of str, default={}
+    where : mapping of str to sequence of str, optional
         Codes of dimensions to which it is limited, as in ``{"region": ["N", "S"]}``.
     """
 
@@ -92,8 +92,8 @@ class DerivedFigure(ABC):
     ] = 1.0
     frozen: Annotated[bool, Field(description="Whether it must be published.")] = False
     where: Annotated[
-        Mapping[str, str | Sequence[str]], Field(description="Codes to which it is limited.")
-    ] = field(default_factory=dict)
+        Mapping[str, str | Sequence[str]] | None, Field(description="Codes to which it is limited.")
+    ] = None
 
     name: ClassVar[str]
     """Name of the kind in job files."""
@@ -143,7 +143,7 @@ class DerivedFigure(ABC):
         every = self.quotients_in(table)
         keys = table.keys.iloc[every.numerator]
         kept = np.ones(len(every), dtype=bool)
-        for name, codes in self.where.items():
+        for name, codes in (self.where or {}).items():
             if name not in keys.columns:
                 near = suggestion(name, map(str, keys.columns))
                 raise InputError(f"{self.label}: there is no dimension {name!r}.{near}")
@@ -240,6 +240,15 @@ def earlier_names(table: Table) -> list[str]:
     codes = map(str, table.keys[marked_dimension(table)].unique())
     marked = [code.removeprefix(EARLIER) for code in codes if code.startswith(EARLIER)]
     return list(dict.fromkeys(code.partition(": ")[0] for code in marked))
+
+
+def marked_keys(table: Table, figure: DerivedFigure, cells: Integers, mark: str) -> pd.DataFrame:
+    """Return the keys of further cells of a figure, one for each numerator."""
+    keys = table.keys.iloc[cells]
+    if table.variables is not None:
+        return keys.assign(**{table.variables.dimension: mark + figure.label})
+    column = marked_dimension(table)
+    return keys.assign(**{column: mark + figure.label + ": " + keys[column].astype(str)})
 
 
 def numerators_of(table: Table) -> tuple[Integers, Integers]:

@@ -281,8 +281,10 @@ class Suppression(TableProtection):
 
     @classmethod
     def statements(cls, product: Product) -> Iterator[str]:
-        """Yield against which insiders the pattern is proved safe, and against whom it is not."""
+        """Yield beside what and against which insiders the pattern is proved safe, and is not."""
         pattern, audit = product.release, product.audit
+        if pattern.problem.table.figures:
+            yield "It is proved safe together with the derived figures beside it."
         if audit is not None and audit.intruders:
             yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders

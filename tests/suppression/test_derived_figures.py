@@ -48,8 +48,9 @@ def test_tables_protected_without_their_figures_are_attacked_and_with_them_are_n
     assert n_figures >= 100
 
 
-@pytest.mark.parametrize("seed", [0, 1, 3, 4, 6, 7])
+@pytest.mark.parametrize("seed", [0, 1, 3, 4, 25])
 def test_the_best_choice_of_totals_and_figures_is_that_of_enumeration(seed):
+    """In the system of seed 25 a growth rate lies halfway between two printed ones."""
     system = random_system(seed, (3,), 1)
     pattern = tc.suppress(system.problem, method="exact", time_limit=20)
     assert pattern.is_optimal

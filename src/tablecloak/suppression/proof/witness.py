@@ -169,14 +169,17 @@ class Exactness:
     def _held(self, cells: Integers, d: Floats) -> Flags:
         """Flag the cells that lie at a bound, or move exactly as far as required.
 
-        None where rooms absorb rounding: with unequal coefficients there may be no binary fraction
-        at these bounds, or only coarse ones. A point beyond one by its last digits is shrunk.
+        Where rooms absorb rounding, only cells that cannot move one way at all: with unequal
+        coefficients there may be no binary fraction at other bounds, or only coarse ones, and a
+        point beyond one by its last digits is shrunk.
         """
         system, needs = self.system, self.needs
-        if system.has_rooms:
-            return np.zeros(len(cells), dtype=bool)
         near = HELD_SHARE * float(np.max(np.abs(d)))
-        held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
+        low, high = system.low[cells], system.high[cells]
+        if system.has_rooms:
+            held: Flags = ((low == 0) & (d <= near)) | ((high == 0) & (d >= -near))
+            return held
+        held = (d - low <= near) | (high - d <= near)
         index = self.system.need_of[cells]
         asked = np.where(d > 0, needs.upper[index], needs.lower[index])
         held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)

@@ -47,6 +47,7 @@ from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
 from .publish.audit import audit as audit
 from .publish.explain import explain as explain
+from .publish.figures import released_figures as released_figures
 from .publish.protected_intervals import protected_intervals as protected_intervals
 from .publish.publication import write_release as write_release
 from .publish.released_cells import read_published as read_published
@@ -64,9 +65,15 @@ from .suppression.suppress import suppress as suppress
 from .suppression.system.requirement import Requirement as Requirement
 from .suppression.waivers_saved import waivers_saved as waivers_saved
 from .tables.cell_arrays import CellStatus as CellStatus
+from .tables.changes.derived_figures import with_derived as with_derived
 from .tables.changes.earlier_releases import Published as Published
 from .tables.confidentiality import Confidentiality as Confidentiality
 from .tables.equations import Equation as Equation
+from .tables.figures.over_time import Growth as Growth
+from .tables.figures.over_time import Index as Index
+from .tables.figures.ratios import Average as Average
+from .tables.figures.ratios import Ratio as Ratio
+from .tables.figures.ratios import Share as Share
 from .tables.formats import read_jj as read_jj
 from .tables.formats import read_problem as read_problem
 from .tables.formats import write_jj as write_jj

@@ -272,7 +272,7 @@ class Protection(Section, BaseModel, ABC):
     """Whether it protects the cells that rules find sensitive."""
 
     sections: ClassVar[tuple[str, ...]] = ()
-    """Further sections of a job file that are for it: published, transmission."""
+    """Further sections of a job file that are for it: published, transmission, derived."""
 
     kinds: ClassVar[tuple[str, Registry[Any]] | None] = None
     """Key and registry, if its section describes one of several registered kinds."""

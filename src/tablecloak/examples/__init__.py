@@ -5,7 +5,7 @@ of what they can write.
 """
 
 from tablecloak.examples.files import write
-from tablecloak.examples.records import census, demography, firms, people
+from tablecloak.examples.records import businesses, census, demography, firms, people
 from tablecloak.examples.two_way import cox, cox_rounded
 
-__all__ = ["census", "cox", "cox_rounded", "demography", "firms", "people", "write"]
+__all__ = ["businesses", "census", "cox", "cox_rounded", "demography", "firms", "people", "write"]

@@ -12,7 +12,15 @@ from typing import ClassVar
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.examples.records import INDUSTRIES, REGIONS, census, demography, firms, people
+from tablecloak.examples.records import (
+    INDUSTRIES,
+    REGIONS,
+    businesses,
+    census,
+    demography,
+    firms,
+    people,
+)
 from tablecloak.examples.two_way import cox_rounded
 from tablecloak.extras import required
 from tablecloak.registry import Registry
@@ -98,8 +106,8 @@ def write(name: str, folder: str | Path = ".") -> list[Path]:
     Parameters
     ----------
     name : str
-        Name of the example: "firms", "cells", "people", "census", "demography", "jobs", "batch"
-        or "table".
+        Name of the example: "firms", "cells", "people", "census", "demography", "derived", "jobs",
+        "batch" or "table".
     folder : str or Path, default="."
         Where to write; made if it does not exist.
 
@@ -198,6 +206,19 @@ class Demography(Example):
         demography().to_csv(folder / "demography.csv", index=False, lineterminator="\n")
         _write_hierarchies(folder)
         _write_text(folder / "demography.toml", _DEMOGRAPHY)
+
+
+@EXAMPLES.register
+class Derived(Example):
+    """Turnover with ratios and growth rates as one job: businesses.csv, derived.toml and *.hrc."""
+
+    name = "derived"
+
+    def write(self, folder: Path) -> None:
+        """Write records, hierarchies and the job."""
+        businesses().to_csv(folder / "businesses.csv", index=False, lineterminator="\n")
+        _write_hierarchies(folder)
+        _write_text(folder / "derived.toml", _DERIVED)
 
 
 @EXAMPLES.register
@@ -339,6 +360,54 @@ minimum = 3
 
 [suppression]
 time_limit = 20                 # seconds
+"""
+
+_DERIVED = """\
+# Turnover per employee and growth rates are printed beside the totals. Each is an equation between
+# cells: protected apart, they give hidden cells away.
+title = "Structural business statistics"
+seed = 1
+
+[data]
+file = "businesses.csv"         # one row for each business
+contributor = "business"
+
+[dimensions.region]
+hierarchy = "region.hrc"
+
+[dimensions.industry]
+hierarchy = "industry.hrc"
+
+[variables.turnover]
+value = "turnover"
+unit = "thousand EUR"
+
+[variables.turnover_2024]
+value = "turnover_2024"
+unit = "thousand EUR"
+
+[variables.employees]
+value = "employees"
+
+[[rules]]
+rule = "p-percent"
+p = 10
+
+[[derived]]
+figure = "ratio"
+formula = "turnover / employees"
+decimals = 1
+
+[[derived]]
+figure = "growth"
+variable = "turnover"
+since = "turnover_2024"
+decimals = 1
+weight = 0.5                    # a growth rate is worth half of the turnover that it stands beside
+
+[suppression]
+hold = "off"                    # for this example only: against everybody but insiders
+time_limit = 30                 # seconds
 """
 
 _RDA = """\

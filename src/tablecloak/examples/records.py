@@ -80,6 +80,37 @@ def demography(n: int = 1500, seed: int = 1) -> pd.DataFrame:
     )
 
 
+def businesses(n: int = 900, seed: int = 1) -> pd.DataFrame:
+    """Return invented businesses with employees, and turnover of two years.
+
+    Parameters
+    ----------
+    n : int, default=900
+        Number of businesses.
+    seed : int, default=1
+        The same seed gives the same businesses.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``business``, ``region``, ``industry``, ``employees``, ``turnover_2024`` and
+        ``turnover`` (of 2025).
+    """
+    random = np.random.default_rng(seed)
+    employees = np.ceil(random.lognormal(1.8, 1.2, n)).astype(int)
+    before = np.ceil(employees * random.lognormal(4.6, 0.6, n))
+    return pd.DataFrame(
+        {
+            "business": [f"b{number}" for number in range(n)],
+            "region": random.choice(_REGIONS, n, p=[0.3, 0.2, 0.02, 0.25, 0.2, 0.03]),
+            "industry": random.choice(_INDUSTRIES, n, p=[0.02, 0.15, 0.05, 0.45, 0.25, 0.08]),
+            "employees": employees,
+            "turnover_2024": before.astype(int),
+            "turnover": np.ceil(before * random.lognormal(0.03, 0.15, n)).astype(int),
+        }
+    )
+
+
 def people(n: int = 2000, seed: int = 1) -> pd.DataFrame:
     """Return invented people: an intruder may know their age, sex, education and region.
 

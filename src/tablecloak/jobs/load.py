@@ -113,11 +113,14 @@ def _parts(job: Job, engine: str) -> tuple[ProtectionProblem, ...]:
 
 
 def _joined(job: Job, parts: Sequence[ProtectionProblem]) -> ProtectionProblem:
-    """Return the problem of several variables with the equations between them."""
-    if not job.variables:
-        return parts[0]
-    problems = dict(zip(job.variables, parts, strict=True))
-    return join(problems, [spec.made for spec in job.equations])
+    """Return the problem of all variables with the equations between them, and its figures."""
+    problem = parts[0]
+    if job.variables:
+        problems = dict(zip(job.variables, parts, strict=True))
+        problem = join(problems, [spec.made for spec in job.equations])
+    if not job.derived:
+        return problem
+    return replace(problem, table=replace(problem.table, figures=tuple(job.derived)))
 
 
 def _alone(job: Job, engine: str) -> ProtectionProblem:

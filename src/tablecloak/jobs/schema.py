@@ -35,6 +35,7 @@ from tablecloak.storage import existing_file
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.equations import Equation
+from tablecloak.tables.figures.figure import FIGURES, DerivedFigure
 from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.problem import ProtectionProblem
@@ -143,6 +144,8 @@ class TableSpec(_JobPart):
             raise ValueError(f"columns: {odd[0]!r} is none of its dimensions")
         return self
 
+
+FigureName = Annotated[DerivedFigure, SiblingIn(FIGURES, "figure")]
 
 RuleName = Annotated[Rule, SiblingIn(RULES, "rule")]
 
@@ -293,6 +296,7 @@ class Job(_JobPart):
     equations: list[EquationSpec] = []
     rules: list[RuleName] = Field([], min_length=1)
     protection: ProtectionLevels = ProtectionLevels()
+    derived: list[FigureName] = []
     published: list[PublishedSpec] = []
     between: list[str] = []
     ways: Annotated[dict[str, Protection], WAYS] = {}
@@ -422,6 +426,7 @@ class Job(_JobPart):
             self.output.laid_out.check([*several, *self.dimensions])
         if self.between and not self.published:
             raise ValueError("between joins releases; it needs [[published]]")
+        self._require_user("derived", "[[derived]] is for {}")
         self._require_user("published", "[[published]] is for {}")
         self._require_user("transmission", "[transmission] flags hidden cells")
         if any(way.needs_rules for way in self.ways.values()) and not self._has_rules:

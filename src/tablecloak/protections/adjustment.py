@@ -57,6 +57,7 @@ class ControlledAdjustment(TableProtection):
     command: ClassVar[str] = "adjust"
     target: ClassVar[str] = "adjusted"
     is_on_bench: ClassVar[bool] = True
+    sections: ClassVar[tuple[str, ...]] = ("derived",)
 
     weights: Annotated[WeightName, Field(description="What changing a cell by one unit costs.")] = (
         "relative"

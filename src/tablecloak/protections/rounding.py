@@ -97,6 +97,7 @@ class ControlledRounding(RoundingProtection):
     command: ClassVar[str] = "round"
     target: ClassVar[str] = "rounded"
     is_on_bench: ClassVar[bool] = True
+    sections: ClassVar[tuple[str, ...]] = ("derived",)
     method_name: ClassVar[str] = "controlled rounding"
     reading: ClassVar[str] = (
         "All values were rounded to multiples of {base} to protect respondents; all totals add up."

@@ -31,6 +31,7 @@ from tablecloak.suppression.attack.intruder import INTRUDERS, usual_intruders
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.changes.derived_figures import with_derived
 from tablecloak.tables.formats import write_problem
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
@@ -52,7 +53,7 @@ class Suppression(TableProtection):
     function: ClassVar[str] = "suppress"
     command: ClassVar[str] = "suppress"
     target: ClassVar[str] = "pattern"
-    sections: ClassVar[tuple[str, ...]] = ("published", "transmission")
+    sections: ClassVar[tuple[str, ...]] = ("published", "transmission", "derived")
     is_suggested: ClassVar[bool] = True
     is_on_bench: ClassVar[bool] = True
     note: ClassVar[str] = (
@@ -144,16 +145,21 @@ class Suppression(TableProtection):
 
     def prepare(self, material: Material) -> Search:
         """Read costs, the last pattern and earlier releases."""
-        problem = material.problem
+        problem, published = material.problem, material.published or ()
         if self.cost is not None:
             problem = problem.with_changes(weights=material.sums(self.cost))
-        previous = None if self.previous is None else read_previous(material.problem, self.previous)
+        if problem.table.figures:
+            weighed = problem if self.cost else problem.with_weights(self.weights)
+            # Growth rates refer to earlier releases, whose cells are part of the problem then.
+            problem = with_derived(weighed, problem.table.figures, published=published)
+            published = ()
+        previous = None if self.previous is None else read_previous(problem, self.previous)
         search = self.call(
             material,
             problem,
             weights=None if self.cost else self.weights,
             protect_against=self.protects_against(material),
-            published=material.published or (),
+            published=published,
             previous=previous,
             seed=material.seed,
             groups=self._groups(material) or (),
@@ -268,14 +274,17 @@ class Suppression(TableProtection):
         yield from super().secrets(product)
         if pattern.before is not None:
             yield "suppression_published_before.csv", pattern.before.to_frame()
+        if pattern.before is not None or pattern.problem.table.figures:
             yield "suppression_problem.jj", partial(write_problem, pattern.problem)
         if pattern.insiders is not None and pattern.insiders.open:
             yield "suppression_insiders.csv", pattern.insiders.to_frame()
 
     @classmethod
     def statements(cls, product: Product) -> Iterator[str]:
-        """Yield against which insiders the pattern is proved safe, and against whom it is not."""
+        """Yield beside what and against which insiders the pattern is proved safe, and is not."""
         pattern, audit = product.release, product.audit
+        if pattern.problem.table.figures:
+            yield "It is proved safe together with the derived figures beside it."
         if audit is not None and audit.intruders:
             yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders
@@ -301,7 +310,7 @@ class Suppression(TableProtection):
         """Return every cell with its status and the reason of a sensitive one. Secret."""
         table = problem.table
         frame = table.to_frame().assign(
-            status=product.release.statuses()[product.release.given_cells],
+            status=product.release.statuses()[product.release.given_cells[: table.n_cells]],
             reason=np.asarray(problem.reasons),
         )
         return frame[~table.rests]

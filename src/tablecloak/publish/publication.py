@@ -10,6 +10,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,17 +20,27 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.protection import required_way
+from tablecloak.publish.figures import released_figures
 from tablecloak.publish.leaks import find_leaks, has_flags
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.results import Result
 from tablecloak.storage import SECRET_MODE, replacing, require_writable, write_text
-from tablecloak.tables.formats import FrameFormat, ReleaseFormat, format_of, formats_holding
+from tablecloak.tables.formats import (
+    FrameFormat,
+    ReleaseFormat,
+    format_of,
+    formats_holding,
+    write_frame,
+)
 from tablecloak.tables.formats.layouts import LONG, Layout, hidden_cells
 from tablecloak.tables.leaving import Leaving
 
 ABOUT = "about.json"
 """What readers are told of a release; shows that a folder holds one."""
+
+FIGURES = "figures.csv"
+"""Derived figures beside a release."""
 
 
 def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Page:
@@ -119,7 +130,10 @@ def write_release(
     VerificationError
         If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
     """
-    leaving = required_way(release, "written").leaving(release)
+    way = required_way(release, "written")
+    leaving = way.leaving(release)
+    if "derived" in way.sections and release.problem.table.figures:
+        leaving = replace(leaving, figures=released_figures(release))
     return write_leaving(
         leaving, Path(folder), title=title, formats=formats, report=report, withheld=withheld,
         layout=layout,
@@ -150,11 +164,16 @@ def write_leaving(
 ) -> list[Path]:
     """Write what leaves; parameters, result and errors as those of `write_release`."""
     about = leaving.about(title)
+    if leaving.figures is not None:
+        about["derived figures"] = len(leaving.figures)
     if layout.is_wide:
         about["confidential cells"] = layout.marker
     files = _write_tables(
         leaving, [_release_format(name) for name in formats], folder, about, layout
     )
+    if leaving.figures is not None:
+        files.append(folder / FIGURES)
+        write_frame(leaving.figures, folder / FIGURES)
     write_text(folder / ABOUT, json.dumps(about, indent=2) + "\n")
     files.append(folder / ABOUT)
     if report:
@@ -283,4 +302,7 @@ def _structural(leaving: Leaving, about: Mapping[str, Any]) -> list[object]:
     # The name of a format's version contains a year.
     named = [str(value) for key, value in about.items() if key != "reading"]
     shown = [value for name in leaving.value_columns for value in released[name].dropna()]
+    if leaving.figures is not None:
+        shown += leaving.figures["value"].dropna().tolist()
+        counts.append(len(leaving.figures))
     return [*shown, *(code for dimension in codes for code in dimension), *counts, *named, 2010]

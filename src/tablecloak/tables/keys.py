@@ -26,12 +26,26 @@ EARLIER = "~earlier~"
 """Beginning of a code that stands for a cell of an earlier release, named after it."""
 
 
-def are_rests(keys: pd.DataFrame) -> Flags:
-    """Return which cells are no part of the release, shape (n_cells,).
+DERIVED = "~derived~"
+"""Beginning of a code that stands for a derived figure, such as a ratio of two cells."""
 
-    They are rests of groups, sums of cells, and cells of earlier releases.
+
+LIMIT = "~limit~"
+"""Beginning of a code that stands for the room that the digits of a derived figure leave."""
+
+
+def are_rests(keys: pd.DataFrame) -> Flags:
+    """Return which cells are no part of the table that is released, shape (n_cells,).
+
+    They are rests of groups, sums of cells, cells of earlier releases, and derived figures, which
+    are published beside the table.
     """
-    return _are_marked(keys, (REST, SUM, EARLIER))
+    return _are_marked(keys, (REST, SUM, EARLIER, DERIVED, LIMIT))
+
+
+def are_derived(keys: pd.DataFrame) -> Flags:
+    """Return which cells are derived figures, shape (n_cells,)."""
+    return _are_marked(keys, (DERIVED,))
 
 
 def are_earlier(keys: pd.DataFrame) -> Flags:
@@ -42,6 +56,11 @@ def are_earlier(keys: pd.DataFrame) -> Flags:
 def are_sums(keys: pd.DataFrame) -> Flags:
     """Return which cells are sensitive sums of hidden cells, shape (n_cells,)."""
     return _are_marked(keys, (SUM,))
+
+
+def are_figures(keys: pd.DataFrame) -> Flags:
+    """Return which cells are derived figures or what their digits leave, shape (n_cells,)."""
+    return _are_marked(keys, (DERIVED, LIMIT))
 
 
 def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> Flags:

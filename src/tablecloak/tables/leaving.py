@@ -11,6 +11,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.keys import are_figures
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals, released_rows
 
@@ -35,6 +36,8 @@ class Leaving:
         What readers are told of cells that the release does not list.
     columns : tuple of str, default=()
         Columns of values, if they are others than `measure`: both ends of intervals.
+    figures : pandas.DataFrame, optional
+        Derived figures beside the table; see `tablecloak.released_figures`.
     """
 
     released: pd.DataFrame
@@ -46,6 +49,7 @@ class Leaving:
     hidden: Iterable[float]
     unlisted: str = "empty"
     columns: tuple[str, ...] = ()
+    figures: pd.DataFrame | None = None
 
     @classmethod
     def of_table(
@@ -67,7 +71,7 @@ class Leaving:
             unit=table.unit,
             decimals=published_decimals(values[np.isfinite(values)], table.decimals),
             method=method,
-            hidden=table.values[hidden].tolist(),
+            hidden=table.values[hidden & ~are_figures(table.keys)].tolist(),
             columns=columns,
         )
 

@@ -15,6 +15,7 @@ from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
+from tablecloak.tables.figures.figure import numerators_of
 from tablecloak.tables.table import LARGEST_TERM, Table
 from tablecloak.tables.weights import WeightRule
 
@@ -140,11 +141,16 @@ capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
         """Return the same problem with weights by a rule; rests of groups weigh nothing.
 
         Weights of variables with different units are made comparable, as in `tablecloak.join`.
+        That of a derived figure stays the same multiple of the weight of its numerator.
         """
         chosen, table = WeightRule(rule), self.table
         weights = np.where(table.rests, 0.0, chosen.of(self))
         if table.variables is not None and chosen.is_of_table:
             weights = table.variables.comparable(weights, table.keys)
+        figures, numerators = numerators_of(table)
+        before = self.weights[numerators]
+        share = np.divide(self.weights[figures], before, out=np.ones(len(before)), where=before > 0)
+        weights[figures] = share * weights[numerators]
         return self.with_changes(weights=weights)
 
     def with_capacity(

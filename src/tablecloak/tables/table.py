@@ -274,6 +274,8 @@ class Table:
         cells alone decide how many digits are published.
     variables : TableVariables, optional
         The variables of a table that holds several; see `tablecloak.join`.
+    figures : tuple of DerivedFigure, default=()
+        What is derived from its cells and published beside them; see `tablecloak.with_derived`.
 
     Raises
     ------
@@ -295,6 +297,7 @@ class Table:
     tolerance: float = 0.0
     decimals: int | None = None
     variables: TableVariables | None = None
+    figures: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         fix = self.__setattr_frozen

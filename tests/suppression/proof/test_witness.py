@@ -42,6 +42,7 @@ def grid_system(n: int, room: float) -> System:
         integer=False,
         factor=np.ones(len(matrix)),
         slack=np.zeros(n_cells),
+        forced=np.zeros(n_cells, dtype=bool),
     )
 
 

@@ -25,6 +25,7 @@ from tablecloak.suppression.search.frozen import Unfreezing
 from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import Change, changed
+from tablecloak.tables.changes.derived_figures import derived_cells
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.changes.rests import find_rests, with_rests
@@ -106,6 +107,9 @@ CHANGES: dict[str, Callable[[int], Change]] = {
         unbounded(seed), Requirement.TWO_SIDED, Budget.of()
     ),
     "last digits": lambda seed: LastDigits.of(with_a_decimal(seed), 1),
+    "derived figures": lambda seed: derived_cells(
+        random_problem(seed), [tc.Share("v", of="d1", decimals=0, where={"d0": ["00", "01"]})]
+    ),
     "weights": lambda seed: Weighing("value").change(random_problem(seed)),
     "several": lambda seed: changed(
         random_problem(seed),

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.solve.exact import whole_factors, whole_products, whole_rows
+from tablecloak.tables.changes.derived_figures import require_no_figures
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights import WeightRule
 
@@ -86,6 +87,7 @@ class RoundingTask:
                 f"{max_steps} steps of {base} are more than numbers can hold. Lower `base` or "
                 f"`max_steps`."
             )
+        require_no_figures(problem, "Rounding")
         table = problem.table
         if not table.integer:
             raise InputError(

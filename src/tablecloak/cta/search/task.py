@@ -22,6 +22,7 @@ from tablecloak.cta.statistics.preserve import parse
 from tablecloak.cta.statistics.statistic import Condition, PreservedRow, Statistic
 from tablecloak.errors import InputError, ModelError
 from tablecloak.tables.changes.change import Change
+from tablecloak.tables.changes.derived_figures import require_no_figures
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights import WeightRule
@@ -98,6 +99,7 @@ class AdjustmentTask:
         earlier = Published.parse(published)
         problem = problem if earlier is None else earlier.kept_beside(problem).problem
         check_required(problem)
+        require_no_figures(problem, "An adjustment")
         kind = DISTANCES[distance]
         task = cls(
             problem,

@@ -58,6 +58,7 @@ from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.needs import asked_of, decimals_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
+from tablecloak.tables.changes.derived_figures import require_no_figures
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.published import published_intervals
@@ -310,6 +311,7 @@ def publish_intervals(
     (484.0, 484.0)
     """
     require_problem(problem)
+    require_no_figures(problem, "A publication of intervals")
     budget = Budget.begun(time_limit, progress=progress)
     if not 0 <= blur <= MOST_BLUR:
         raise InputError(f"`blur` must be from 0 to {MOST_BLUR}. Got {blur!r}.")

@@ -54,6 +54,9 @@ prove is still open. Chosen by trial; not measured."""
 PULLS = 3
 """How often a witness beyond its bounds is shrunk before it is given up."""
 
+PULL_GROWTH = 10.0
+"""By how much more each time, beside what was missed."""
+
 LEAST_PULLED, MOST_PULLED = 1e-10, 0.1
 """Least share by which a witness is shrunk, and share beyond which it is given up instead."""
 
@@ -164,10 +167,19 @@ class Exactness:
             shrunk = 1 - 2 * beyond
 
     def _held(self, cells: Integers, d: Floats) -> Flags:
-        """Flag the cells that lie at a bound, or move exactly as far as required."""
+        """Flag the cells that lie at a bound, or move exactly as far as required.
+
+        Where rooms absorb rounding, only cells that cannot move one way at all: with unequal
+        coefficients there may be no binary fraction at other bounds, or only coarse ones, and a
+        point beyond one by its last digits is shrunk.
+        """
         system, needs = self.system, self.needs
         near = HELD_SHARE * float(np.max(np.abs(d)))
-        held = (d - system.low[cells] <= near) | (system.high[cells] - d <= near)
+        low, high = system.low[cells], system.high[cells]
+        if system.has_rooms:
+            held: Flags = ((low == 0) & (d <= near)) | ((high == 0) & (d >= -near))
+            return held
+        held = (d - low <= near) | (high - d <= near)
         index = self.system.need_of[cells]
         asked = np.where(d > 0, needs.upper[index], needs.lower[index])
         held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
@@ -543,6 +555,8 @@ class WitnessPool(KeptWitnesses):
         for noise in NOISES:
             large = (size > noise * largest) | (cells == asked)
             moved, d = cells[large], deviation[large]
+            if self.system.has_rooms:
+                moved, d = self.system.with_rooms(moved, d)
             index = self.need_of[moved]
             touched = index >= 0
             if not np.any(touched):
@@ -552,8 +566,8 @@ class WitnessPool(KeptWitnesses):
                 # Scaling a deviation amplifies the solver's residual, so fall back to the unscaled
                 # one.
                 stretched = self._stretched(moved, signed)
-                if not self._add_one(moved, stretched, index, touched, exactness, budget):
-                    self._add_one(moved, signed, index, touched, exactness, budget)
+                if not self._add_one(moved, stretched, exactness, budget):
+                    self._add_one(moved, signed, exactness, budget)
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
@@ -650,7 +664,8 @@ class WitnessPool(KeptWitnesses):
     def _stretched(self, cells: Integers, d: Floats) -> Floats:
         """Scale a direction as far as the bounds allow, but no farther than the needs ask."""
         system, needs = self.system, self.needs
-        limits = np.where(d > 0, system.high[cells], system.low[cells]) / d
+        limits = np.full(len(d), np.inf)
+        np.divide(np.where(d > 0, system.high[cells], system.low[cells]), d, limits, where=d != 0)
         index = self.need_of[cells]
         moved = index >= 0
         index, moves = index[moved], np.abs(d[moved])
@@ -669,17 +684,17 @@ class WitnessPool(KeptWitnesses):
         self,
         cells: Integers,
         d: Floats,
-        needed: Integers,
-        touched: Flags,
         exactness: Exactness,
         budget: Budget,
     ) -> bool:
         """Keep one witness, made exact, if it proves a need; return False if none can be made."""
+        needed = self.need_of[cells]
+        touched = needed >= 0
         index, moves = needed[touched], d[touched]
         if not self._is_new(index, moves):
             return True
-        kept, scale = False, 1.0
-        for _ in range(PULLS):
+        kept, scale, worst = False, 1.0, 0.0
+        for pull in range(PULLS):
             missed = np.inf
             for exact in exactness.near(cells, d * scale, budget):
                 beyond = exactness.beyond(cells, exact)
@@ -692,7 +707,9 @@ class WitnessPool(KeptWitnesses):
             if missed == 0 or missed > MOST_PULLED:
                 break
             # The true table keeps all bounds, so a deviation that is shrunk towards it will, too.
-            scale *= 1 - max(2 * missed, LEAST_PULLED)
+            # Rounding again may miss as far by other cells, so that each pull is stronger.
+            worst = max(worst, missed)
+            scale *= 1 - max(2 * worst * PULL_GROWTH**pull, LEAST_PULLED)
         return kept
 
     def _keep(self, cells: Integers, d: Floats, index: Integers, moves: Floats) -> None:

@@ -24,7 +24,7 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.keys import are_earlier, are_sums
+from tablecloak.tables.keys import are_derived, are_earlier, are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import released_rows
 
@@ -286,7 +286,7 @@ class SuppressionPattern(Result):
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
             f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
             f"({int((self.secondary & ~self.problem.table.rests).sum())} secondary), "
-            f"{self._proved_cells()} "
+            f"{self._hidden_figures()}{self._proved_cells()} "
             f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
             f"{self._lateness()}{self._of_sums()}{self._against_insiders()}"
             f"{self._beside_others()}"
@@ -338,6 +338,12 @@ class SuppressionPattern(Result):
         cells += f" and {earlier} of earlier releases" * bool(earlier)
         cells += f" and {rests} rests of groups" * bool(rests)
         return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)
+
+    def _hidden_figures(self) -> str:
+        figures = are_derived(self.problem.table.keys)
+        if not np.any(figures):
+            return ""
+        return f"{int(self.suppressed[figures].sum())} of {int(figures.sum())} derived figures, "
 
     def _of_sums(self) -> str:
         return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"

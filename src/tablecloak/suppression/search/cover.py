@@ -17,6 +17,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.attack.covering import CoverProgram
 from tablecloak.suppression.search.strategy import Area
+from tablecloak.suppression.system.figure_paths import FigurePaths
 from tablecloak.suppression.system.paths import Paths
 from tablecloak.suppression.system.system import System, entries_of
 
@@ -124,7 +125,7 @@ class Builder:
         self.within = within
         self.forbidden = -1
         self.near = Neighbourhoods(system, self.cost)
-        self.paths = Paths.of(system)
+        self.paths = Paths.of(system) or FigurePaths.of(system)
         self.kept: dict[bool, tuple[Integers, CoverProgram]] = {}
 
     def seen_by(self, system: System) -> Builder:

@@ -15,6 +15,9 @@ ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of
 neighbourhoods. docs/decisions, "Pace of a first pattern"."""
 
+ROOMY_SPARE = 1e-3
+"""Share of a need that is asked for beyond it, where rooms of derived figures absorb rounding."""
+
 
 def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:
     """Return the open needs, ordered by size."""
@@ -71,7 +74,9 @@ def signed_target(pool: WitnessPool, index: int, symmetric: bool) -> float:
     if not pool.is_open(index):
         return 0.0
     needs = pool.needs
-    upper, lower, width = needs.upper[index], needs.lower[index], needs.width[index]
+    # Where rooms absorb rounding, a witness may be shrunk afterwards.
+    more = 1 + ROOMY_SPARE * pool.system.has_rooms
+    upper, lower, width = (more * level[index] for level in (needs.upper, needs.lower, needs.width))
     above, below = pool.above[index], pool.below[index]
     if symmetric:
         return float(max(upper, lower, width / 2))

@@ -56,6 +56,8 @@ class System:
         Power of ten that makes the coefficients of each row whole; 0 where none does.
     slack : numpy.ndarray of float, shape (n_unknown,)
         Rounding error of each cell's own value.
+    forced : numpy.ndarray of bool, shape (n_unknown,)
+        Cells that every pattern hides, although they are not sensitive.
     null_spaces : dict
         Eliminations of the relations over sets of cells, kept for witnesses over the same cells.
     spans : dict
@@ -72,6 +74,7 @@ class System:
     integer: bool
     factor: Floats
     slack: Floats
+    forced: Flags
     null_spaces: dict[bytes, NullSpace] = field(default_factory=dict, repr=False)
     spans: dict[bytes, ExactSpan | None] = field(default_factory=dict, repr=False)
 
@@ -105,6 +108,7 @@ class System:
             integer=bool(problem.table.integer),
             factor=whole_factors(csr_array(relations[rows, :])),
             slack=own_precision(values),
+            forced=problem.forced[cells],
         )
 
     @property
@@ -153,6 +157,7 @@ class System:
             integer=self.integer,
             factor=self.factor[used],
             slack=self.slack[positions],
+            forced=self.forced[positions],
         )
 
     @cached_property
@@ -166,6 +171,32 @@ class System:
         found = np.full(self.n_unknown, -1, dtype=np.int64)
         found[self.needs.cells] = np.arange(len(self.needs.cells))
         return found
+
+    @cached_property
+    def rooms(self) -> Flags:
+        """Forced cells of coefficient 1 in a row of larger ones: they absorb its rounding."""
+        size = np.abs(self.matrix.data)
+        row = np.repeat(np.arange(self.matrix.shape[0]), np.diff(self.matrix.indptr))
+        largest = np.zeros(self.matrix.shape[0])
+        np.maximum.at(largest, row, size)
+        absorbs = (size == 1) & (largest[row] > 1)
+        flags = np.zeros(self.n_unknown, dtype=bool)
+        flags[self.matrix.indices[absorbs]] = True
+        return flags & self.forced
+
+    @cached_property
+    def has_rooms(self) -> bool:
+        """Whether any cells absorb rounding."""
+        return bool(np.any(self.rooms))
+
+    def with_rooms(self, cells: Integers, d: Floats) -> tuple[Integers, Floats]:
+        """Return a deviation with moves of 0 of the rooms in its relations."""
+        rows = np.unique(self.by_cell.indices[entries_of(self.by_cell, cells)])
+        touched = np.unique(self.matrix.indices[entries_of(self.matrix, rows)])
+        added = np.setdiff1d(touched[self.rooms[touched]], cells)
+        every = np.concatenate([cells, added])
+        order = np.argsort(every)
+        return every[order], np.append(d, np.zeros(len(added)))[order]
 
     def determined(self) -> list[tuple[int, int]]:
         """Return cells that follow from single relations, one after the other.

@@ -1,0 +1,1 @@
+"""Figures that are derived from cells and published beside them, such as ratios and indices."""

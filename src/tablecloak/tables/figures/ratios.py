@@ -1,0 +1,157 @@
+"""Figures within one publication: ratios of variables, shares in a total, and averages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.tables.figures.figure import (
+    FIGURES,
+    DerivedFigure,
+    Quotients,
+    cells_of,
+    counterparts,
+)
+from tablecloak.tables.table import Table
+
+
+@FIGURES.register
+@dataclass(frozen=True)
+class Ratio(DerivedFigure):
+    """Ratio of two variables, such as turnover per employee.
+
+    Parameters
+    ----------
+    formula : str
+        Such as ``turnover / employees``.
+    per : int, default=1
+        Units of the denominator to which it refers, such as 1000 for cases per 1,000 inhabitants,
+        and 100 for per cent.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+
+    Raises
+    ------
+    InputError
+        If the formula is no quotient of two variables, or a parameter is out of its range.
+    """
+
+    formula: Annotated[str, Field(description="Quotient of two variables, as in 'a / b'.")]
+    per: Annotated[int, Field(ge=1, le=10**6, description="Units of the denominator.")] = 1
+    name: ClassVar[str] = "ratio"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self._parts) != 2 or not all(self._parts):
+            raise InputError(
+                f"The ratio {self.formula!r} is no quotient of two variables. Write it like "
+                f"'turnover / employees'."
+            )
+
+    @property
+    def label(self) -> str:
+        """Its formula."""
+        return self.formula if self.per == 1 else f"{self.formula} per {self.per}"
+
+    @property
+    def scale(self) -> int:
+        """Units of the denominator."""
+        return self.per
+
+    @property
+    def _parts(self) -> list[str]:
+        return [part.strip() for part in self.formula.split("/")]
+
+    def quotients_in(self, table: Table) -> Quotients:
+        """Return each cell of the first variable over that of the second with the same codes."""
+        above, below = self._parts
+        cells = cells_of(table, above, self.label)
+        cells_of(table, below, self.label)
+        if table.variables is None:
+            raise InputError(f"{self.label}: numerator and denominator are the same variable.")
+        return Quotients.of_cells(
+            cells, counterparts(table, cells, **{table.variables.dimension: below})
+        )
+
+
+@FIGURES.register
+@dataclass(frozen=True)
+class Share(DerivedFigure):
+    """Share of each cell in the total of a dimension, in per cent.
+
+    Parameters
+    ----------
+    variable : str
+        The name of the measure, in a table of one variable.
+    of : str
+        Dimension: each cell is divided by the one with its total and the same other codes.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+    """
+
+    variable: Annotated[str, Field(description="Variable.")]
+    of: Annotated[str, Field(description="Dimension in whose total the shares are.")]
+    name: ClassVar[str] = "share"
+
+    @property
+    def label(self) -> str:
+        """Name of the share."""
+        return f"{self.variable} in % of {self.of}"
+
+    @property
+    def scale(self) -> int:
+        """Per cent."""
+        return 100
+
+    def quotients_in(self, table: Table) -> Quotients:
+        """Return each cell over the total of the dimension."""
+        cells = cells_of(table, self.variable, self.label)
+        tree = table.hierarchies.get(self.of)
+        if tree is None:
+            near = suggestion(self.of, table.hierarchies)
+            raise InputError(
+                f"{self.label}: there is no hierarchy of a dimension {self.of!r}.{near}"
+            )
+        return Quotients.of_cells(cells, counterparts(table, cells, **{self.of: tree.total}))
+
+
+@FIGURES.register
+@dataclass(frozen=True)
+class Average(DerivedFigure):
+    """Mean of the contributions to each cell, whose number everybody is taken to know.
+
+    With sampling weights the number is the sum of weights. The mean per unit of another variable,
+    whose cells may be hidden, is a `Ratio`.
+
+    Parameters
+    ----------
+    variable : str
+        The name of the measure, in a table of one variable.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+    """
+
+    variable: Annotated[str, Field(description="Variable.")]
+    name: ClassVar[str] = "average"
+
+    @property
+    def label(self) -> str:
+        """Name of the mean."""
+        return f"mean of {self.variable}"
+
+    def quotients_in(self, table: Table) -> Quotients:
+        """Return each cell over its number of contributors; cells without any have no mean."""
+        cells = cells_of(table, self.variable, self.label)
+        if table.contributions is None:
+            raise InputError(
+                f"{self.label}: the number of contributors of each cell is not known. Tabulate "
+                f"from records, name the column with `frequency`, or ask for a ratio of two "
+                f"variables."
+            )
+        number = table.contributions.weighted_count[cells]
+        cells, number = cells[number > 0], number[number > 0]
+        return Quotients(cells, np.full(len(cells), -1, dtype=np.int64), number)

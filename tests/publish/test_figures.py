@@ -1,0 +1,158 @@
+"""Derived figures as they leave: from patterns, from changed values, and from whole jobs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from ratio_systems import exposed, random_system
+from tablecloak.certificates import verifier
+from tablecloak.tables.figures.figure import FIGURES
+from tablecloak.tables.keys import are_derived
+
+RATIO = tc.Ratio("turnover / employees", decimals=1)
+
+
+@pytest.fixture(scope="module")
+def business() -> tc.ProtectionProblem:
+    records = tc.examples.businesses()
+    return tc.join(
+        {
+            name: tc.tabulate(
+                records, ["region", "industry"], name, contributor="business"
+            ).protect(tc.PPercent(10))
+            for name in ("turnover", "employees")
+        }
+    )
+
+
+def values_of(frame: pd.DataFrame, name: str, column: str) -> pd.Series:
+    rows = frame[frame["variable"] == name]
+    return rows.set_index(["region", "industry"])[column].astype(float)
+
+
+def test_figures_beside_a_pattern_are_published_where_the_pattern_says_so(business):
+    problem = tc.with_derived(business, [RATIO])
+    pattern = tc.suppress(problem, method="sequential", time_limit=3)
+    figures = tc.released_figures(pattern)
+    hidden = pattern.suppressed[are_derived(problem.table.keys)]
+    assert (figures["status"] == "suppressed").sum() == hidden.sum() > 0
+    assert np.array_equal(figures["value"].isna(), figures["status"] == "suppressed")
+    shown = figures[figures["status"] == "published"].set_index(["region", "industry"])["value"]
+    true = problem.table.to_frame()
+    ratio = values_of(true, "turnover", "value") / values_of(true, "employees", "value")
+    assert np.all(np.abs(shown - ratio.loc[shown.index]) <= 0.05 + 1e-9)
+    # The table itself has no rows for them.
+    assert len(pattern.release()) == business.table.n_cells
+
+
+def test_figures_beside_adjusted_values_are_those_of_the_adjusted_values(business):
+    adjusted = tc.adjust(business, time_limit=5)
+    figures = tc.released_figures(adjusted, [RATIO]).set_index(["region", "industry"])["value"]
+    release = adjusted.release()
+    name = business.table.name
+    ratio = values_of(release, "turnover", name) / values_of(release, "employees", name)
+    assert np.all(np.abs(figures - ratio.loc[figures.index]) <= 0.05 + 1e-9)
+
+
+def test_figures_that_were_not_protected_are_refused_beside_a_pattern(business):
+    pattern = tc.suppress(business, method="sequential", time_limit=2)
+    with pytest.raises(tc.InputError, match="not protected together"):
+        tc.released_figures(pattern, [RATIO])
+    with pytest.raises(tc.InputError, match="no derived figures"):
+        tc.released_figures(pattern)
+
+
+def test_other_methods_refuse_figures_as_cells(business):
+    problem = tc.with_derived(business, [RATIO])
+    for method in (tc.adjust, tc.controlled_rounding, tc.publish_intervals):
+        with pytest.raises(tc.InputError, match="without derived figures"):
+            method(problem)
+
+
+def test_growth_on_a_release_that_left_is_protected_together_with_it():
+    n_apart = 0
+    for seed in (1, 4):
+        system = random_system(seed)
+        keys = system.bare.table.keys
+        years = {}
+        for name in ("then", "now"):
+            cells = np.flatnonzero((keys["variable"] == name).to_numpy())
+            frame = keys.iloc[cells].drop(columns="variable")
+            table = tc.Table.from_frame(
+                frame.assign(sales=system.bare.table.values[cells]), ["d0", "d1"], "sales"
+            )
+            chosen = np.flatnonzero(system.bare.sensitive[cells])
+            codes = [table.cell(**frame.iloc[cell].to_dict()) for cell in chosen.tolist()]
+            years[name] = (table.protect(tc.Manual(codes, range=15)), cells)
+        last_year = tc.suppress(years["then"][0], method="sequential", time_limit=1)
+        growth = tc.Growth("sales", since="2024", decimals=system.figures[0].decimals)
+        problem = tc.with_derived(years["now"][0], [growth], published={"2024": last_year})
+
+        def both(hidden: np.ndarray, years=years, last_year=last_year, system=system) -> np.ndarray:
+            """The cells of both years that are hidden, by the cells of the joined table."""
+            flags = np.zeros(system.bare.table.n_cells, dtype=bool)
+            for name, pattern in (("then", last_year.suppressed), ("now", hidden)):
+                one, cells = years[name]
+                found = one.table.keys.merge(
+                    system.bare.table.keys.iloc[cells].reset_index(), on=["d0", "d1"]
+                )
+                flags[found["index"].to_numpy()] = pattern[: one.table.n_cells]
+            return flags
+
+        alone = tc.suppress(years["now"][0], method="sequential", time_limit=1).suppressed
+        n_apart += len(exposed(system.bare, both(alone), system.printed))
+        pattern = tc.suppress(problem, method="sequential", time_limit=2)
+        shown = tc.released_figures(pattern)["status"] == "published"
+        told = [
+            figure
+            for figure, key in zip(system.printed, labels(system), strict=True)
+            if key in set(tc.released_figures(pattern)[shown][["d0", "d1"]].itertuples(
+                index=False, name=None))
+        ]  # fmt: skip
+        assert len(told) > 0
+        assert exposed(system.bare, both(pattern.suppressed), told) == []
+    assert n_apart > 0
+
+
+def labels(system) -> list[tuple[str, str]]:
+    keys = system.bare.table.keys[["d0", "d1"]]
+    return [tuple(keys.iloc[figure.numerator]) for figure in system.printed]
+
+
+def test_a_job_publishes_the_figures_of_each_release_and_certifies_them(tmp_path):
+    tc.examples.write("derived", tmp_path)
+    job = tmp_path / "derived.toml"
+    text = job.read_text().replace(
+        "time_limit = 30", "time_limit = 6\n\n[adjustment]\ntime_limit=5"
+    )
+    job.write_text(text)
+    result = tc.run_job(job, tmp_path / "out")
+    assert result.is_safe
+    release, internal = tmp_path / "out" / "release", tmp_path / "out" / "internal"
+    hidden = pd.read_csv(release / "suppression" / "figures.csv")
+    changed = pd.read_csv(release / "adjustment" / "figures.csv")
+    assert len(hidden) == len(changed) > 100
+    assert 0 < hidden["value"].isna().sum() < len(hidden)
+    assert not changed["value"].isna().any()
+    assert set(hidden["figure"]) == {
+        "turnover / employees",
+        "growth of turnover since turnover_2024",
+    }
+    files = internal / "suppression_certificate.npz", internal / "suppression_problem.jj"
+    assert verifier.main([str(path) for path in files]) == 0
+
+
+def test_a_job_names_what_is_wrong_with_a_figure(tmp_path):
+    tc.examples.write("derived", tmp_path)
+    job = tmp_path / "derived.toml"
+    text = job.read_text()
+    job.write_text(text.replace('figure = "ratio"', 'figure = "ration"'))
+    with pytest.raises(tc.InputError, match="ratio"):
+        tc.run_job(job)
+    job.write_text(text.replace("turnover / employees", "turnover / staff"))
+    with pytest.raises(tc.InputError, match="no variable 'staff'"):
+        tc.run_job(job)
+    assert "ratio" in FIGURES

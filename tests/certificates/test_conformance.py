@@ -77,3 +77,12 @@ def pattern_of(reason: ast.expr) -> str:
         return re.escape(str(reason.value))
     parts = reason.values if isinstance(reason, ast.JoinedStr) else [reason]
     return "".join(pattern_of(one) if isinstance(one, ast.Constant) else ".+" for one in parts)
+
+
+def test_each_theorem_is_named_at_a_check_and_no_other_number_is():
+    page = (ROOT / "docs" / "theorems.md").read_text("utf-8")
+    proved = set(re.findall(r"^### Theorem (\d+)$", page, re.MULTILINE))
+    named = set(re.findall(r"theorem (\d+)", Path(verifier.__file__).read_text("utf-8"), re.I))
+    assert len(proved) > 10
+    assert named == proved
+    assert set(re.findall(r"theorems\.md#theorem-(\d+)", PAGE)) <= proved

@@ -167,7 +167,7 @@ def container(kind: str, arrays: Arrays) -> bytes:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, (name, content) in enumerate(members.items()):
             way = zipfile.ZIP_STORED if number % 2 else zipfile.ZIP_DEFLATED
-            archive.writestr(f"{name}.npy", content, way)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content, way)
     return stream.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import itertools
 import json
 import re
 import sys
@@ -11,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tablecloak.certificates import verifier
@@ -86,3 +88,26 @@ def test_each_theorem_is_named_at_a_check_and_no_other_number_is():
     assert len(proved) > 10
     assert named == proved
     assert set(re.findall(r"theorems\.md#theorem-(\d+)", PAGE)) <= proved
+
+
+@pytest.mark.parametrize("side", [1 - 1e-15, 1.0, 1 + 1e-15, 1 + 1e-7, 1.3])
+def test_a_rounded_sum_holds_for_all_patterns_and_does_not_jump_at_whole_numbers(side):
+    """Theorem 6 by enumeration; what rounding leaves of a whole number changes nothing."""
+    forged: Any = importlib.import_module("forged_claims")
+    sums = {
+        "cut_kind": np.array([0, 4]), "cut_cell": np.array([0, 0]),
+        **{f"{way}_starts": np.zeros(3, np.int64) for way in ("up", "down")},
+        "sum_starts": np.array([0, 0, 1]), "sum_cuts": np.array([0]), "sum_data": np.array([1.0]),
+        "turned_starts": np.zeros(3, np.int64), "turned_cells": np.zeros(0, np.int64),
+    }  # fmt: skip
+    data = forged.hidden(**sums)
+    prices = verifier.PatternPrices(data, verifier.Relations(data))
+    cells, terms = np.array([1, 4, 5]), np.array([0.7, 0.4, 0.6])
+    prices.known[0] = (side, cells, terms)
+    least, own, rounded = prices.rounded(1)
+    assert len(own) == 3
+    for pattern in itertools.product((0, 1), repeat=3):
+        if np.dot(terms, pattern) >= side:
+            assert np.dot(rounded, pattern) >= least
+    if side < 1 + 1e-6:
+        np.testing.assert_allclose([least, *rounded], [1, *terms], atol=1e-12)

@@ -1521,8 +1521,8 @@ class PatternPrices(CutPrices):
         b = reach - np.sum(total[turned])
         b -= EPSILON * (len(rows) + len(own) + 8) * (far + np.sum(size[turned]))
         part = b - np.floor(b)
-        if not part >= 2.0**-20:
-            return 0.0, own[:0], np.zeros(0)
+        if part < 2.0**-20:  # as for a b that is whole, which rounding may have put on either side
+            b, part = np.floor(b), LONG(1)
         whole = np.floor(above)
         term = whole + np.minimum((above - whole) / part, 1) * (1 + 4 * EPSILON)
         term += 4 * EPSILON * (np.abs(whole) + 1)

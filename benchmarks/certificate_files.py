@@ -87,7 +87,8 @@ def sentences(page: str) -> list[tuple[str, str]]:
 
 def code_of(reason: str, page: str) -> str:
     """Return the code of a refusal; sentences that are not listed are those of numpy."""
-    for code, sentence in sentences(page):
+    # Words that stand as they are come first: `decimals` is no array of starts.
+    for code, sentence in sorted(sentences(page), key=lambda one: "{" in one[1]):
         text = re.escape(sentence).replace(r"\{array\}", r"\w+").replace(r"\{\}", ".*")
         if re.fullmatch(text, reason):
             return code

@@ -1,4 +1,4 @@
-"""The verifier in JavaScript, written from docs/certificate.md alone, agrees on the files of conformance."""
+"""The verifier in JavaScript, written from docs/certificate.md alone, agrees with the files."""
 
 from __future__ import annotations
 

@@ -116,9 +116,8 @@ def altered(rng: np.random.Generator, arrays: Arrays, other: Arrays) -> str:
         new[place] = number(rng, float(new[place]))
     elif new.dtype.kind == "i":
         old = int(new[place])
-        new[place] = (
-            old + int(rng.choice([-1, 1])) if rng.random() < 0.7 else int(rng.choice(WHOLE))
-        )
+        near = min(max(old + int(rng.choice([-1, 1])), -(2**63)), 2**63 - 1)
+        new[place] = near if rng.random() < 0.7 else int(rng.choice(WHOLE))
     elif new.dtype.kind == "b":
         new[place] = not new[place]
     else:

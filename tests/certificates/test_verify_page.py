@@ -8,8 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tablecloak.certificates.page import verify_page
+from tablecloak.cli.main import app
 
 CONFORMANCE = Path(__file__).parents[1] / "data" / "certificates"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -21,6 +23,14 @@ def test_the_page_asks_for_nothing_and_runs_its_own_script_alone() -> None:
     assert not re.search(r"(src|href)\s*=\s*\"?(https?:|//)", page)
     assert re.search(r"default-src 'none'; .*script-src 'sha256-[\w+/=]+'", page)
     assert page.count("</script>") == 1
+
+
+def test_verify_writes_the_page_beside_the_verdict(tmp_path: Path) -> None:
+    page = tmp_path / "verify.html"
+    certificate = str(CONFORMANCE / "suppression-true-01.npz")
+    ran = CliRunner().invoke(app, ["verify", certificate, "--page", str(page)])
+    assert ran.exit_code == 0, ran.output
+    assert page.read_text(encoding="utf-8") == verify_page()
 
 
 @pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")

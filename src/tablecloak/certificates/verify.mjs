@@ -1358,8 +1358,7 @@ function patternRows(file, united) {
   const rows = [];
   for (let cut = 0; cut < file.cut_kind.length; cut++) {
     const kind = file.cut_kind[cut];
-    const listed = (name) => file[name] && file[name][cut] < file[name][cut + 1];
-    must(kind === 4 || !(listed("sum_starts") || listed("turned_starts")), "B6", "multipliers that a row does not use");
+    const listed = (name) => file[name][cut] < file[name][cut + 1];
     if (kind <= 2) {
       const { level, entries } = capacity(file, united, cut, lists);
       const caps = entries.map(([i, above, below]) => [i, sum([amount(above, united.up[i]), amount(below, united.down[i])])]);

@@ -87,7 +87,7 @@ def altered(rng: np.random.Generator, arrays: Arrays, other: Arrays) -> str:
         )
         return f"{name} has another type"
     if kind == 4:
-        arrays[name] = array.reshape(1) if not array.ndim else array.reshape(1, -1)
+        arrays[name] = array.reshape(1, *array.shape)
         return f"{name} has another shape"
     if kind == 5 and name in other:
         arrays[name] = other[name]
@@ -111,7 +111,7 @@ def altered(rng: np.random.Generator, arrays: Arrays, other: Arrays) -> str:
     new = array.copy()
     if not new.size:
         return f"{name} as it is"
-    place: Any = () if not new.ndim else int(rng.integers(len(new)))
+    place: Any = tuple(int(rng.integers(length)) for length in new.shape)
     if new.dtype.kind == "f":
         new[place] = number(rng, float(new[place]))
     elif new.dtype.kind == "i":

@@ -176,7 +176,7 @@ def verify(
     from tablecloak.certificates.verifier import main
 
     if page is not None:
-        from tablecloak.certificates.page import verify_page
+        from tablecloak.render.verify_page import verify_page
         from tablecloak.storage import write_text
 
         write_text(page, verify_page())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tablecloak.certificates.page import verify_page
 from tablecloak.cli.main import app
+from tablecloak.render.verify_page import verify_page
 
 CONFORMANCE = Path(__file__).parents[1] / "data" / "certificates"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -36,17 +36,18 @@ leaves this browser; the page works without a network.</p>
 
 def verify_page() -> str:
     """Return the page, HTML with its script and style inside."""
-    script = _part("verify.mjs") + _part("verify_page.js")
+    verifier = files("tablecloak.certificates").joinpath("verify.mjs").read_text(encoding="utf-8")
+    script = verifier + _part("verify_page.js")
     allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
         f"style-src 'unsafe-inline'; script-src 'sha256-{allowed}'\">"
-        f"<title>Check a certificate</title><style>{PUBLIC_STYLE}{_part('verify.css')}</style>"
+        f"<title>Check a certificate</title><style>{PUBLIC_STYLE}{_part('verify_page.css')}</style>"
         f'</head><body>{_BODY}<script type="module">{script}</script></body></html>\n'
     )
 
 
 def _part(name: str) -> str:
-    return files("tablecloak.certificates").joinpath(name).read_text(encoding="utf-8")
+    return files("tablecloak.render").joinpath(name).read_text(encoding="utf-8")

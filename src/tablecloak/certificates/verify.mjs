@@ -1386,7 +1386,6 @@ function patternRows(file, united) {
 function roundedSum(file, united, cut, rows, listed) {
   must(file.sum_starts, "B6", "a sum without summands");
   must(listed("sum_starts"), "B6", "a sum without summands");
-  must(!listed("up_starts") && !listed("down_starts"), "B6", "multipliers that a row does not use");
   const total = new Map();
   const terms = new Map();
   let side = ZERO;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -63,3 +64,11 @@ def test_its_exit_code_tells_the_verdict(verdict: str, code: int) -> None:
 def test_a_wrong_call_is_told_from_a_verdict() -> None:
     assert node().returncode == 2
     assert node(str(CONFORMANCE / "there is no such file")).returncode == 2
+
+
+def test_both_verifiers_agree_on_altered_files() -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "two_verifiers.py"
+    words = [sys.executable, str(script), "--count=200", "--seed=10"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "200 altered certificates" in ran.stdout

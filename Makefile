@@ -3,7 +3,7 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-oldest test-newest coverage docs dist wheel-check clean
+.PHONY: demo test test-oldest test-newest coverage docs proofs dist wheel-check clean
 
 $(BIN)/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found: install Python 3.11, or call make PYTHON=python3"; exit 1; }
@@ -43,6 +43,14 @@ coverage: $(VENV)/installed-dev
 
 docs: $(VENV)/installed-dev
 	$(BIN)/mkdocs build --strict --site-dir build/site
+
+# Theorems of docs/theorems.md, checked by machine without an axiom; needs Coq 8.16 (package coq).
+proofs:
+	@command -v coqc || { echo "coqc was not found: install Coq, for instance by apt-get install coq"; exit 1; }
+	mkdir -p build/proofs
+	cd build/proofs && coqc -q -noglob -o Certificates.vo ../../proofs/Certificates.v > assumptions
+	cat build/proofs/assumptions
+	! grep -v "^Closed under the global context$$" build/proofs/assumptions
 
 # Source archive and wheel; see docs/releasing.md.
 dist: $(VENV)/installed-dev

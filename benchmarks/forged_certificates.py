@@ -178,7 +178,8 @@ def packed(members: dict[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", kind) as archive:
         for name, content in members.items():
-            archive.writestr(f"{name}.npy", content)
+            # Without a date, so that the same members give the same bytes.
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content, kind)
     return stream.getvalue()
 
 

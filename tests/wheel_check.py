@@ -75,10 +75,19 @@ def check_wheel(path: Path) -> None:
     names = zipfile.ZipFile(path).namelist()
     tops = {name.split("/")[0] for name in names}
     require(tops == {"tablecloak", f"tablecloak-{version}.dist-info"}, f"{path.name}: {tops}")
-    for name in ("py.typed", "page.css", "app/templates/base.html", "safe/check.js"):
+    for name in (
+        "py.typed",
+        "page.css",
+        "app/templates/base.html",
+        "safe/check.js",
+        "certificates/verify.mjs",
+    ):
         require(f"tablecloak/{name}" in names, f"{path.name} lacks {name}")
     endings = {Path(name).suffix for name in names if name.startswith("tablecloak/")}
-    require(endings <= {".py", ".pyi", ".css", ".html", ".typed", ".js"}, f"{path.name}: {endings}")
+    require(
+        endings <= {".py", ".pyi", ".css", ".html", ".typed", ".js", ".mjs"},
+        f"{path.name}: {endings}",
+    )
     size = path.stat().st_size
     require(size <= MOST_WHEEL_BYTES, f"{path.name} has {size} bytes")
     print(f"{path.name}: {size / 1e6:.2f} MB, {len(names)} files")

@@ -16,6 +16,7 @@ import tablecloak as tc
 from forging import (
     Arrays,
     adjusted,
+    grid,
     integers,
     leaf,
     loss,
@@ -303,6 +304,20 @@ def test_a_loss_and_a_bound_are_told_with_all_digits_that_are_proved(verdict):
         assert code == 0, text
         assert f"loss {amount:.0f} (L1)" in text
         assert f"no such release loses less than {amount:.0f}: gap 0 %" in text
+
+
+def test_an_interval_without_end_has_no_loss_that_any_number_is_near_to():
+    """The loss is infinite, and so was the error that was accepted: a share of it."""
+    result = tc.publish_intervals(grid(), seed=1)
+    arrays = arrays_of(result.certificates, result.problem)
+    cell = int(np.flatnonzero(arrays["published_upper"] > arrays["published_lower"])[0])
+    arrays |= {"bound": np.array(0.0)}
+    assert verifier.verify(arrays)[0].startswith("PROVED")
+    for name in ("upper_bound", "published_upper"):
+        arrays[name] = arrays[name].copy()
+        arrays[name][cell] = np.inf
+    with pytest.raises(verifier.RefusedError, match=r"^the loss is inf, not "):
+        verifier.verify(arrays)
 
 
 # -- sizes ---------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ bound       No release costs less: the leaves of a search tree cover all release
             at each leaf prove a bound for it (weak duality).
 
 The tolerance of a check never depends on numbers of other cells; what overflows, or is no number,
-proves nothing. docs/certificate.md says in which order to read this file, docs/guarantees.md why.
+proves nothing. docs/certificate.md is the specification and says in which order to read this file;
+docs/theorems.md proves what checks rest on, under the numbers that are named here.
 """
 
 import gzip
@@ -725,7 +726,10 @@ def needs(data):
 
 
 def room(values, bounds, sign):
-    """Return how far values can move, plus the smaller of rounding error and 1e-9 of that."""
+    """Return how far values can move, plus the smaller of rounding error and 1e-9 of that.
+
+    Theorem 2: a witness that uses the excess proves what it does when shrunk by 1e-9.
+    """
     distance = np.maximum(sign * (bounds - values), 0.0)
     return sign * (distance + np.minimum(rounding_error(values, bounds), ROOM_SHARE * distance))
 
@@ -762,7 +766,10 @@ def least_levels(data, level):
 
 
 def check_relations(data, relations, level):
-    """Require A d = 0 for every witness; return how many relations are not checked exactly."""
+    """Require A d = 0 for every witness; return how many relations are not checked exactly.
+
+    With `check_hidden` these are the hypotheses of theorem 1.
+    """
     least, products = least_levels(data, level), 0
     # A relation with real coefficients, multiplied by a small number, must not pass more easily.
     scale = np.zeros(relations.count)
@@ -783,7 +790,7 @@ def check_relations(data, relations, level):
         np.minimum.at(smallest, place, np.abs(terms))
         # Within this limit the witness is exact if one coefficient is changed by REAL_SHARE.
         limit = np.where(real, REAL_SHARE * np.minimum(least[witness] * scale[rows], smallest), 0.0)
-        # Sums of multiples of g that stay below 2^53 g are not rounded, so that 0 means 0.
+        # Theorem 12: sums of multiples of g that stay below 2^53 g are not rounded: 0 means 0.
         exact_zero = (total == 0) & (size < 2.0**53 * grain(moves))
         rounding = (len(at) + 2) * (2.0**-52 * size + 5e-324)
         clear = np.where(real, np.abs(total) + rounding <= limit, exact_zero)
@@ -807,7 +814,10 @@ def reach(data, cells, numbers):
 
 
 def check_reach(up, down, need, who):
-    """Require that cells are moved as far as they need; one that needs nothing must move at all."""
+    """Require that cells are moved as far as they need; one that needs nothing must move at all.
+
+    This is the conclusion of theorem 1.
+    """
     _, upper, lower, width, *free = need
     enough = NEED_SHARE * np.array([upper, lower, width])
     met = np.all(np.array([up, down, up + down]) >= enough, axis=0)
@@ -1118,7 +1128,7 @@ def check_loss(data, relations):
         loss = {"L1": np.sum(weights * np.abs(z)), "L2": np.sum(weights * z**2),
                 "Linf": np.max(weights * np.abs(z), initial=0)}[measure]  # fmt: skip
     claimed = float(data["loss"])
-    good = abs(loss - claimed) <= REAL_SHARE * loss
+    good = abs(loss - claimed) <= REAL_SHARE * claimed  # an infinite loss is near to none
     require(good, f"the loss is {loss:.12g}, not {claimed:.12g}")
     return [(True, f"loss {claimed:.12g} ({measure}), with the weights that the certificate holds")]
 
@@ -1154,7 +1164,10 @@ def proved(data, minutes=1):
 
 
 def tree_bounds(data, prices, effort):
-    """Return the bound of each tree: the least price of its leaves, which cover all releases."""
+    """Return the bound of each tree: the least price of its leaves, which cover all releases.
+
+    Theorem 3, the cover.
+    """
     parent, cell, limit = data["node_parent"], data["node_cell"], data["node_limit"]
     lower, proof = data["node_is_lower"], data["node_proof"]
     bounds = []
@@ -1193,7 +1206,7 @@ def tree_bounds(data, prices, effort):
 
 
 class Prices:
-    """Weak duality: lower bounds from multipliers on the loss of all releases in a leaf.
+    """Weak duality, theorem 3: lower bounds from multipliers on the loss of all releases in a leaf.
 
     Each subclass has `price(tree, entries, box)`; `size` is that of the sums that it takes.
     """
@@ -1236,7 +1249,7 @@ def multipliers_of_rows(entries, rows):
 
 
 class RoundingPrices(Prices):
-    """Controlled rounding: the best multiple of the base for each cell."""
+    """Controlled rounding: the best multiple of the base for each cell (theorem 10)."""
 
     def price(self, tree, entries, box):
         """Return a lower bound for all rounded tables in the box; inf if there is none."""
@@ -1260,7 +1273,7 @@ class RoundingPrices(Prices):
 
 
 def reach_of(loss, weights):
-    """Return how far cells can move at a loss, without limit where that costs nothing."""
+    """Return how far cells can move at a loss (theorem 9), without limit where it costs nothing."""
     with np.errstate(over="ignore"):
         return np.divide(loss, weights, out=np.full(len(weights), np.inf), where=weights > 0)
 
@@ -1283,7 +1296,7 @@ class CutPrices(Prices):
 
     For a sensitive cell p and any gamma, let r = e_p - A^T gamma. Every table x that an intruder
     must consider has x_p - a_p = r.(x - a), which is at most the sum of max(r_i (ub_i - a_i),
-    r_i (lb_i - a_i)) over the hidden cells. To protect p, this sum must reach its level.
+    r_i (lb_i - a_i)) over the hidden cells. To protect p, this sum must reach its level: theorem 4.
     """
 
     def lay(self, cost, least, most, splits):
@@ -1371,7 +1384,7 @@ class CutPrices(Prices):
             error[here == p] += np.abs(r[here == p]) * 1e-15
             above += np.maximum(r + error, 0) * (1 + 1e-15)
             below += np.maximum(error - r, 0) * (1 + 1e-15)
-        # (1 - r_p) d_p is the sum over the other cells, so that p is left out if |r_p| is below 1.
+        # Theorem 4: (1 - r_p) d_p is the sum over the other cells; p is left out if |r_p| < 1.
         share = float(np.sum((above + below)[here == p]))
         left, kept = (1 - share, here != p) if share < 1 else (1, True)
         used = (above + below > 0) & (self.data["status"][here] != "z") & kept
@@ -1380,7 +1393,7 @@ class CutPrices(Prices):
 
 
 def united(data, relations):
-    """Return data and relations in which cells that can only move together are one cell.
+    """Return data and relations in which cells that can only move together are one: theorem 8.
 
     In every table that an intruder must consider they move alike, so that a pattern of least loss
     hides all of them or none. The first represents the others, which are frozen, and values are set
@@ -1470,7 +1483,7 @@ class PatternPrices(CutPrices):
         return 1.0, own, np.minimum(counted / left, 1.0) * (1 + 2.0**-48)
 
     def bridge(self, at):
-        """Lay a bridge row: a cell is hidden only if another cell of its sum is hidden too."""
+        """Lay a bridge row (theorem 5): a cell is hidden only if another one of its sum is."""
         k, ends = int(self.data["cut_cell"][at]), self.data["down_starts"][at : at + 2]
         require(ends[0] == ends[1], "a bridge has one list of multipliers")
         cells, sums, blur = self.combined("up", at)
@@ -1491,7 +1504,7 @@ class PatternPrices(CutPrices):
         return added, self.data["sum_data"][own].astype(LONG)
 
     def rounded(self, at):
-        """Lay a mixed-integer rounding of a sum of rows; turned cells are replaced by 1 - y.
+        """Lay a mixed-integer rounding of a sum of rows (theorem 6); turned cells count 1 - y.
 
         Let the sum be a.z >= b with z = y or 1 - y, and f = b - floor(b). With F(a) = floor(a) +
         min(1, (a - floor(a)) / f), and the slack of rows with a multiplier l < 0 counted |l| / f
@@ -1508,8 +1521,8 @@ class PatternPrices(CutPrices):
         b = reach - np.sum(total[turned])
         b -= EPSILON * (len(rows) + len(own) + 8) * (far + np.sum(size[turned]))
         part = b - np.floor(b)
-        if not part >= 2.0**-20:
-            return 0.0, own[:0], np.zeros(0)
+        if part < 2.0**-20:  # as for a b that is whole, which rounding may have put on either side
+            b, part = np.floor(b), LONG(1)
         whole = np.floor(above)
         term = whole + np.minimum((above - whole) / part, 1) * (1 + 4 * EPSILON)
         term += 4 * EPSILON * (np.abs(whole) + 1)
@@ -1567,7 +1580,7 @@ class WidthPrices(CutPrices):
 
 
 class AdjustmentPrices(Prices):
-    """Adjustments: a bound from the least cost of each group of cells, one by one.
+    """Adjustments: a bound from the least cost of each group of cells, one by one (theorem 7).
 
     For multipliers of relations and statistics (any sign) and of the rows below (>= 0)::
 
@@ -1653,7 +1666,7 @@ class AdjustmentPrices(Prices):
         self.size += 4 * len(self.row)
 
     def limit_rooms(self):
-        """Limit infinite rooms: a term moves at most as far as all others of its relation."""
+        """Limit infinite rooms (theorem 9): a term moves at most as far as all others together."""
         inner = np.flatnonzero((self.row < self.m) & (self.blur == 0))
         row, group, term = self.row[inner], self.member[inner], self.term[inner].astype(float)
         rises = term > 0
@@ -1702,7 +1715,7 @@ class AdjustmentPrices(Prices):
         ]
 
     def joined(self, bounds):
-        """Return the sum of the bounds of all parts; for Linf, the largest."""
+        """Return the sum of the bounds of all parts (theorem 11); for Linf, the largest."""
         return (max(bounds) if self.measure == "Linf" else sum(bounds)) * self.scale
 
     def by_group(self, terms):
@@ -1885,7 +1898,8 @@ def coupled(relations, movable, used=True):
     """Return for each movable cell the cell that represents its group, and its sign relative to it.
 
     A relation with one movable group holds it in place. One with two of equal absolute coefficients
-    moves both by the same amount. Only exact relations in `used` count, again once cells change.
+    moves both by the same amount: theorem 8. Only exact relations in `used` count, again once cells
+    change.
     """
     root, sign = np.where(movable, np.arange(len(movable)), -1), np.ones(len(movable))
     used, members = used & ~relations.real, {}

@@ -153,6 +153,14 @@ def verify(
             "one for every 8 MiB of the certificate.",
         ),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page (.html) that checks certificates in a browser as well, by a second "
+            "verifier. It holds nothing of this certificate.",
+            writable=True,
+        ),
+    ] = None,
 ) -> None:
     """Check a certificate by exact products alone; no solver is called.
 
@@ -167,6 +175,11 @@ def verify(
     """
     from tablecloak.certificates.verifier import main
 
+    if page is not None:
+        from tablecloak.render.verify_page import verify_page
+        from tablecloak.storage import write_text
+
+        write_text(page, verify_page())
     arguments = [str(path) for path in (certificate, original) if path is not None]
     arguments += [] if minutes is None else [f"--minutes={minutes:g}"]
     raise typer.Exit(main(arguments))  # type: ignore[no-untyped-call]

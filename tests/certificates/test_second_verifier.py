@@ -1,0 +1,74 @@
+"""The verifier in JavaScript, written from docs/certificate.md alone, agrees with the files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFORMANCE = Path(__file__).parents[1] / "data" / "certificates"
+VERIFIER = Path(str(files("tablecloak.certificates").joinpath("verify.mjs")))
+ENTRIES: Sequence[Mapping[str, Any]] = json.loads(
+    (CONFORMANCE / "index.json").read_text(encoding="utf-8")
+)
+NODE = shutil.which("node")
+
+pytestmark = pytest.mark.skipif(
+    NODE is None, reason=f"no Node on this machine: {len(ENTRIES)} files are not tried"
+)
+
+
+def node(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    assert NODE is not None
+    return subprocess.run(
+        [NODE, str(VERIFIER), *words], input=given, capture_output=True, text=True, check=False
+    )
+
+
+def paths(entry: Mapping[str, Any]) -> list[str | None]:
+    problem = entry["problem"]
+    return [str(CONFORMANCE / entry["file"]), problem and str(CONFORMANCE / problem)]
+
+
+def test_it_agrees_on_all_files_of_conformance() -> None:
+    ran = node("--lines", given="".join(json.dumps(paths(entry)) + "\n" for entry in ENTRIES))
+    assert ran.returncode == 0, ran.stderr
+    found = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert len(found) == len(ENTRIES)
+    counted: Counter[str] = Counter()
+    for entry, verdict in zip(ENTRIES, found, strict=True):
+        counted[entry["verdict"]] += 1
+        told = {name: verdict[name] for name in ("verdict", "code")}
+        assert told == {name: entry[name] for name in told}, (entry["file"], verdict)
+        if entry["verdict"] != "REFUSED":
+            assert verdict["lines"] == entry["lines"], entry["file"]
+    assert set(counted) == {"PROVED", "NOT CLAIMED", "REFUSED"}
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("PROVED", 0), ("REFUSED", 1), ("NOT CLAIMED", 3)])
+def test_its_exit_code_tells_the_verdict(verdict: str, code: int) -> None:
+    entry = next(entry for entry in ENTRIES if entry["verdict"] == verdict)
+    ran = node(*(path for path in paths(entry) if path))
+    assert ran.returncode == code
+    assert ran.stdout.startswith(f"{verdict}: ")
+
+
+def test_a_wrong_call_is_told_from_a_verdict() -> None:
+    assert node().returncode == 2
+    assert node(str(CONFORMANCE / "there is no such file")).returncode == 2
+
+
+def test_both_verifiers_agree_on_altered_files() -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "two_verifiers.py"
+    words = [sys.executable, str(script), "--count=200", "--seed=10"]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "200 altered certificates" in ran.stdout

@@ -10,8 +10,12 @@ relations only, not the codes of dimensions.
 from __future__ import annotations
 
 import copy
+import heapq
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
@@ -88,6 +92,61 @@ class Neighbourhoods:
                 break
             inside = grown
         return inside.astype(np.int64)
+
+    def closed(self, cell: int, size: int, last: Floats) -> Integers:
+        """Return a connected part of the table in which cells can move while all others stand.
+
+        Relations are taken in one after the other: next come those that the cell with the fewest
+        missing relations lacks. So whole blocks of a table grow, with the totals between them.
+
+        Parameters
+        ----------
+        cell : int
+            The part grows from it.
+        size : int
+            Number of cells beyond which the part does not grow.
+        last : numpy.ndarray of float, shape (n_unknown,)
+            Of cells that lack the same number of relations, those of lower rank come first.
+
+        Returns
+        -------
+        numpy.ndarray of int
+            Cells, increasing, whose relations are all taken in.
+        """
+        missing, rank = self.relations_of.tolist(), last.tolist()
+        is_taken = [False] * self.by_row.shape[0]
+        queue = [(0, 0.0, cell)]
+        inside: list[int] = []
+        while queue and len(inside) < size:
+            known, _, chosen = heapq.heappop(queue)
+            # An entry that was made before relations of its cell were taken in is out of date.
+            if known != missing[chosen] and inside:
+                continue
+            for row in self._rows_of[chosen]:
+                if is_taken[row]:
+                    continue
+                is_taken[row] = True
+                for touched in self._cells_of[row]:
+                    left = missing[touched] = missing[touched] - 1
+                    if left:
+                        heapq.heappush(queue, (left, rank[touched], touched))
+                    else:
+                        inside.append(touched)
+        return np.sort(np.array(inside or [cell], dtype=np.int64))
+
+    @cached_property
+    def _rows_of(self) -> list[list[int]]:
+        return _as_lists(self.by_cell)
+
+    @cached_property
+    def _cells_of(self) -> list[list[int]]:
+        return _as_lists(self.by_row)
+
+
+def _as_lists(matrix: csr_array) -> list[list[int]]:
+    """Return the columns of each row; short lists are walked faster than short arrays."""
+    ends, columns = matrix.indptr.tolist(), matrix.indices.tolist()
+    return [columns[start:end] for start, end in pairwise(ends)]
 
 
 def _counted(numbers: Integers) -> tuple[Integers, Integers]:

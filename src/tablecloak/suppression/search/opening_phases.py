@@ -14,20 +14,24 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.inside import searched_inside
-from tablecloak.suppression.search.prices import opened_by_prices
+from tablecloak.suppression.search.prices import MANY_OPEN, opened_by_prices
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import REPAIR
 
-PRICED_SHARE = 0.85
+PRICED_SHARE = 0.95
 """Share of the time of an opening for prices; needs that are open then are met one by one.
 Chosen by trial, as all constants here; not measured one by one."""
 
 MOST_OPEN = 0.5
 """Share of the needs that may be open for an opening to be completed at all."""
 
-NEARLY = 0.15
+NEARLY = 0.05
 """Share of the needs that may be open for a first pattern to be completed however long it takes."""
+
+COMPLETED_SHARE = 0.25
+"""Further time, as a share of that of an opening, for programs that meet the last needs of a first
+pattern, each at any price."""
 
 NOISE = 0.3
 """Spread of the log-normal noise on the weights of an opening, so that openings differ."""
@@ -130,12 +134,16 @@ def _opened(
     random: np.random.Generator,
     budget: Budget,
 ) -> Candidate | None:
+    seconds = budget.left
     opened = opened_by_prices(begun, random, budget.share(PRICED_SHARE))
     if np.mean(opened.pool.open) > MOST_OPEN:
         return None
     if not opened.is_proved:
         is_nearly = np.mean(opened.pool.open) <= NEARLY
         latest = budget.at_least(np.inf) if is_nearly and state.best is None else budget
+        if is_nearly and begun.pool.open.sum() >= MANY_OPEN:
+            longer = budget.at_least(COMPLETED_SHARE * seconds)
+            opened = opened_by_prices(opened, random, longer, at_any_price=True)
         opened = protect_one_by_one(
             state.problem, state.system, REPAIR, budget, latest=latest, begun=opened
         )

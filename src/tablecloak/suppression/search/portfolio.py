@@ -184,6 +184,13 @@ def exchange_by_programs(state: SearchState, budget: Budget) -> SearchState:
     return replace(state, best=_exchanged(state, state.best, budget))
 
 
+def take_turns(state: SearchState, budget: Budget) -> SearchState:
+    """Protect all cells again within the best pattern, and exchange cells of the result."""
+    if state.best is None or budget.is_over:
+        return state
+    return replace(state, best=_improved(state, state.best, PORTFOLIO[0], budget, 0.0))
+
+
 def _each(
     attempt: Callable[[int], Trial | None], ranks: Sequence[int], budget: Budget
 ) -> list[Trial | None]:

@@ -1,17 +1,22 @@
-"""Openings by prices: a few open needs at a time, each met where it costs no more than its price.
+"""Openings by prices: open needs are met where that costs no more than their prices.
 
-One linear program moves a small group of sensitive cells whose needs are open. Each has a
-direction, drawn by chance, and a price, which is paid in proportion to the share of the need that
-is met.
-Moving a hidden cell costs next to nothing, so that later groups use what earlier ones have hidden;
-and many needs outside the group are met by the way. A need that is not worth its price stays open,
-and its price rises. So heavy cells are hidden only when everything cheaper has been tried.
+One linear program moves sensitive cells whose needs are open. Each has a direction, drawn by
+chance, and a price, which is paid in proportion to the share of the need that is met.
+Moving a hidden cell costs next to nothing, so that later programs use what earlier ones have
+hidden; and many needs are met by the way. A need that is not worth its price stays open, and its
+price rises. So heavy cells are hidden only when everything cheaper has been tried.
 
-A group is small because directions drawn for many cells at once contradict each other: in every
-relation the moves must cancel out. It grows where time is short. The program is solved from scratch
-each time, by the dual simplex method: with no cell moved but those of the group, few relations are
-broken at the start, while the last basis is neither primal nor dual feasible once prices have
-changed. docs/decisions, "Openings by prices".
+The needs of one program are of similar size: a cell costs what it costs however little it moves,
+and the program only sees that where its moves are about as long as the needs. Where many needs are
+open, one program asks for all of them at a price so low that only the cheapest are met, since
+sensitive cells are hidden anyway and protect each other. Where few are open, directions drawn for
+many cells at once contradict each other: in every relation the moves must cancel out. So a program
+asks for a few of them only, more where time is short.
+
+On a large table a program is over a part of it whose cells move while all others stand. The program
+is solved from scratch each time, by the dual simplex method: with no cell moved but those of the
+group, few relations are broken at the start, while the last basis is neither primal nor dual
+feasible once prices have changed. docs/decisions, "Openings by prices".
 """
 
 from __future__ import annotations
@@ -29,36 +34,60 @@ from tablecloak.solve.program import Program
 from tablecloak.solve.solver import SolveStatus
 from tablecloak.suppression.attack.covering import NEGLIGIBLE
 from tablecloak.suppression.attack.moves_program import FARTHEST
-from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.search.cover import Neighbourhoods
 from tablecloak.suppression.system.system import System
 
-GROUP, LARGER_GROUP, MANY_ROWS = 3, 10, 5000
-"""Fewest open needs of one program; fewest on tables of many relations, and how many are many.
-Groups of 3 lose 3 to 10 % less than groups of 10, and take up to three times as long.
-docs/decisions, "Openings by prices"."""
+MANY_OPEN = 70
+"""Open needs from which on a program asks for all of them in its part of the table."""
 
-MOST_IN_GROUP = 50
-"""Most open needs of one program where time is short: beyond, a program takes many times as long,
-and directions drawn by chance contradict each other."""
+PART_CELLS, LEAST_PART = 3000, 800
+"""Cells of the part of a table that a program is about, if more cells than that are hidden: moving
+hidden cells is what takes time. Parts are smaller, down to the least, where few needs are open and
+time is short. docs/decisions, "Openings by prices"."""
 
-HOPELESS = 3.0
-"""Multiple of the time left above which the expected seconds of the open needs, in the largest
-groups, end an opening: many needs are met by programs for others."""
+SHRINK = 0.7
+"""Factor by which parts shrink after a program that took longer than there is time for each open
+need, and by whose inverse they grow after others."""
+
+SIMILAR = 20.0
+"""Ratio of two needs of one program: each is at most the root of it away from the need that was
+drawn. docs/decisions, "Openings by prices"."""
+
+GROUP = 3
+"""Open needs of one program where few are open. Groups of 3 lose 3 to 10 % less than groups of 10,
+and take up to three times as long. docs/decisions, "Openings by prices"."""
 
 MEMORY = 0.7
 """Weight of the previous average of the seconds of a program; the last program has the rest."""
 
+LOW_PRICE, SLOW_RISE = 0.1, 1.5
+"""First price of a need where many are open, in median weights, and the factor by which the price
+of a need that stays open rises up to `FIRST_PRICE`."""
+
 FIRST_PRICE, RISE = 20.0, 10.0
-"""First price of a need, in median weights, and the factor by which the price of a need that stays
-open rises."""
+"""First price of a need where few are open, in median weights, and the factor by which a price
+above it rises."""
+
+MANY_SHARE = 0.4
+"""Share of the time after which all prices are at least `FIRST_PRICE`."""
 
 CAREFUL_SHARE, LAST_PRICE = 0.7, 1e6
 """Share of the time for rising prices, and the price, in median weights, of all needs that are open
-afterwards: programs over the table settle the last needs for far less than those around a cell."""
+afterwards: programs over the table settle the last needs for far less than those around a cell.
+These ask for one need at a time, the largest first, so that no directions contradict each other."""
+
+HALF, MOST_OPEN = 0.5, 0.25
+"""Share of the time after which an opening is given up if more than this share of the needs is
+still open, since the last needs take longest."""
+
+LEAST_SECONDS = 0.03
+"""Seconds that a program for a single need is expected to take in the smallest part; while there is
+less time than that for the open needs, one program asks for many."""
 
 HIGHEST_PRICE = 1e9
-"""Price beyond which a need is given up: its cells can move in no direction that was drawn."""
+"""Price, in median weights, beyond which a need is given up: its cells can move in no direction
+that was drawn."""
 
 HIDDEN_SHARE = 1e-5
 """Cost of moving a hidden cell, as a share of its weight: a witness is to move few of them."""
@@ -151,7 +180,13 @@ class PriceProgram:
         return deviation
 
 
-def opened_by_prices(begun: Candidate, random: np.random.Generator, budget: Budget) -> Candidate:
+def opened_by_prices(
+    begun: Candidate,
+    random: np.random.Generator,
+    budget: Budget,
+    *,
+    at_any_price: bool = False,
+) -> Candidate:
     """Extend a pattern until all needs are met, are given up, or the budget ends.
 
     Parameters
@@ -161,56 +196,125 @@ def opened_by_prices(begun: Candidate, random: np.random.Generator, budget: Budg
     random : numpy.random.Generator
         Draws groups and directions.
     budget : Budget
+    at_any_price : bool, default=False
+        Whether each need is settled at once, the largest first, by a program of its own.
 
     Returns
     -------
     Candidate
         Perhaps with needs that are still open.
     """
-    pool, hidden = begun.pool.copy(), begun.hidden.copy()
+    opening = _Opening(begun, random)
     for symmetric in (True, False):
-        if np.any(pool.open) and not budget.is_over:
-            program = PriceProgram(pool.system, symmetric)
-            for share, first_price in ((CAREFUL_SHARE, FIRST_PRICE), (1.0, LAST_PRICE)):
-                part = budget.share(share)
-                _open(program, pool, hidden, begun.weights, first_price, random, part)
-    return Candidate(hidden, pool, begun.weights)
+        opening.meet(symmetric, budget, at_any_price)
+    return Candidate(opening.hidden, opening.pool, begun.weights)
 
 
-def _open(
-    program: PriceProgram,
-    pool: WitnessPool,
-    hidden: Flags,
-    weights: Floats,
-    first_price: float,
-    random: np.random.Generator,
-    budget: Budget,
-) -> None:
-    """Meet open needs by a program, extending the pool and `hidden` in place."""
-    typical = float(np.median(weights[program.cells])) + 1.0
-    price = np.full(len(program.cells), first_price * typical)
-    least, seconds = GROUP if len(pool.system.rows) <= MANY_ROWS else LARGER_GROUP, 0.0
-    while not budget.is_over:
-        open_ = np.flatnonzero(pool.open & (price < HIGHEST_PRICE * typical))
-        if not len(open_):
-            break
-        watch, size = Stopwatch(), least
-        if seconds and math.isfinite(budget.left):
-            hurried = math.ceil(len(open_) * seconds / max(budget.left, seconds))
-            size = min(max(least, hurried), MOST_IN_GROUP)
-        group = random.choice(open_, min(size, len(open_)), replace=False)
-        up, down = (side[group] for side in pool.open_sides())
-        drawn = random.choice([-1.0, 1.0], len(group))
+class _Opening:
+    """A pattern that grows from program to program.
+
+    Parameters
+    ----------
+    begun : Candidate
+    random : numpy.random.Generator
+    """
+
+    def __init__(self, begun: Candidate, random: np.random.Generator) -> None:
+        self.pool, self.hidden = begun.pool.copy(), begun.hidden.copy()
+        self.weights, self.random = begun.weights, random
+        self.system, needs = begun.pool.system, begun.pool.system.needs
+        self.needed = np.maximum(np.maximum(needs.upper, needs.lower), needs.width / 2)
+        self.typical = float(np.median(self.weights[needs.cells])) + 1.0
+        self.whole: dict[bool, PriceProgram] = {}
+        self.near = Neighbourhoods(self.system, self.weights)
+
+    def meet(self, symmetric: bool, budget: Budget, at_any_price: bool) -> None:
+        """Meet open needs by programs, until the budget ends or nothing is left to meet."""
+        price = np.zeros(len(self.needed))
+        began_with_many = bool(np.sum(self.pool.open) >= MANY_OPEN)
+        allowed, seconds = budget.left, 0.0
+        size = float(PART_CELLS if at_any_price else self.system.n_unknown)
+        while not budget.is_over:
+            open_ = np.flatnonzero(self.pool.open & (price < HIGHEST_PRICE))
+            if not len(open_):
+                break
+            gone = 1 - budget.left / allowed if math.isfinite(allowed) else 0.0
+            if gone > HALF and len(open_) > MOST_OPEN * len(price):
+                break
+            is_late = gone > CAREFUL_SHARE and len(open_) * LEAST_SECONDS <= budget.left
+            is_many = len(open_) >= MANY_OPEN and not (at_any_price or is_late)
+            least, watch = _least_price(is_many, began_with_many or at_any_price, gone), Stopwatch()
+            price = np.maximum(price, least)
+            is_last = not is_many and price[open_].min() >= LAST_PRICE
+            chosen = open_[np.argmax(self.needed[open_])] if is_last else self.random.choice(open_)
+            cells, program = self._part(chosen, PART_CELLS if is_many else int(size), symmetric)
+            group = self._similar(chosen, open_, cells)
+            if not is_many:
+                others = self.random.permutation(group[group != chosen])
+                group = np.append(others[: 0 if is_last else GROUP - 1], chosen)
+            if not self._move(cells, program, group, price[group] * self.typical, budget):
+                break
+            still = group[self.pool.open[group]]
+            price[still] *= np.where(price[still] < FIRST_PRICE, SLOW_RISE, RISE)
+            if not is_many:
+                seconds = MEMORY * (seconds or watch.seconds) + (1 - MEMORY) * watch.seconds
+                is_slow = seconds * len(open_) > budget.left
+                size = max(size * (SHRINK if is_slow else 1 / SHRINK), LEAST_PART)
+                size = min(size, PART_CELLS if at_any_price else self.system.n_unknown)
+            loss = float(self.weights[self.hidden].sum())
+            budget.report("protecting", loss, open_=int(self.pool.open.sum()))
+
+    def _similar(self, chosen: int, open_: Integers, cells: Integers) -> Integers:
+        """Return the open needs of some cells that are about as large as the chosen one."""
+        inside = np.zeros(self.system.n_unknown, dtype=bool)
+        inside[cells] = True
+        ratio = self.needed[open_] / self.needed[chosen]
+        is_similar = (ratio >= SIMILAR**-0.5) & (ratio <= SIMILAR**0.5)
+        similar: Integers = open_[is_similar & inside[self.system.needs.cells[open_]]]
+        return similar
+
+    def _part(self, need: int, size: int, symmetric: bool) -> tuple[Integers, PriceProgram]:
+        """Return cells around a need, hidden ones first, and the program over them."""
+        n = self.system.n_unknown
+        if self.hidden.sum() <= min(size, PART_CELLS) or size >= n:
+            if symmetric not in self.whole:
+                self.whole[symmetric] = PriceProgram(self.system, symmetric)
+            return np.arange(n), self.whole[symmetric]
+        last = self.random.random(n) + ~self.hidden
+        cell = int(self.system.needs.cells[need])
+        cells = self.near.closed(cell, size, last)
+        return cells, PriceProgram(self.system.part(cells), symmetric)
+
+    def _move(
+        self,
+        cells: Integers,
+        program: PriceProgram,
+        needs: Integers,
+        price: Floats,
+        budget: Budget,
+    ) -> bool:
+        """Meet some needs by one program over some cells; return whether it was solved."""
+        up, down = (side[needs] for side in self.pool.open_sides())
+        drawn = self.random.choice([-1.0, 1.0], len(needs))
         signs = np.where(up & down, drawn, np.where(up, 1.0, -1.0))
-        cost = _costs(program, hidden, weights, group, signs)
-        deviation = program.solve(cost, group, signs, price[group], budget.left)
-        if len(deviation):
-            _keep(pool, hidden, deviation, budget)
-        price[group[pool.open[group]]] *= RISE
-        seconds = MEMORY * (seconds or watch.seconds) + (1 - MEMORY) * watch.seconds
-        if seconds * len(open_) / MOST_IN_GROUP > HOPELESS * budget.left:
-            break
-        budget.report("protecting", float(weights[hidden].sum()), open_=int(pool.open.sum()))
+        place = np.searchsorted(cells, self.system.needs.cells[needs])
+        group = np.searchsorted(program.cells, place)
+        cost = _costs(program, self.hidden[cells], self.weights[cells], group, signs)
+        deviation = program.solve(cost, group, signs, price, budget.left)
+        if not len(deviation):
+            return False
+        before, moved = len(self.pool.rows), np.flatnonzero(deviation)
+        self.pool.add_sparse(cells[moved], deviation[moved], budget, is_thorough=False)
+        for witness, _ in islice(self.pool.rows.values(), before, None):
+            self.hidden[witness] = True
+        return True
+
+
+def _least_price(is_many: bool, began_with_many: bool, gone: float) -> float:
+    """Return the least price of an open need, which rises with time, in median weights."""
+    if not is_many:
+        return LAST_PRICE if began_with_many or gone > CAREFUL_SHARE else FIRST_PRICE
+    return float(LOW_PRICE * (FIRST_PRICE / LOW_PRICE) ** min(gone / MANY_SHARE, 1.0))
 
 
 def _costs(
@@ -222,11 +326,3 @@ def _costs(
     cost = weights * program.unit / np.maximum(share, NEGLIGIBLE * program.unit)
     costs: Floats = np.where(hidden, HIDDEN_SHARE * cost + NEGLIGIBLE, cost)
     return costs
-
-
-def _keep(pool: WitnessPool, hidden: Flags, deviation: Floats, budget: Budget) -> None:
-    """Hide what a deviation moves, if it proves anything."""
-    before = len(pool.rows)
-    pool.add(deviation, budget, is_thorough=False)
-    for cells, _ in islice(pool.rows.values(), before, None):
-        hidden[cells] = True

@@ -31,7 +31,11 @@ from tablecloak.suppression.search.exact import (
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.opening_phases import improve_by_openings, open_by_prices
-from tablecloak.suppression.search.portfolio import exchange_by_programs, try_strategies
+from tablecloak.suppression.search.portfolio import (
+    exchange_by_programs,
+    take_turns,
+    try_strategies,
+)
 from tablecloak.suppression.search.state import SearchState
 
 EXACT_CELLS = 2000
@@ -61,6 +65,15 @@ method find the best patterns."""
 PRICES_SHARE = 0.5
 """Share of the time for an opening by prices. Where few cells are sensitive it takes a hundredth of
 it. docs/decisions, "Openings by prices"."""
+
+DENSE_SHARE = 0.7
+"""Share of the time for an opening by prices where many cells are sensitive: nothing else finds a
+pattern nearly as good, and what ends early leaves its time to others. docs/decisions, "Openings by
+prices"."""
+
+SECONDS_OF_NEED = 3e-3
+"""Least time limit for each sensitive cell of a dense table for which it is opened by prices: in
+less, too many needs stay open. docs/decisions, "Openings by prices"."""
 
 IMPROVED_SHARE = 0.2
 """Share of the time for searches among the cells of several patterns, where prices did not give the
@@ -208,13 +221,32 @@ def is_searched_in_null_space(state: SearchState, budget: Budget) -> bool:
 def is_sparse(state: SearchState, budget: Budget) -> bool:
     """Whether so few cells are sensitive that prices find better patterns, or find them sooner."""
     del budget
-    return not state.is_dense or state.n_free > PROGRAMS_CELLS
+    return not state.is_dense
+
+
+def is_dense(state: SearchState, budget: Budget) -> bool:
+    """Whether many cells of a large table are sensitive, and there is time for all their prices."""
+    if not state.is_dense or state.n_free <= PROGRAMS_CELLS:
+        return False
+    whole = budget.deadline - budget.started
+    return whole >= SECONDS_OF_NEED * len(state.system.needs.cells)
+
+
+def is_unpriced(state: SearchState, budget: Budget) -> bool:
+    """Whether prices gave no pattern."""
+    del budget
+    return not state.is_priced
 
 
 def is_priced(state: SearchState, budget: Budget) -> bool:
-    """Whether prices gave the best pattern, which is then improved by further openings."""
+    """Whether prices gave the best pattern of a sparse table, which further openings improve."""
+    return state.is_priced and is_sparse(state, budget)
+
+
+def is_priced_and_dense(state: SearchState, budget: Budget) -> bool:
+    """Whether prices gave the best pattern of a dense table, which programs within it improve."""
     del budget
-    return state.is_priced
+    return state.is_priced and state.is_dense
 
 
 def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
@@ -353,7 +385,9 @@ EXACT = (
 )
 
 BOUNDED = (
-    Phase(delete_from_all_hidden, OPENING_SHARE),
+    Phase(open_by_prices, DENSE_SHARE, when=is_dense),
+    Phase(take_turns, 1 - BOUND_SHARE, when=is_priced_and_dense),
+    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_unpriced),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(improve_by_openings(INSIDE), 1 - BOUND_SHARE, when=is_priced),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),

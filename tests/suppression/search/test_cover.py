@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from random_tables import random_problem
 from tablecloak.suppression.search.cover import Neighbourhoods
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
@@ -70,3 +71,25 @@ def test_cheaper_cells_of_a_relation_are_taken_first(system, nothing):
         cost = np.ones(system.n_unknown)
         cost[cheap] = 0.1
         assert cheap in Neighbourhoods(system, cost).around(cell, 1, nothing, largest=0)
+
+
+def test_a_closed_part_holds_all_cells_whose_relations_it_has():
+    grown = 0
+    for seed in range(8):
+        system = SearchState.of(
+            random_problem(seed, shape=(4, 4, 3)), Requirement.TWO_SIDED, "exact"
+        ).system
+        near = Neighbourhoods(system, np.ones(system.n_unknown))
+        last = np.random.default_rng(seed).random(system.n_unknown)
+        for size in (1, 10, 30, system.n_unknown):
+            cells = near.closed(seed, size, last)
+            inside = np.zeros(system.n_unknown, dtype=bool)
+            inside[cells] = True
+            has = (system.matrix != 0) @ inside.astype(float) > 0
+            missing = (system.by_cell != 0) @ (~has).astype(float)
+            assert np.array_equal(missing == 0, inside)
+            assert seed in cells
+            assert len(cells) >= min(size, 1)
+            grown += len(cells) > 1
+        assert len(cells) == system.n_unknown
+    assert grown >= 16

@@ -12,8 +12,10 @@ import tablecloak as tc
 from margins import with_margins
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.phases import run_phases
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.search import prices, schedule
 from tablecloak.suppression.search.prices import opened_by_prices
 from tablecloak.suppression.search.state import SearchState
 
@@ -83,3 +85,44 @@ def test_time_that_is_over_leaves_needs_open_and_nothing_hidden():
     found = opened_by_prices(begun, np.random.default_rng(0), Budget.of(0.0))
     assert np.array_equal(found.hidden, state.must)
     assert found.pool.open.all()
+
+
+def many_needs(seed: int) -> tuple[SearchState, Candidate]:
+    """A table in which far more needs are open than one group has."""
+    problem = random_problem(seed, shape=(9, 8, 4), n_sensitive=160)
+    state = SearchState.of(problem, tc.Requirement.TWO_SIDED, "opening")
+    weights = problem.weights[state.system.cells]
+    return state, Candidate(state.must, WitnessPool(state.system), weights)
+
+
+@pytest.mark.parametrize("at_any_price", [False, True])
+def test_many_needs_are_met_in_parts_of_a_table_as_in_the_whole(monkeypatch, at_any_price):
+    monkeypatch.setattr(prices, "PART_CELLS", 60)
+    monkeypatch.setattr(prices, "LEAST_PART", 20)
+    began = 0
+    for seed in range(3):
+        state, begun = many_needs(seed)
+        began += int(begun.pool.open.sum())
+        found = opened_by_prices(
+            begun, np.random.default_rng(seed), Budget.of(60.0), at_any_price=at_any_price
+        )
+        met = ~found.pool.open
+        assert met.mean() > 0.9
+        for cells, moves in found.pool.rows.values():
+            deviation = np.zeros(state.system.n_unknown)
+            deviation[cells] = moves
+            assert np.allclose(state.system.matrix @ deviation, 0, atol=1e-9)
+            assert found.hidden[cells].all()
+    assert began > 200
+
+
+def test_a_dense_table_with_time_is_opened_by_prices_first(monkeypatch):
+    monkeypatch.setattr(schedule, "PROGRAMS_CELLS", 0)
+    state, _ = many_needs(0)
+    assert state.is_dense
+    assert schedule.is_dense(state, Budget.of(60.0))
+    assert not schedule.is_dense(state, Budget.of(0.1))
+    found = run_phases(schedule.BOUNDED, state, Budget.of(20.0))
+    assert found.is_priced
+    assert found.best is not None
+    assert found.best.is_proved

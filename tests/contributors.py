@@ -65,7 +65,9 @@ def with_contributors(
         for name in ("shadow", "value")
     )
     records = records.assign(**{f"word{i}": word for i, word in enumerate(shadow.T)})
-    totals = pd.DataFrame(weighted).groupby([records[column] for column in columns]).sum()
+    totals = (
+        pd.DataFrame(weighted).groupby([records[column].to_numpy() for column in columns]).sum()
+    )
     levels = {"contributions": contributor} | ({"holdings": holding} if holding else {})
     is_negative = bool(np.any(records["signed"] < 0))
     overview = Overview(len(frame), exact, is_negative, bool(weight))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,9 @@ class Part:
     insiders: object = None
     intruders: dict[str, int] = field(default_factory=dict)
     is_safe: bool = True
+    problem: object = field(
+        default_factory=lambda: SimpleNamespace(table=SimpleNamespace(figures=()))
+    )
 
     def summary(self) -> str:
         return self.text

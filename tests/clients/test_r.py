@@ -110,6 +110,8 @@ def test_a_batch_is_run_by_the_words_of_r_and_its_files_are_found_in_what_is_pri
     assert done.exit_code == 0, done.output
     pattern = re.search(r'grep\("(.*?)", done', CODE["calls.R"])[1].replace("\\\\", "\\")
     written = [Path(line.strip()) for line in done.output.splitlines() if re.search(pattern, line)]
+    assert 'basename(dirname(written)) != "internal"' in CODE["calls.R"]
+    written = [path for path in written if path.parent.name != "internal"]
     assert [path.name for path in written] == batch["written"]
     letters = pd.read_csv(written[0], header=None)[4].value_counts().to_dict()
     assert letters == batch["statuses"]

@@ -66,7 +66,8 @@ def job(folder: Path, more: str = "", *, frozen: str = "", rule: str = AMOUNTS) 
 
 
 def test_a_job_protects_sums_and_its_audit_passes(folder, tmp_path):
-    command = ["protect", str(job(folder, "groups = true")), "--out", str(tmp_path / "out")]
+    made = str(job(folder, "groups = true"))
+    command = ["protect", made, "--out", str(tmp_path / "out"), "--verbose"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert "4 of these sums could be estimated too well: loss 365 -> 973" in done.output
@@ -120,7 +121,7 @@ def test_commands_refuse_groups_that_they_could_not_judge(folder, tmp_path, comm
 
 
 def test_the_command_protects_sums_by_the_rules_of_a_job(folder, tmp_path):
-    words = ["suppress", str(job(folder)), "-o", str(tmp_path / "s.csv"), "--groups"]
+    words = ["suppress", str(job(folder)), "-o", str(tmp_path / "s.csv"), "--groups", "--verbose"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert "loss 365 -> 973" in done.output

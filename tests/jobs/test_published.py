@@ -72,7 +72,7 @@ def test_commands_know_earlier_releases_too(folder, tmp_path):
     table = first / "release" / "suppression" / "table.csv"
     known = ["--published", f"{table}={first / 'internal' / 'problem.csv'}"]
     out = tmp_path / "pattern.csv"
-    done = CliRunner().invoke(app, ["suppress", str(now), "-o", str(out), *known])
+    done = CliRunner().invoke(app, ["suppress", str(now), "-o", str(out), "--verbose", *known])
     assert done.exit_code == 0, done.output
     assert "together with table" in done.output
     assert len(pd.read_csv(out)) == len(pd.read_csv(now))

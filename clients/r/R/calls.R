@@ -139,6 +139,8 @@ run_arb <- function(
   if (verbose) writeLines(done$told)
   if (!import) return(invisible(NULL))
   written <- trimws(grep("^    .*\\.csv$", done$told, value = TRUE))
+  # Files for the office alone lie in a folder of their own.
+  written <- written[basename(dirname(written)) != "internal"]
   names(written) <- basename(written)
   lapply(written, utils::read.csv, header = FALSE, stringsAsFactors = FALSE)
 }

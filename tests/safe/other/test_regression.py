@@ -19,7 +19,8 @@ def design_of(seed, n=18, k=4, *, contributor=None):
     if rng.random() < 0.6:
         matrix = np.column_stack([np.ones(n), matrix])
     names = tuple(f"x{column}" for column in range(matrix.shape[1]))
-    return DesignMatrix(matrix, names, np.arange(n) if contributor is None else contributor)
+    own = np.arange(n) if contributor is None else contributor
+    return DesignMatrix(matrix, names, own, np.ones(n))
 
 
 def exposed(design):
@@ -82,7 +83,7 @@ def test_leverages_add_up_to_the_number_of_parameters():
         rng = np.random.default_rng(seed)
         matrix = rng.normal(size=(20, 4))
         matrix = np.column_stack([matrix, matrix[:, 0] - 2 * matrix[:, 1], np.zeros(20)])
-        design = DesignMatrix(matrix, tuple("abcdef"), np.arange(20))
+        design = DesignMatrix(matrix, tuple("abcdef"), np.arange(20), np.ones(20))
         assert design.rank == 4
         assert abs(design.leverage.sum() - design.rank) < 1e-9
         hat = matrix @ np.linalg.pinv(matrix)

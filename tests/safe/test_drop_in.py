@@ -169,7 +169,9 @@ def test_a_call_gives_what_pandas_gives_where_nothing_is_disclosive(name):
     call = CALLS[name]
     shown = call(safe.Project(OPEN))
     assert (shown.outcome.cells == "ok").all().all(), shown.outcome.summary
-    ordered = {"min", "max", "median"} & {name[0] for name in shown.columns if isinstance(name, tuple)}
+    ordered = {"min", "max", "median"} & {
+        name[0] for name in shown.columns if isinstance(name, tuple)
+    }
     status = "review" if ordered or "several" in name else "pass"
     assert shown.outcome.status == status
     pd.testing.assert_frame_equal(pd.DataFrame(shown), call(pd))

@@ -9,7 +9,7 @@ import tablecloak as tc
 from contributors import with_contributors
 from random_records import assert_same_tables, random_records, through
 
-FEW, MANY = range(8), range(8, 50)
+FEW, MANY = range(8), range(8, 24)
 """Seeds of random files of records: some always, the rest where there is time."""
 
 

@@ -11,7 +11,7 @@ and the program only sees that where its moves are about as long as the needs. W
 open, one program asks for all of them at a price so low that only the cheapest are met, since
 sensitive cells are hidden anyway and protect each other. Where few are open, directions drawn for
 many cells at once contradict each other: in every relation the moves must cancel out. So a program
-asks for a few of them only, more where time is short.
+asks for three of them only, and at last for one.
 
 On a large table a program is over a part of it whose cells move while all others stand. The program
 is solved from scratch each time, by the dual simplex method: with no cell moved but those of the

@@ -119,7 +119,7 @@ class System:
     def with_room(self, low: Floats, high: Floats) -> System:
         """Return the system for an intruder who knows other bounds; needs are cut to them."""
         found = replace(self, low=low, high=high, needs=self.needs.cut(low, high))
-        found.__dict__.update(by_cell=self.by_cell, need_of=self.need_of)
+        found.__dict__.update(by_cell=self.by_cell, need_of=self.need_of, rooms=self.rooms)
         return found
 
     def narrowed(self, positions: Integers, low: Floats, high: Floats) -> System:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,31 +68,27 @@ class ExactSum:
 
     def words(self, terms: Any) -> list[Any]:
         """Return a column of terms as columns of whole numbers."""
+        return [part.cast("int64") for part in self._parts(terms, lambda column: column.floor())]
+
+    def words_of(self, terms: Floats) -> list[Integers]:
+        """Return an array of terms as arrays of whole numbers."""
+        return [part.astype(np.int64) for part in self._parts(terms, np.floor)]
+
+    def _parts(self, terms: Any, floor: Callable[[Any], Any]) -> list[Any]:
+        """Split terms; the same steps for columns and arrays, so that both give the same digits."""
         scaled = terms * self.unit
         if not self.step:
-            return [(scaled + 0.5).floor().cast("int64")]
-        high = scaled.floor()
+            return [floor(scaled + 0.5)]
+        high = floor(scaled)
         rest = (scaled - high) * self.step
-        middle = rest.floor()
-        low = ((rest - middle) * self.step).floor()
-        return [part.cast("int64") for part in (high, middle, low)]
+        middle = floor(rest)
+        return [high, middle, floor((rest - middle) * self.step)]
 
     def joined(self, words: Any) -> Any:
         """Return the number that sums of words stand for; columns of doubles, or arrays."""
         if not self.step:
             return words[0] / self.unit
         return (words[0] + (words[1] + words[2] / self.step) / self.step) / self.unit
-
-    def words_of(self, terms: Floats) -> list[Integers]:
-        """Return an array of terms as arrays of whole numbers."""
-        if not self.step:
-            return [np.floor(terms * self.unit + 0.5).astype(np.int64)]
-        scaled = terms * self.unit
-        high = np.floor(scaled)
-        rest = (scaled - high) * self.step
-        middle = np.floor(rest)
-        low = np.floor((rest - middle) * self.step)
-        return [part.astype(np.int64) for part in (high, middle, low)]
 
     def of_arrays(self, words: Integers) -> Floats:
         """Return the numbers that rows of words stand for."""

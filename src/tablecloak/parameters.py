@@ -19,6 +19,8 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from tablecloak.errors import InputError
+
 REQUIRED = inspect.Parameter.empty
 
 PER_CENT = "%"
@@ -124,6 +126,30 @@ def parameters_of(sibling: type[Any]) -> list[Parameter]:
     if sibling not in _KNOWN:
         _KNOWN[sibling] = _declared(sibling)
     return list(_KNOWN[sibling])
+
+
+def take_parameters(owner: object, name: str) -> None:
+    """Check the parameters of a frozen object, and keep each as its declared type takes it.
+
+    Parameters
+    ----------
+    owner : object
+        Its attributes are the parameters of its class.
+    name : str
+        What the class is called in messages.
+
+    Raises
+    ------
+    InputError
+        Names the first parameter that has not its type or range.
+    """
+    for parameter in parameters_of(type(owner)):
+        given = getattr(owner, parameter.name)
+        if not parameter.accepts(given):
+            raise InputError(
+                f"{name}: `{parameter.name}` must be {parameter.expected}. Got {given!r}."
+            )
+        object.__setattr__(owner, parameter.name, parameter.accepted(given))
 
 
 _KNOWN: WeakKeyDictionary[type[Any], tuple[Parameter, ...]] = WeakKeyDictionary()

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.parameters import parameters_of
+from tablecloak.parameters import take_parameters
 from tablecloak.registry import Registry
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
@@ -206,14 +206,7 @@ class Kind:
     """What viewers call it."""
 
     def __post_init__(self) -> None:
-        for parameter in parameters_of(type(self)):
-            given = getattr(self, parameter.name)
-            if not parameter.accepts(given):
-                raise InputError(
-                    f"{type(self).name}: `{parameter.name}` must be {parameter.expected}. "
-                    f"Got {given!r}."
-                )
-            object.__setattr__(self, parameter.name, parameter.accepted(given))
+        take_parameters(self, type(self).name)
 
     def check(self, records: OutputRecords) -> Checked:
         """Return what may leave, and what is said of it."""

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
-from tablecloak.parameters import parameters_of
+from tablecloak.parameters import take_parameters
 from tablecloak.registry import Registry
 from tablecloak.tables.keys import EARLIER, are_derived
 from tablecloak.tables.table import Table
@@ -99,13 +99,7 @@ class DerivedFigure(ABC):
     """Name of the kind in job files."""
 
     def __post_init__(self) -> None:
-        for parameter in parameters_of(type(self)):
-            given = getattr(self, parameter.name)
-            if not parameter.accepts(given):
-                raise InputError(
-                    f"{type(self).__name__}: `{parameter.name}` must be {parameter.expected}. "
-                    f"Got {given!r}."
-                )
+        take_parameters(self, type(self).__name__)
 
     @property
     @abstractmethod

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
-from tablecloak.parameters import parameters_of, percent
+from tablecloak.parameters import percent, take_parameters
 from tablecloak.registry import Registry
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.rests import Rests, with_rests
@@ -60,11 +60,7 @@ class Rule:
     """What other authorities are told of a cell of which only the name of the rule is known."""
 
     def __post_init__(self) -> None:
-        for parameter in parameters_of(type(self)):
-            given = getattr(self, parameter.name)
-            if not parameter.accepts(given):
-                raise self.refusal(parameter.name, parameter.expected)
-            object.__setattr__(self, parameter.name, parameter.accepted(given))
+        take_parameters(self, type(self).__name__)
 
     def refusal(self, parameter: str, expected: str) -> InputError:
         """Return the error for a parameter that is not what was expected."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import re
 import warnings
@@ -20,14 +22,60 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def text_of(package: str, name: str) -> str:
+    """Return a file that lies in a package: a style or a script."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
 def _style(name: str) -> str:
-    return files("tablecloak").joinpath(name).read_text(encoding="utf-8")
+    return text_of("tablecloak", name)
 
 
 # A public page does not contain even the style names of internal ones.
 PUBLIC_STYLE = _style("page.css") + _style("grid.css")
 STYLE = PUBLIC_STYLE + _style("internal.css")
 GRID_STYLE = _style("grid.css") + _style("internal.css")
+
+
+def document(
+    title: str,
+    style: str,
+    body: str,
+    *,
+    script: str = "",
+    kind: str = "",
+    has_pictures: bool = True,
+) -> str:
+    """Return a whole page that fetches nothing, and runs no script but the one it is given.
+
+    Parameters
+    ----------
+    title : str
+        Plain text.
+    style : str
+        CSS.
+    body : str
+        HTML.
+    script : str, default=""
+        JavaScript, which the policy of the page allows by its digest.
+    kind : {"", "module"}, default=""
+        Type of the script.
+    has_pictures : bool, default=True
+        Whether pictures that lie in the page itself may be shown.
+    """
+    allowed, tag = "; img-src data:" if has_pictures else "", ""
+    if script:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        allowed += f"; script-src 'sha256-{digest}'"
+        tag = f'<script type="{kind}">{script}</script>' if kind else f"<script>{script}</script>"
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src 'unsafe-inline'{allowed}\">"
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
+        f"<body>{body}{tag}</body></html>\n"
+    )
 
 
 @dataclass(frozen=True)
@@ -198,14 +246,7 @@ class Page:
         )
         body = "\n".join(self.parts)
         style = STYLE if self.secret else PUBLIC_STYLE
-        return (
-            '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-            "style-src 'unsafe-inline'; img-src data:\">"
-            f"<title>{escape(self.title)}</title><style>{style}</style></head>"
-            f"<body><h1>{escape(self.title)}</h1>{note}{body}</body></html>\n"
-        )
+        return document(self.title, style, f"<h1>{escape(self.title)}</h1>{note}{body}")
 
     def write(self, path: str | Path) -> None:
         """Write the page, at once or not at all."""

@@ -6,11 +6,7 @@ secret; what is dropped on it stays in the browser.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib.resources import files
-
-from tablecloak.render.page import PUBLIC_STYLE
+from tablecloak.render.page import PUBLIC_STYLE, document, text_of
 
 _BODY = """
 <h1>Check a certificate</h1>
@@ -36,18 +32,9 @@ leaves this browser; the page works without a network.</p>
 
 def verify_page() -> str:
     """Return the page, HTML with its script and style inside."""
-    verifier = files("tablecloak.certificates").joinpath("verify.mjs").read_text(encoding="utf-8")
-    script = verifier + _part("verify_page.js")
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"style-src 'unsafe-inline'; script-src 'sha256-{allowed}'\">"
-        f"<title>Check a certificate</title><style>{PUBLIC_STYLE}{_part('verify_page.css')}</style>"
-        f'</head><body>{_BODY}<script type="module">{script}</script></body></html>\n'
+    verifier = text_of("tablecloak.certificates", "verify.mjs")
+    script = verifier + text_of("tablecloak.render", "verify_page.js")
+    style = PUBLIC_STYLE + text_of("tablecloak.render", "verify_page.css")
+    return document(
+        "Check a certificate", style, _BODY, script=script, kind="module", has_pictures=False
     )
-
-
-def _part(name: str) -> str:
-    return files("tablecloak.render").joinpath(name).read_text(encoding="utf-8")

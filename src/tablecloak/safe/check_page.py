@@ -7,21 +7,19 @@ One file without any outside part. Decisions are made in the page and saved by t
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tablecloak.render.page import PUBLIC_STYLE
+from tablecloak.render.page import PUBLIC_STYLE, document, text_of
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.output import Output, Reason
 
@@ -79,8 +77,6 @@ def check_page(
         Limits, told at the top.
     """
     links = {name: f"output-{number}" for number, name in enumerate(outputs)}
-    script = _part("check.js")
-    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     body = "\n".join(
         [
             '<a class="skip" href="#outputs">Skip to the outputs</a>',
@@ -96,18 +92,9 @@ def check_page(
             "</main>",
         ]
     )
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{allowed}'\">"
-        f"<title>Outputs to be checked</title><style>{PUBLIC_STYLE}{_part('check.css')}</style>"
-        f"</head><body>{body}<script>{script}</script></body></html>\n"
-    )
-
-
-def _part(name: str) -> str:
-    return files("tablecloak.safe").joinpath(name).read_text(encoding="utf-8")
+    style = PUBLIC_STYLE + text_of("tablecloak.safe", "check.css")
+    script = text_of("tablecloak.safe", "check.js")
+    return document("Outputs to be checked", style, body, script=script)
 
 
 # -- above the outputs --------------------------------------------------------------------

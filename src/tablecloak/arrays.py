@@ -1,7 +1,8 @@
-"""Types of arrays, each named once."""
+"""Types of arrays, each named once, and how whole numbers in them are ranked and numbered."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -41,3 +42,25 @@ def ranked(numbers: Integers) -> tuple[int, Integers]:
     occurs[numbers] = True
     place = np.cumsum(occurs) - 1
     return int(np.count_nonzero(occurs)), place[numbers]
+
+
+MOST_ROWS = 2**62
+"""Combinations of numbers up to which a row of them becomes one whole number by arithmetic."""
+
+
+def numbered_rows(*blocks: AnyIntegers) -> list[Integers]:
+    """Return one number for each row of several blocks; they are in the order of the rows.
+
+    Parameters
+    ----------
+    *blocks : numpy.ndarray of int, each of shape (n_rows, n_columns)
+        0 or above, all with the same columns.
+    """
+    rows = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
+    widths = [int(width) for width in rows.max(axis=0, initial=0) + 1]
+    if not widths:
+        return [np.zeros(len(block), dtype=np.int64) for block in blocks]
+    if math.prod(widths) < MOST_ROWS:
+        return [np.ravel_multi_index(tuple(block.T), widths) for block in blocks]
+    number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.split(number, np.cumsum([len(block) for block in blocks])[:-1])

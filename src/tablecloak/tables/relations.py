@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csc_array, csr_array, vstack
 
-from tablecloak.arrays import AnyIntegers, Floats, Integers, ranked
+from tablecloak.arrays import AnyIntegers, Floats, Integers, numbered_rows, ranked
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -110,7 +110,8 @@ def relations_of_cells(positions: AnyIntegers, hierarchies: Mapping[str, Hierarc
 def _relations_along(positions: AnyIntegers, axis: int, tree: Hierarchy) -> csr_array:
     """Relations along one dimension, without a loop over cells."""
     others = np.delete(positions, axis, axis=1)
-    line = _lines(others)
+    # The combinations of codes on other dimensions, numbered in their order.
+    line = ranked(*numbered_rows(others))[1]
     signs = [
         (number, tree.position[code], sign)
         for number, (parent, children) in enumerate(tree.groups)
@@ -130,17 +131,6 @@ def _relations_along(positions: AnyIntegers, axis: int, tree: Hierarchy) -> csr_
         (entries.data[kept], (renumbered[row[kept]], cell[kept])),
         shape=(int(complete.sum()), len(positions)),
     )
-
-
-def _lines(others: AnyIntegers) -> Integers:
-    """Number the combinations of codes on other dimensions, in their order."""
-    widths = [int(width) for width in others.max(axis=0, initial=0) + 1]
-    if math.prod(widths) < 2**62:
-        flat = np.zeros(len(others), dtype=np.int64)
-        for column, width in zip(others.T, widths, strict=True):
-            flat = flat * width + column
-        return ranked(flat)[1]
-    return np.unique(others, axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def relation_matrix(

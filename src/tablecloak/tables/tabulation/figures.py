@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -10,20 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.arrays import FEW_TIMES, Floats, Integers
+from tablecloak.arrays import FEW_TIMES, Floats, Integers, numbered_rows
 
 Numbers: TypeAlias = npt.NDArray[Any]
 """Whole numbers or others, which are added up as what they are."""
-
-
-def numbered_rows(*blocks: Integers) -> list[Integers]:
-    """Return one number for each row of several blocks; they are in the order of the rows."""
-    rows = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
-    widths = [int(width) for width in rows.max(axis=0, initial=0) + 1]
-    if math.prod(widths) < 2**62:
-        return [np.ravel_multi_index(tuple(block.T), widths) for block in blocks]
-    number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-    return np.split(number, np.cumsum([len(block) for block in blocks])[:-1])
 
 
 def group_rows(rows: Integers) -> tuple[Integers, Integers]:

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Integers
+from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.risk.keys import KeyCells
 
 
 def fitting(
@@ -34,34 +36,18 @@ def fitting(
     numpy.ndarray of int, shape (n_persons,)
     """
     least = np.full(len(original), len(released), dtype=np.int64)
-    codes: dict[str, Integers] = {}
-    for name in dict.fromkeys([*strata, *(key for keys in combinations for key in keys)]):
-        both = pd.concat([original[name], released[name]], ignore_index=True)
-        codes[name] = pd.factorize(both, use_na_sentinel=False)[0].astype(np.int64)
     for keys in combinations:
         names = [*strata, *keys]
-        label = _groups([codes[name] for name in names])
-        of_person, of_record = np.split(label, [len(original)])
-        # Patterns of keys instead of records, of which there are far fewer.
-        some = np.zeros(int(label.max()) + 1, dtype=np.int64)
-        some[label] = np.arange(len(label))
-        number = np.bincount(of_record, minlength=len(some))
-        absent = np.zeros((len(some), len(names)), dtype=bool)
-        absent[of_record] = released[names].isna().to_numpy()
-        absent[:, : len(strata)] = False
-        count = np.zeros(len(some), dtype=np.int64)
-        for lost in np.unique(absent[number > 0], axis=0):
-            there = (absent == lost).all(axis=1)
-            kept = [codes[name][some] for name, gone in zip(names, lost, strict=True) if not gone]
-            group = _groups(kept) if kept else np.zeros(len(some), dtype=np.int64)
-            count += np.bincount(group, weights=np.where(there, number, 0))[group].astype(np.int64)
+        both = pd.concat([original[names], released[names]], ignore_index=True)
+        cells = KeyCells.of(CodedRecords.of(both, names))
+        # A stratum is a value of its own also where it is missing.
+        cells.missing[:, : len(strata)] = False
+        of_person, of_record = np.split(cells.of_record, [len(original)])
+        number = np.bincount(of_record, minlength=len(cells.count))
+        count = np.zeros(len(cells.count), dtype=np.int64)
+        for mine, label, _ in cells.patterns():
+            if number[mine].any():
+                fits = np.bincount(label[mine], number[mine], minlength=int(label.max()) + 1)
+                count += fits[label].astype(np.int64)
         least = np.minimum(least, count[of_person])
     return least
-
-
-def _groups(codes: Sequence[Integers]) -> Integers:
-    """Return the group of equal codes of each row, numbered from 0."""
-    label = np.zeros(len(codes[0]), dtype=np.int64)
-    for code in codes:
-        label = pd.factorize(label * (int(code.max(initial=0)) + 1) + code)[0].astype(np.int64)
-    return label

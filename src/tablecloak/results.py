@@ -145,6 +145,11 @@ class Result(ABC):
         return f"<{self.verdict()}>"
 
 
+def in_percent(part: float, whole: float, digits: int = 1) -> str:
+    """Say which share a part is of the whole; 0 % of nothing."""
+    return f"{100 * _share(part, whole):.{digits}f} %"
+
+
 def _share(part: float, whole: float) -> float:
     # A loss of exactly 0 cannot be improved, and rounding must not make a gap negative.
     return max(part / whole, 0.0) if whole > 0 else 0.0

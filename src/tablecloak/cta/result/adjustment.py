@@ -24,7 +24,7 @@ from tablecloak.cta.statistics.moments import ValueMoments, moments
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import CHANGED, SolverError, VerificationError
-from tablecloak.results import Result
+from tablecloak.results import Result, in_percent
 from tablecloak.tables.published import published_column, published_order, published_rows
 
 
@@ -237,8 +237,8 @@ class Adjustment(AdjustedTable, Result):
             (
                 f"Safe: proved for {self.problem.n_sensitive} sensitive cells, each of which is at "
                 f"least its level away from its true value; the table adds up.",
-                f"Changed: {changed:,} of {n:,} cells ({100 * changed / n:.1f} %), by "
-                f"{100 * float(moved.sum()) / size if size else 0:.2f} % of the sum of all values.",
+                f"Changed: {changed:,} of {n:,} cells ({in_percent(changed, n)}), by "
+                f"{in_percent(float(moved.sum()), size, 2)} of the sum of all values.",
                 self._quality("changes less"),
                 self._next_step(np.inf),
             )

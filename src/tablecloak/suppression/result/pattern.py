@@ -13,7 +13,7 @@ from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Integers, Texts
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import listed
-from tablecloak.results import Result
+from tablecloak.results import Result, in_percent
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.before import Before
@@ -30,10 +30,6 @@ from tablecloak.tables.published import released_rows
 
 NAMED = 10
 """Most cells that a message names."""
-
-
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole if whole else 0:.1f} %"
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +290,7 @@ class SuppressionPattern(Result):
 
     def verdict(self) -> str:
         """Say whether it is safe, how much is hidden, how good it is, and what is next. Secret."""
-        table, hidden, hides = self.problem.table, self.suppressed, "hides less"
+        table, hidden = self.problem.table, self.suppressed
         against = "all who know the published cells, their sums and the external bounds"
         inside = "" if self.insiders is None else f"; {self.insiders.summary()}"
         is_full = self.requirement is Requirement.TWO_SIDED
@@ -307,9 +303,9 @@ class SuppressionPattern(Result):
                 f"Safe against {against}: proved for {self._proved_cells()}"
                 f"{self._in_whole_numbers()}{weaker}{inside}.",
                 f"Hidden: {self.n_suppressed:,} of {n:,} cells "
-                f"({_percent(self.n_suppressed, n)}), {sensitive:,} of them sensitive; "
+                f"({in_percent(self.n_suppressed, n)}), {sensitive:,} of them sensitive; "
                 f"{self._share_by_level(hidden & shown, size)}.",
-                self._quality(hides)
+                self._quality("hides less")
                 if self.bound_certificate
                 else "How good: not known; no bound was computed in the time.",
                 self._next_step(self.time_limit),
@@ -320,7 +316,7 @@ class SuppressionPattern(Result):
         """Say which share of the total is hidden, on each level of detail, that of totals first."""
         depth = self.problem.table.depths()
         shares = [
-            _percent(
+            in_percent(
                 float(size[hidden & (depth == level)].sum()), float(size[depth == level].sum())
             )
             for level in np.unique(depth)

@@ -245,17 +245,10 @@ class _Opening:
             is_many = len(open_) >= MANY_OPEN and not (at_any_price or is_late)
             least, watch = _least_price(is_many, began_with_many or at_any_price, gone), Stopwatch()
             price = np.maximum(price, least)
-            is_last = not is_many and price[open_].min() >= LAST_PRICE
-            chosen = open_[np.argmax(self.needed[open_])] if is_last else self.random.choice(open_)
-            cells, program = self._part(chosen, PART_CELLS if is_many else int(size), symmetric)
-            group = self._similar(chosen, open_, cells)
-            if not is_many:
-                others = self.random.permutation(group[group != chosen])
-                group = np.append(others[: 0 if is_last else GROUP - 1], chosen)
-            if not self._move(cells, program, group, price[group] * self.typical, budget):
+            few = 1 if price[open_].min() >= LAST_PRICE else GROUP
+            n_most, part = (None, PART_CELLS) if is_many else (few, int(size))
+            if not self._ask(open_, price, n_most, part, symmetric, budget):
                 break
-            still = group[self.pool.open[group]]
-            price[still] *= np.where(price[still] < FIRST_PRICE, SLOW_RISE, RISE)
             if not is_many:
                 seconds = MEMORY * (seconds or watch.seconds) + (1 - MEMORY) * watch.seconds
                 is_slow = seconds * len(open_) > budget.left
@@ -263,6 +256,34 @@ class _Opening:
                 size = min(size, PART_CELLS if at_any_price else self.system.n_unknown)
             loss = float(self.weights[self.hidden].sum())
             budget.report("protecting", loss, open_=int(self.pool.open.sum()))
+
+    def _ask(
+        self,
+        open_: Integers,
+        price: Floats,
+        n_most: int | None,
+        size: int,
+        symmetric: bool,
+        budget: Budget,
+    ) -> bool:
+        """Ask for some open needs, and raise the prices of those that stay open, in place.
+
+        The needs are one that is drawn, or the largest if it is asked for alone, and similar ones
+        in its part of the table: `n_most` in all, or as many as there are. Returns whether the
+        program was solved.
+        """
+        is_alone = n_most == 1
+        chosen = open_[np.argmax(self.needed[open_])] if is_alone else self.random.choice(open_)
+        cells, program = self._part(chosen, size, symmetric)
+        group = self._similar(chosen, open_, cells)
+        if n_most is not None:
+            others = self.random.permutation(group[group != chosen])
+            group = np.append(others[: n_most - 1], chosen)
+        if not self._move(cells, program, group, price[group] * self.typical, budget):
+            return False
+        still = group[self.pool.open[group]]
+        price[still] *= np.where(price[still] < FIRST_PRICE, SLOW_RISE, RISE)
+        return True
 
     def _similar(self, chosen: int, open_: Integers, cells: Integers) -> Integers:
         """Return the open needs of some cells that are about as large as the chosen one."""

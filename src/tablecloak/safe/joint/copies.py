@@ -221,11 +221,3 @@ class AmountColumn:
                 f"{figures.variable} less {self.name}",
             )
         ]
-
-
-def _marks(figures: Figures) -> Floats:
-    """Return a number for each figure that is the same if it adds up the same records."""
-    there = figures.group >= 0
-    roots = np.sqrt(figures.records[there] + 2.0)
-    by_group = np.bincount(figures.group[there], roots, minlength=figures.sums.shape[1])
-    return np.asarray(np.round(figures.sums @ by_group, 5), dtype=np.float64)

@@ -12,7 +12,7 @@ from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.inside import searched_inside
-from tablecloak.suppression.search.opening_phases import improve_by_openings, open_by_prices
+from tablecloak.suppression.search.opening_phases import improve_by_moves, open_by_prices
 from tablecloak.suppression.search.prices import opened_by_prices
 from tablecloak.suppression.search.schedule import INSIDE
 from tablecloak.suppression.search.state import SearchState
@@ -77,7 +77,7 @@ def test_openings_never_make_a_pattern_worse_and_end_by_themselves():
         state = SearchState.of(problem, TWO_SIDED, "sequential")
         state = open_by_prices(state, Budget.of())
         assert state.best is not None
-        found = improve_by_openings(INSIDE)(state, Budget.of(3.0))
+        found = improve_by_moves(INSIDE)(state, Budget.of(3.0))
         assert found.best.is_proved
         assert found.best.loss <= state.best.loss
         improved += found.best.loss < state.best.loss

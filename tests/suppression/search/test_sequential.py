@@ -77,7 +77,7 @@ def test_levels_keep_what_the_strategy_says_of_mirror_images_and_order():
         assert levels[0] is strategy
         assert {each.symmetric for each in levels} == {strategy.symmetric}
         assert {each.largest_first for each in levels} == {strategy.largest_first}
-        assert [each.areas for each in levels[1:]] == [each.areas for each in EASIER]
+        assert [each.sizes for each in levels[1:]] == [each.sizes for each in EASIER]
 
 
 def test_paths_alone_are_not_made_easier_by_programs():

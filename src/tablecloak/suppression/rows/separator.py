@@ -219,6 +219,8 @@ class Separator:
         """Whether a pattern of zeros and ones is protected; keep it if it is the best."""
         hidden = share > 0.5
         for cells, data in moves:
+            if self.budget.is_over:
+                raise TimeoutError
             pool.add_sparse(cells, data, self.budget)
         if not np.any(hidden & ~self.fixed):
             self.always = pool.copy()

@@ -2,9 +2,8 @@
 
 To move a cell, something else in each of its relations must move as well, and so on until
 every relation is balanced again; in a cross-classified table these cells are the corners of a box.
-A neighbourhood grows from the relations of the cell: first a few cheap cells in each of them, then
-in round r all cells that lie in r touched relations, or in all of theirs but `slack`. It uses the
-relations only, not the codes of dimensions.
+A neighbourhood grows by whole relations: first those of the cell, then those of all cells in them.
+Its last ring is cut to the size asked for. It uses the relations only, not the codes of dimensions.
 """
 
 from __future__ import annotations
@@ -20,16 +19,9 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.attack.covering import CoverProgram
-from tablecloak.suppression.search.strategy import Area
 from tablecloak.suppression.system.figure_paths import FigurePaths
 from tablecloak.suppression.system.paths import Paths
 from tablecloak.suppression.system.system import System, entries_of
-
-ROUNDS = 11
-"""Most rounds in which a neighbourhood grows. A box in d dimensions is complete after d rounds."""
-
-LARGEST = 2500
-"""Cells beyond which a neighbourhood does not grow by default. Chosen by trial; not measured."""
 
 HIDDEN_COST = 1e-4
 """Cost of moving a suppressed cell, as a share of the median cost.
@@ -56,42 +48,37 @@ class Neighbourhoods:
         self.cost = cost
 
     def around(
-        self, cell: int, width: int, hidden: Flags, slack: int = 0, largest: int = LARGEST
+        self, cell: int, size: int, hidden: Flags, within: Flags | None = None
     ) -> Integers:
         """Return the cells near a cell, itself included, in increasing order.
 
         Parameters
         ----------
         cell : int
-        width : int
-            Number of cells to take at first from each of its relations: about the number of
-            codes on each dimension of a box.
+        size : int
+            Most cells. Of the last ring those come first that lack the fewest relations, since they
+            close boxes, then hidden and cheap ones.
         hidden : numpy.ndarray of bool, shape (n_unknown,)
-            Cells that are suppressed already; they cost nothing and come first.
-        slack : int, default=0
-            Number of relations of a cell that may lie outside the neighbourhood. 0 suits
-            cross-classified tables; with deep hierarchies a box needs more to be closed.
-        largest : int, default=2500
-            Cells beyond which it does not grow.
+            Cells that are suppressed already.
+        within : numpy.ndarray of bool, shape (n_unknown,), optional
+            Cells that may be returned; by default all.
         """
-        rows = self.by_cell.indices[entries_of(self.by_cell, np.array([cell]))]
-        chosen = [np.array([cell])]
-        for row in rows:
-            cells = self.by_row.indices[self.by_row.indptr[row] : self.by_row.indptr[row + 1]]
-            price = np.where(hidden[cells], -1.0, self.cost[cells])
-            chosen.append(cells[np.argsort(price, kind="stable")[:width]])
-        inside, _ = _counted(np.concatenate(chosen))
-        for depth in range(2, ROUNDS + 1):
+        inside: Integers = np.array([cell])
+        while True:
             rows, _ = _counted(self.by_cell.indices[entries_of(self.by_cell, inside)])
-            touched = self.by_row.indices[entries_of(self.by_row, rows)]
-            cells, count = _counted(touched)
-            needed = np.minimum(depth, self.relations_of[cells] - slack)
-            near = cells[count >= np.maximum(needed, 1)]
-            grown, _ = _counted(np.concatenate([inside, near]))
-            if len(grown) == len(inside) or len(grown) > largest:
-                break
-            inside = grown
-        return inside.astype(np.int64)
+            near, count = _counted(self.by_row.indices[entries_of(self.by_row, rows)])
+            if within is not None:
+                allowed = within[near]
+                near, count = near[allowed], count[allowed]
+            if len(near) <= len(inside):
+                return inside.astype(np.int64)
+            if len(near) > size:
+                is_new = ~np.isin(near, inside, assume_unique=True)
+                ring, lacking = near[is_new], self.relations_of[near[is_new]] - count[is_new]
+                price = np.where(hidden[ring], -1.0, self.cost[ring])
+                first = np.lexsort((price, lacking))[: max(size - len(inside), 0)]
+                return np.sort(np.concatenate([inside, ring[first]])).astype(np.int64)
+            inside = near
 
     def closed(self, cell: int, size: int, last: Floats) -> Integers:
         """Return a connected part of the table in which cells can move while all others stand.
@@ -208,14 +195,15 @@ class Builder:
         return self.paths.cheapest(cell, target, cost, symmetric=symmetric)
 
     def program(
-        self, cell: int, area: Area, hidden: Flags, symmetric: bool
+        self, cell: int, size: int | None, hidden: Flags, symmetric: bool
     ) -> tuple[Integers, CoverProgram]:
-        """Return the cells of a program, and the program. That of the whole table is built once."""
-        if area is None:
+        """Return the cells of a program of a size, and the program.
+
+        That of the whole table, for which the size is None, is built once.
+        """
+        if size is None:
             return self.whole(symmetric)
-        cells = self.near.around(cell, area[0], hidden, *area[1:])
-        if self.within is not None:
-            cells = cells[self.within[cells]]
+        cells = self.near.around(cell, size, hidden, self.within)
         cells = cells[cells != self.forbidden]
         return cells, CoverProgram(self.system.part(cells), symmetric, self.budget)
 

@@ -13,12 +13,9 @@ from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import LEAST_GAIN, Found, NullSpaceSearch
 from tablecloak.suppression.search.state import SearchState
 
-AWAITED_SECONDS = 3.0
-"""Most expected seconds of a first deletion that is completed however little time is left, since
-programs take many times as long for a first pattern. docs/decisions, "Null space"."""
-
 AWAITED_SHARE = 4.0
-"""Time limit of such a deletion, as a multiple of the expected seconds, since machines differ."""
+"""Time limit of a first deletion, as a multiple of the expected seconds, since machines differ.
+docs/decisions, "Null space"."""
 
 PROOF_GAIN = 0.01
 """Share by which the loss must fall before the pattern is proved during the search, so that little
@@ -34,7 +31,7 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
         return state
     budget.report("protecting", float(state.problem.weights[state.system.cells].sum()))
     search = _search_of(state, budget)
-    if search is None or search.expected_seconds > max(budget.left, AWAITED_SECONDS):
+    if search is None or search.expected_seconds > budget.left:
         return state
     found = search.opened(budget.at_least(AWAITED_SHARE * search.expected_seconds))
     if found is None:

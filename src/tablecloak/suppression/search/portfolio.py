@@ -14,7 +14,7 @@ from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.rows.candidate import Candidate, costliest_first
-from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
@@ -37,6 +37,10 @@ a first pattern"."""
 TURNS = 2
 """Number of turns: all cells are protected again within the first pattern, in the opposite order
 first. docs/decisions, "Turns within the first pattern"."""
+
+UNHURRIED_SHARE = 0.85
+"""Share of the time of a turn after which the needs that are left are met in a hurry. Chosen by
+trial."""
 
 TURN_SHARE = 0.8
 """Least time left for which a turn is begun, as a multiple of the seconds that the pattern took."""
@@ -82,17 +86,19 @@ def clean_up(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
     return Candidate(hidden, pool, weights)
 
 
-def exchange(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
+def exchange(
+    candidate: Candidate, must: Flags, budget: Budget, tried: set[int] | None = None
+) -> Candidate:
     """Exchange secondaries for cheaper cells, the costliest first.
 
     The cell is forbidden, the needs that its witnesses proved are protected again by any other
     cells, and cells that are then not needed are published. The change is kept if the loss falls.
-    Parameters as for `clean_up`.
+    Parameters as for `clean_up`; cells in `tried` are passed over, and those looked at are added.
     """
     weights = candidate.weights
     builder = Builder(candidate.pool.system, weights, None, budget)
     best = candidate
-    tried: set[int] = set()
+    tried = set() if tried is None else tried
     while not budget.is_over:
         order = costliest_first(best.hidden & ~must, weights)
         cell = next((int(cell) for cell in order if int(cell) not in tried), None)
@@ -177,6 +183,24 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
     return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
 
 
+def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
+    """Build a pattern by the first strategy, and complete it however long that takes.
+
+    Raises
+    ------
+    ModelError
+        If some cell cannot be protected at all.
+    SolverError
+        If the search was stopped before the pattern was proved.
+    """
+    built = protect_one_by_one(
+        state.problem, state.system, PORTFOLIO[0], budget, latest=budget.at_least(np.inf)
+    )
+    if not built.is_proved:
+        raise SolverError("Interrupted before any pattern was proved.")
+    return with_first(state, built, budget)
+
+
 def exchange_by_programs(state: SearchState, budget: Budget) -> SearchState:
     """Improve the best pattern, the costliest cells first."""
     if state.best is None or budget.is_over:
@@ -185,10 +209,51 @@ def exchange_by_programs(state: SearchState, budget: Budget) -> SearchState:
 
 
 def take_turns(state: SearchState, budget: Budget) -> SearchState:
-    """Protect all cells again within the best pattern, and exchange cells of the result."""
+    """Protect all cells again within the best pattern."""
     if state.best is None or budget.is_over:
         return state
-    return replace(state, best=_improved(state, state.best, PORTFOLIO[0], budget, 0.0))
+    return replace(state, best=turned(state, state.best, PORTFOLIO[0], budget))
+
+
+def turned(
+    state: SearchState,
+    best: Candidate,
+    strategy: Strategy,
+    budget: Budget,
+    turn_seconds: float = 0.0,
+) -> Candidate:
+    """Protect all cells again within a pattern, in the opposite order first.
+
+    Needs that are open when time is over keep the witnesses they had, so that a turn that is cut
+    short saves something too. It takes at least as long as building the pattern did.
+    """
+    for turn in range(TURNS):
+        if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
+            again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 1))
+            found = protect_one_by_one(
+                state.problem,
+                state.system,
+                again,
+                budget.share(UNHURRIED_SHARE),
+                within=best.hidden,
+                latest=budget,
+            )
+            best = cheaper(best, _completed(found, best, state.must))
+    return best
+
+
+def _completed(found: Candidate, given: Candidate, must: Flags) -> Candidate:
+    """Return a pattern whose open needs are met by the witnesses of the given one."""
+    pool = found.pool
+    if not found.is_proved:
+        pool = pool.copy()
+        pool.take(given.pool.proof(pool.open).witnesses)
+    return Candidate(must | pool.moved(), pool, found.weights)
+
+
+def cheaper(best: Candidate, other: Candidate) -> Candidate:
+    """Return the other pattern if it is proved and loses less."""
+    return other if other.is_proved and other.loss < best.loss else best
 
 
 def _each(
@@ -235,22 +300,9 @@ def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) ->
 def _improved(
     state: SearchState, best: Candidate, strategy: Strategy, budget: Budget, turn_seconds: float
 ) -> Candidate:
-    """Protect cells again within the pattern, publish single cells again, exchange others.
-
-    A turn takes about as long as building the pattern did, and is of no use if time ends it.
-    """
-
-    def better(other: Candidate) -> Candidate:
-        return other if other.is_proved and other.loss < best.loss else best
-
-    is_tidy = False
-    for turn in range(TURNS):
-        if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
-            again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 0))
-            best = better(
-                protect_one_by_one(state.problem, state.system, again, budget, within=best.hidden)
-            )
-            is_tidy = True
+    """Protect cells again within the pattern, publish single cells again, exchange others."""
+    is_tidy = not budget.is_over and budget.left > TURN_SHARE * turn_seconds
+    best = turned(state, best, strategy, budget, turn_seconds)
     return _exchanged(state, best, budget, is_tidy=is_tidy)
 
 
@@ -262,17 +314,13 @@ def _exchanged(
     A tidy pattern has been built within another one. Few of its cells can simply be published, so
     that exchanges come first. docs/decisions, "Exchanges before the clean-up".
     """
-
-    def better(other: Candidate) -> Candidate:
-        return other if other.is_proved and other.loss < best.loss else best
-
     if is_tidy:
-        best = better(exchange(best, state.must, budget))
+        best = cheaper(best, exchange(best, state.must, budget))
     while not budget.is_over:
         before = best.loss
         if int(best.hidden.sum()) <= CLEANED_CELLS:
-            best = better(clean_up(best, state.must, budget))
-        best = better(exchange(best, state.must, budget))
+            best = cheaper(best, clean_up(best, state.must, budget))
+        best = cheaper(best, exchange(best, state.must, budget))
         if best.loss >= before * (1 - LEAST_GAIN):
             break
     return best

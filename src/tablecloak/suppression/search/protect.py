@@ -9,7 +9,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import Builder, scaled
-from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Area, Strategy
+from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Strategy
 
 ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of
@@ -32,18 +32,18 @@ def protect_need(
     builder: Builder, pool: WitnessPool, hidden: Flags, index: int, strategy: Strategy
 ) -> bool:
     """Protect one need, extending `hidden` in place; return whether that succeeded."""
-    attempts: list[tuple[tuple[Area, ...], bool]] = [(strategy.areas, strategy.symmetric)]
-    attempts += [((area,), symmetric) for area in WIDER for symmetric in (True, False)]
+    attempts: list[tuple[tuple[int | None, ...], bool]] = [(strategy.sizes, strategy.symmetric)]
+    attempts += [((size,), symmetric) for size in WIDER for symmetric in (True, False)]
     if pool.system.n_unknown <= ALL_AT_ONCE:
         attempts = [((None,), strategy.symmetric), ((None,), not strategy.symmetric)]
-    for areas, symmetric in attempts:
+    for sizes, symmetric in attempts:
         for _ in range(4):
             target = signed_target(pool, index, symmetric)
             if target == 0:
                 return True
             if builder.budget.is_over:
                 return False
-            found = cheapest(builder, pool, hidden, index, target, strategy, areas, symmetric)
+            found = cheapest(builder, pool, hidden, index, target, strategy, sizes, symmetric)
             if found is None:
                 break
             cells, data = found
@@ -59,11 +59,11 @@ def protect_need(
 
 def protect_in_region(builder: Builder, pool: WitnessPool, hidden: Flags, index: int) -> None:
     """Protect one need of a very large table in regions, where neighbourhoods do not suffice."""
-    for area, symmetric in itertools.product(REGIONS, (True, False)):
+    for size, symmetric in itertools.product(REGIONS, (True, False)):
         if not pool.is_open(index) or builder.budget.is_over:
             break
         target = signed_target(pool, index, symmetric)
-        found = cheapest(builder, pool, hidden, index, target, HASTY, (area,), symmetric)
+        found = cheapest(builder, pool, hidden, index, target, HASTY, (size,), symmetric)
         if found is not None:
             hidden[found[0]] = True
             pool.add_sparse(*found, builder.budget)
@@ -98,7 +98,7 @@ def cheapest(
     index: int,
     target: float,
     strategy: Strategy,
-    areas: tuple[Area, ...],
+    sizes: tuple[int | None, ...],
     symmetric: bool,
 ) -> tuple[Integers, Floats] | None:
     """Return the result of several programs that suppresses the least additional weight."""
@@ -110,8 +110,8 @@ def cheapest(
         if not strategy.programs or best[0] == 0:
             return best[1:]
     seen = 0
-    for area in areas:
-        cells, program = builder.program(cell, area, hidden, symmetric)
+    for size in sizes:
+        cells, program = builder.program(cell, size, hidden, symmetric)
         if len(cells) == seen:
             continue
         seen = len(cells)

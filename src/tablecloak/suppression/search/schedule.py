@@ -30,10 +30,10 @@ from tablecloak.suppression.search.exact import (
     search_whole_tree,
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
-from tablecloak.suppression.search.opening_phases import improve_by_openings, open_by_prices
+from tablecloak.suppression.search.opening_phases import improve_by_moves, open_by_prices
 from tablecloak.suppression.search.portfolio import (
+    build_by_programs,
     exchange_by_programs,
-    take_turns,
     try_strategies,
 )
 from tablecloak.suppression.search.state import SearchState
@@ -115,16 +115,9 @@ FIRST_MOST_SHARE_SMALL = 1 / 15
 `FIRST_SECONDS_SMALL`. On table7 the exact method does not find in 60 s what the heuristic finds in
 4 s. docs/decisions, "Rows, then a program over all of them"."""
 
-FIRST_SHARE = 0.85
-"""Share of the time for the heuristic before the exact method, beyond `SEARCHED_CELLS`; at most
-`FIRST_SECONDS`."""
-
-FIRST_SECONDS = 6.0
-"""Most seconds for the heuristic beyond `SEARCHED_CELLS`: two turns of a pattern of 1,400 cells.
-docs/decisions, "Pace of a first pattern"."""
-
-FIRST_MOST_SHARE = 0.5
-"""Share of the whole time that the heuristic may take even if that is above `FIRST_SECONDS`."""
+FIRST_SHARE = 0.6
+"""Share of the time for moves that improve the pattern before the exact method, beyond
+`SEARCHED_CELLS`. docs/decisions, "Moves"."""
 
 BOUND_SHARE = 0.2
 """Share of the time that the method "auto" keeps back for a bound on large tables."""
@@ -158,6 +151,10 @@ NEARBY_SHARE = 0.4
 
 CLOSING_SHARE = 0.05
 """Share of the time of the exact method kept back for the last program, over all rows found."""
+
+NEARLY_BEST = 1.05
+"""Loss of a pattern of deletion, as a multiple of the best, up to which the search goes on in null
+spaces."""
 
 INSIDERS_SHARE = 0.5
 """Share of the time for the search of a pattern that is afterwards extended against insiders."""
@@ -207,10 +204,17 @@ def is_hurried(state: SearchState, budget: Budget) -> bool:
     return state.n_free > EXACT_CELLS and is_short
 
 
+def is_opened_by_deletion(state: SearchState, budget: Budget) -> bool:
+    """Whether deletion that begins with every cell hidden may find a better first pattern."""
+    return is_unfound(state, budget) or is_sparse(state, budget)
+
+
 def is_roomy(state: SearchState, budget: Budget) -> bool:
     """Whether deletion in the null space finds better patterns than programs do."""
     del budget
-    return state.best is not None and state.opening is not None and state.opening.is_roomy
+    if state.best is None or state.opening is None or not state.opening.is_roomy:
+        return False
+    return state.opening.found.loss <= NEARLY_BEST * state.best.loss
 
 
 def is_searched_in_null_space(state: SearchState, budget: Budget) -> bool:
@@ -232,21 +236,15 @@ def is_dense(state: SearchState, budget: Budget) -> bool:
     return whole >= SECONDS_OF_NEED * len(state.system.needs.cells)
 
 
-def is_unpriced(state: SearchState, budget: Budget) -> bool:
-    """Whether prices gave no pattern."""
+def is_unfound(state: SearchState, budget: Budget) -> bool:
+    """Whether there is no pattern yet."""
     del budget
-    return not state.is_priced
+    return state.best is None
 
 
-def is_priced(state: SearchState, budget: Budget) -> bool:
-    """Whether prices gave the best pattern of a sparse table, which further openings improve."""
-    return state.is_priced and is_sparse(state, budget)
-
-
-def is_priced_and_dense(state: SearchState, budget: Budget) -> bool:
-    """Whether prices gave the best pattern of a dense table, which programs within it improve."""
-    del budget
-    return state.is_priced and state.is_dense
+def is_begun_by_programs(state: SearchState, budget: Budget) -> bool:
+    """Whether programs for one cell after another give the best first pattern of a dense table."""
+    return is_unfound(state, budget) and state.is_dense and state.n_free <= PROGRAMS_CELLS
 
 
 def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
@@ -255,8 +253,8 @@ def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
 
 
 def is_tight(state: SearchState, budget: Budget) -> bool:
-    """Whether programs find better patterns than deletion and prices do."""
-    return not state.is_priced and not is_roomy(state, budget)
+    """Whether programs find better patterns than deletion does."""
+    return not is_roomy(state, budget)
 
 
 def is_crossed(state: SearchState, budget: Budget) -> bool:
@@ -365,40 +363,25 @@ EXACT_SMALL = (
 )
 
 EXACT = (
-    Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM),
+    Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM, when=is_sparse),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
-    Phase(
-        improve_by_openings(INSIDE),
-        FIRST_MOST_SHARE,
-        most=FIRST_SECONDS,
-        when=is_priced,
-    ),
-    Phase(
-        try_strategies,
-        FIRST_SHARE,
-        most=FIRST_SECONDS,
-        most_share=FIRST_MOST_SHARE,
-        when=is_tight,
-    ),
+    Phase(build_by_programs, DENSE_SHARE, when=is_unfound),
+    Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),
     _ANY_PROOF,
 )
 
 BOUNDED = (
     Phase(open_by_prices, DENSE_SHARE, when=is_dense),
-    Phase(take_turns, 1 - BOUND_SHARE, when=is_priced_and_dense),
-    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_unpriced),
+    Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
+    Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM, when=is_opened_by_deletion),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
-    Phase(improve_by_openings(INSIDE), 1 - BOUND_SHARE, when=is_priced),
-    Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
-    Phase(try_strategies, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_left_to_programs),
-    Phase(exchange_by_programs, 1 - BOUND_SHARE - CLEAN_UP_SHARE, when=is_to_be_exchanged),
-    Phase(
-        clean_up_in_null_space, CLEAN_UP_SHARE / (BOUND_SHARE + CLEAN_UP_SHARE), when=is_unopened
-    ),
+    Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
+    Phase(build_by_programs, 1 - BOUND_SHARE, when=is_unfound),
+    Phase(improve_by_moves(INSIDE), 1 - BOUND_SHARE, when=is_tight),
     Phase(search_null_space, 1 - BOUND_SHARE - IMPROVED_SHARE, when=is_roomy),
     Phase(
-        improve_by_openings(INSIDE),
+        improve_by_moves(INSIDE),
         IMPROVED_SHARE / (BOUND_SHARE + IMPROVED_SHARE),
         when=is_roomy,
     ),

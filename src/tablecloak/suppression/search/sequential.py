@@ -49,7 +49,7 @@ TRUSTED_SHARE = 0.1
 """Share of the time that passes before the pace is judged. Tables that take less keep all care, so
 that their pattern depends on no clock."""
 
-TOLERANCE = 1.5
+TOLERANCE = 2.0
 """Multiple of the time left up to which the open needs may be expected to take: the expectation is
 too high, since later needs find more hidden cells to move. docs/decisions, "Pace of a first
 pattern"."""
@@ -155,18 +155,18 @@ class Pace:
                 self.seconds[level] = FORGETTING * known
 
     def is_hopeless(self, n_open: int) -> bool:
-        """Whether not even the least care will protect all needs in time.
+        """Whether the least care so far will not protect all needs in time.
 
         Parameters
         ----------
         n_open : int
             Needs that are open now.
         """
-        least = self.seconds[-1]
+        known = [seconds for seconds in self.seconds if seconds is not None]
         is_late = self.budget.left < (1 - GIVEN_UP_SHARE) * self.whole
-        if self._is_early or is_late or least is None:
+        if self._is_early or is_late or not known:
             return False
-        return least * self._expected(n_open) > HOPELESS * self.budget.left
+        return min(known) * self._expected(n_open) > HOPELESS * self.budget.left
 
     @property
     def _is_early(self) -> bool:

@@ -29,7 +29,7 @@ LEAST_GAIN = 5e-3
 """Share by which a round of exchanges must lower the loss for another round of the same size; below
 it programs gain more in the same time. docs/decisions, "Boxes"."""
 
-REMAINING = Strategy(areas=((8, 0),), symmetric=False, reweightings=1)
+REMAINING = Strategy(sizes=(300,), symmetric=False)
 """Strategy of the programs for needs that boxes leave open."""
 
 

@@ -14,7 +14,13 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.inside import searched_inside
-from tablecloak.suppression.search.portfolio import LEAST_GAIN, exchange, take_turns, turned
+from tablecloak.suppression.search.portfolio import (
+    LEAST_GAIN,
+    completed,
+    exchange,
+    take_turns,
+    turned,
+)
 from tablecloak.suppression.search.prices import MANY_OPEN, opened_by_prices
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -248,6 +254,6 @@ def _opened(
         opened = protect_one_by_one(
             state.problem, state.system, REPAIR, budget, latest=latest, begun=opened
         )
-    if not opened.is_proved:
+    if not opened.is_proved and state.best is None:
         return None
-    return Candidate(state.must | opened.pool.moved(), opened.pool, opened.weights)
+    return completed(opened, state.best or opened, state.must)

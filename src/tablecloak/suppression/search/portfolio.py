@@ -184,7 +184,10 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
 
 
 def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
-    """Build a pattern by the first strategy, and complete it however long that takes.
+    """Build a pattern by the first strategy.
+
+    The first pattern is completed however long that takes. If there is one, needs that are open
+    when time is over keep its witnesses.
 
     Raises
     ------
@@ -193,6 +196,17 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     SolverError
         If the search was stopped before the pattern was proved.
     """
+    if state.best is not None:
+        found = protect_one_by_one(
+            state.problem,
+            state.system,
+            PORTFOLIO[0],
+            budget.share(UNHURRIED_SHARE),
+            latest=budget,
+            may_end=True,
+        )
+        built = completed(found, state.best, state.must)
+        return replace(state, best=cheaper(state.best, built))
     built = protect_one_by_one(
         state.problem, state.system, PORTFOLIO[0], budget, latest=budget.at_least(np.inf)
     )
@@ -238,11 +252,11 @@ def turned(
                 within=best.hidden,
                 latest=budget,
             )
-            best = cheaper(best, _completed(found, best, state.must))
+            best = cheaper(best, completed(found, best, state.must))
     return best
 
 
-def _completed(found: Candidate, given: Candidate, must: Flags) -> Candidate:
+def completed(found: Candidate, given: Candidate, must: Flags) -> Candidate:
     """Return a pattern whose open needs are met by the witnesses of the given one."""
     pool = found.pool
     if not found.is_proved:

@@ -15,7 +15,6 @@ from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.deletion_phases import (
-    clean_up_in_null_space,
     delete_from_all_hidden,
     search_null_space,
 )
@@ -33,7 +32,6 @@ from tablecloak.suppression.search.insiders import hold_against_insiders
 from tablecloak.suppression.search.opening_phases import improve_by_moves, open_by_prices
 from tablecloak.suppression.search.portfolio import (
     build_by_programs,
-    exchange_by_programs,
     try_strategies,
 )
 from tablecloak.suppression.search.state import SearchState
@@ -50,13 +48,9 @@ SEARCHED_CELLS = 1000
 """Most free cells for which the exact method finds better patterns than the heuristic in the same
 time, so that the heuristic gets less of it. docs/decisions, "Phases of suppression"."""
 
-OPENING_SHARE = 0.25
+OPENING_SHARE = 0.1
 """Share of the time for deletion, which begins with every cell hidden and gives a first pattern
-where the table has room. It usually takes a tenth of this. docs/decisions, "Null space"."""
-
-OPENING_SHARE_MEDIUM = 0.1
-"""Share of the time for deletion on tables up to `EXACT_CELLS`: smaller, because deletion gains
-nothing where rooms bind. docs/decisions, "Null space"."""
+where the table has room. docs/decisions, "Null space"."""
 
 OPENING_SHARE_SMALL = 0.05
 """Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
@@ -67,13 +61,14 @@ PRICES_SHARE = 0.5
 it. docs/decisions, "Openings by prices"."""
 
 DENSE_SHARE = 0.7
-"""Share of the time for an opening by prices where many cells are sensitive: nothing else finds a
-pattern nearly as good, and what ends early leaves its time to others. docs/decisions, "Openings by
-prices"."""
+"""Share of the time for a first pattern by programs where many cells are sensitive. What ends early
+leaves its time to others. docs/decisions, "Neighbourhoods"."""
 
-SECONDS_OF_NEED = 3e-3
-"""Least time limit for each sensitive cell of a dense table for which it is opened by prices: in
-less, too many needs stay open. docs/decisions, "Openings by prices"."""
+FIRST_BOXES_SHARE = 0.1
+"""Share of the time for boxes on large tables, where they only give a first pattern."""
+
+BUILD_SHARE = 0.75
+"""Share of the time for a pattern by programs on large tables."""
 
 IMPROVED_SHARE = 0.2
 """Share of the time for searches among the cells of several patterns, where prices did not give the
@@ -91,16 +86,11 @@ NULL_SHARE = 0.8
 the rest is for a bound."""
 
 PROGRAMS_CELLS = 4_000
-"""Most free cells for which programs build a pattern of their own although boxes have found one. On
-larger tables they exchange cells of that pattern; on dense tables they build their own up to
-`BOUNDED_CELLS`. docs/decisions, "Boxes"."""
+"""Most free cells for which programs give the first pattern of a dense table. On larger tables it
+comes from boxes, sooner. docs/decisions, "Boxes"."""
 
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
-
-CLEAN_UP_SHARE = 0.05
-"""Share of the time for the clean-up of a pattern in its null space, on large tables.
-docs/decisions, "Null space"."""
 
 FIRST_SHARE_SMALL = 0.5
 """Share of the time for the heuristic before the exact method, up to `SEARCHED_CELLS`."""
@@ -228,12 +218,9 @@ def is_sparse(state: SearchState, budget: Budget) -> bool:
     return not state.is_dense
 
 
-def is_dense(state: SearchState, budget: Budget) -> bool:
-    """Whether many cells of a large table are sensitive, and there is time for all their prices."""
-    if not state.is_dense or state.n_free <= PROGRAMS_CELLS:
-        return False
-    whole = budget.deadline - budget.started
-    return whole >= SECONDS_OF_NEED * len(state.system.needs.cells)
+def is_priced(state: SearchState, budget: Budget) -> bool:
+    """Whether prices find better patterns than boxes and programs do, or find them sooner."""
+    return state.n_free <= BOUNDED_CELLS and is_sparse(state, budget)
 
 
 def is_unfound(state: SearchState, budget: Budget) -> bool:
@@ -247,6 +234,17 @@ def is_begun_by_programs(state: SearchState, budget: Budget) -> bool:
     return is_unfound(state, budget) and state.is_dense and state.n_free <= PROGRAMS_CELLS
 
 
+def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
+    """Whether the table is so large that the quickest pattern comes first, to be improved."""
+    return is_unfound(state, budget) and state.n_free > PROGRAMS_CELLS
+
+
+def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
+    """Whether programs for one cell after another may find a better pattern than boxes."""
+    is_boxed = state.n_free > PROGRAMS_CELLS and not state.is_priced
+    return is_unfound(state, budget) or (is_boxed and is_tight(state, budget))
+
+
 def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
     """Whether deletion finds better patterns, and programs do not prove the best one sooner."""
     return state.n_free >= PREPARED_CELLS and is_roomy(state, budget)
@@ -255,27 +253,6 @@ def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
 def is_tight(state: SearchState, budget: Budget) -> bool:
     """Whether programs find better patterns than deletion does."""
     return not is_roomy(state, budget)
-
-
-def is_crossed(state: SearchState, budget: Budget) -> bool:
-    """Whether boxes find better patterns than programs and deletion do, or find them sooner."""
-    return is_tight(state, budget) and state.n_free > EXACT_CELLS
-
-
-def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
-    """Whether programs may still find a better pattern in the time that is left."""
-    most = BOUNDED_CELLS if state.is_dense else PROGRAMS_CELLS
-    return is_tight(state, budget) and (state.best is None or state.n_free <= most)
-
-
-def is_to_be_exchanged(state: SearchState, budget: Budget) -> bool:
-    """Whether the table is too large for programs to build a pattern instead of that of boxes."""
-    return is_tight(state, budget) and not is_left_to_programs(state, budget)
-
-
-def is_unopened(state: SearchState, budget: Budget) -> bool:
-    """Whether deletion has not begun with every cell hidden; from a pattern it takes far less."""
-    return state.opening is None and state.best is not None and not budget.is_over
 
 
 def tell_time_left(aim: str, method: str) -> Run[SearchState]:
@@ -303,12 +280,19 @@ INSIDE = (
 )
 """Phases of a search among the cells of several patterns; its bound says nothing of the table."""
 
+FIRST = (
+    Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
+    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
+    Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
+    Phase(open_by_prices, PRICES_SHARE, when=is_priced),
+    Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
+    Phase(build_by_programs, BUILD_SHARE, when=is_left_to_programs),
+)
+"""Phases that find a first pattern: each shape of table has one that finds good ones soon."""
+
 SEQUENTIAL = (
-    Phase(delete_from_all_hidden, OPENING_SHARE),
-    Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
-    Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_left_to_programs),
-    Phase(exchange_by_programs, 1 - CLEAN_UP_SHARE, when=is_to_be_exchanged),
-    Phase(clean_up_in_null_space, when=is_unopened),
+    *FIRST,
+    Phase(improve_by_moves(INSIDE), when=is_tight),
     Phase(search_null_space, when=is_roomy),
 )
 
@@ -363,7 +347,7 @@ EXACT_SMALL = (
 )
 
 EXACT = (
-    Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM, when=is_sparse),
+    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_sparse),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(build_by_programs, DENSE_SHARE, when=is_unfound),
     Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
@@ -372,12 +356,7 @@ EXACT = (
 )
 
 BOUNDED = (
-    Phase(open_by_prices, DENSE_SHARE, when=is_dense),
-    Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
-    Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM, when=is_opened_by_deletion),
-    Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
-    Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
-    Phase(build_by_programs, 1 - BOUND_SHARE, when=is_unfound),
+    *FIRST,
     Phase(improve_by_moves(INSIDE), 1 - BOUND_SHARE, when=is_tight),
     Phase(search_null_space, 1 - BOUND_SHARE - IMPROVED_SHARE, when=is_roomy),
     Phase(

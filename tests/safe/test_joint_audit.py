@@ -6,7 +6,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.safe import Outcome, Project
-from tablecloak.safe.joint import question
 from tablecloak.safe.joint.audit import MOST_EXPLAINED
 from tablecloak.safe.output import Figures
 
@@ -260,26 +259,6 @@ def test_a_group_that_one_contributor_dominates():
     recorded(project, whole(40, amounts=amounts))
     found, _ = project.findings([whole(40, np.arange(40) < 30, amounts)])
     assert [(f.rule, f.n_contributors) for f in found] == [("p-ratio", 10)]
-
-
-def test_large_projects_are_searched_as_small_ones_are(monkeypatch):
-    """What is searched in each two outputs, and in single classes and pairs of all, is the same."""
-    for seed in range(10):
-        n, outputs = random_project(seed)
-        verdicts = []
-        for whole_classes in (400, 0):
-            monkeypatch.setattr(question, "WHOLE_CLASSES", whole_classes)
-            project = begun(n)
-            verdict = []
-            for figures in outputs[:4]:
-                verdict.append(set(told(project, figures)))
-                project.record("table", "", Outcome(), figures=[figures])
-            verdicts.append(verdict)
-        for by_all, by_two in zip(*verdicts, strict=True):
-            # By two it may find less, and never anything that is not there.
-            assert all(any(set(a) <= set(b) for a in by_all) for b in by_two)
-            pairs = {group for group in by_all if len(group) <= 2}
-            assert pairs <= by_two or len(by_all) >= 20
 
 
 def naive_estimates(matrix, amounts, share):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 
+from tablecloak.safe.joint import leverage
 from tablecloak.safe.joint.question import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.joint.system import FigureSystem
@@ -23,9 +25,12 @@ def search(figures, contributors, members=None, *, known=lambda group: False, pr
     labels = ("",) * figures.shape[1]
     told = Figures(np.arange(sizes.sum()), group, csr_array(figures.T), labels)
     system = FigureSystem.empty(int(sizes.sum())).extended(told)
-    most = THRESHOLD - 1 if members is None else sizes.sum()
-    work = SearchWork(programs)
-    return SmallGroups(sizes, members, THRESHOLD, float(most), known, work).of_all(system)
+    weights = None
+    if members is not None:
+        who = np.concatenate(members)
+        weights = np.bincount(group, 1 / np.bincount(who)[who])
+    search = SmallGroups(sizes, members, THRESHOLD, known, SearchWork(programs))
+    return search.of_all(system, weights)
 
 
 def smallest(groups):
@@ -46,7 +51,10 @@ def by_brute_force(figures, n_contributors):
     return smallest(found)
 
 
-def test_groups_of_all_figures_are_those_of_brute_force():
+@pytest.mark.parametrize("cheap", [leverage.CHEAP, -1])
+def test_groups_of_all_figures_are_those_of_brute_force(monkeypatch, cheap):
+    """Also where leverages are first estimated by random projections."""
+    monkeypatch.setattr(leverage, "CHEAP", cheap)
     n_found = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)

@@ -79,11 +79,10 @@ def groups_of_all(question: VariableQuestion) -> tuple[list[Flags], bool]:
         question.counted,
         question.members,
         question.appetite.safe_threshold,
-        question.most_records,
         lambda some: question.is_known(question.flags(*some)),
         question.work,
     )
-    numbers, is_complete = search.of_all(system)
+    numbers, is_complete = search.of_all(system, question.shares)
     groups = [question.flags(*some) for some in numbers]
     # What a solver says to follow must leave every move at 0.
     return [group for group in groups if question.follows(group)], is_complete

@@ -14,7 +14,7 @@ many it is first estimated by random projections: Drineas, Magdon-Ismail, Mahone
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh, null_space, qr, solve
+from scipy.linalg import qr, solve
 from scipy.stats import chi2
 
 from tablecloak.arrays import Floats, Integers
@@ -42,7 +42,9 @@ NOTHING = 1e-7
 """Entry of a basis that counts as 0."""
 
 
-def confined(system: FigureSystem, chosen: Integers, most: float) -> tuple[Integers, Floats] | None:
+def confined(
+    system: FigureSystem, chosen: Integers, most: float, weights: Floats | None = None
+) -> tuple[Integers, Floats] | None:
     """Return classes, and the combinations of figures that are 0 at all others.
 
     Parameters
@@ -51,7 +53,9 @@ def confined(system: FigureSystem, chosen: Integers, most: float) -> tuple[Integ
     chosen : array of int
         Classes that may be in a group.
     most : float
-        Most records of a group.
+        Most records of a group, or what the weights of its classes add up to at most.
+    weights : array of float, optional
+        Weights of all classes; by default their records.
 
     Returns
     -------
@@ -61,6 +65,8 @@ def confined(system: FigureSystem, chosen: Integers, most: float) -> tuple[Integ
         What combinations of figures are there: 0 and 1 at d of the classes. None if that takes
         more than `MOST_PRODUCTS`.
     """
+    if weights is not None:
+        system = system.weighted(weights)
     size = system.factor.size
     chosen = _not_surely_low(system, chosen, most)
     if len(chosen) * size**2 > MOST_PRODUCTS:
@@ -75,14 +81,16 @@ def confined(system: FigureSystem, chosen: Integers, most: float) -> tuple[Integ
     chosen, rows = np.concatenate(held), np.hstack(columns)
     if min(rows.shape) * rows.size > MOST_PRODUCTS:
         return None
-    root = np.sqrt(system.size[chosen].astype(float))
+    root = np.sqrt((system.size if weights is None else weights)[chosen])
     basis = _inside(rows * root)
     while basis.size:
         is_low = _is_low((basis**2).sum(axis=1) / root**2, most)
         basis = np.where(np.abs(basis) > NOTHING, basis, 0.0)
         if not basis[is_low].any():
             break
-        kept = null_space(basis[is_low], rcond=NOTHING)
+        beside = basis[is_low].T @ basis[is_low]
+        lengths, turned = np.linalg.eigh(beside)
+        kept = turned[:, lengths < INSIDE]
         chosen, root, basis = chosen[~is_low], root[~is_low], basis[~is_low] @ kept
     stays = basis.any(axis=1)
     if not stays.any():
@@ -119,7 +127,7 @@ def _inside(rows: Floats) -> Floats:
     """
     if not rows.size:
         return np.zeros((rows.shape[1], 0))
-    least = (1 - INSIDE, 2.0)
-    if rows.shape[0] < rows.shape[1]:
-        return np.asarray(rows.T @ eigh(rows @ rows.T, subset_by_value=least)[1])
-    return np.asarray(eigh(rows.T @ rows, subset_by_value=least)[1])
+    is_wide = rows.shape[0] < rows.shape[1]
+    lengths, turned = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
+    inside = turned[:, lengths > 1 - INSIDE]
+    return rows.T @ inside if is_wide else inside

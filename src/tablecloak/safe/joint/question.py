@@ -279,6 +279,18 @@ class VariableQuestion:
         return float(np.sort(np.bincount(self.contributors))[::-1][:few].sum())
 
     @property
+    def shares(self) -> Floats | None:
+        """For each class, which shares of the records of their contributors it has, added up.
+
+        None if each contributor has one record.
+        """
+        if self.contributors is None:
+            return None
+        share = 1 / np.bincount(self.contributors)[self.contributors]
+        added = np.bincount(self.after.class_of, share, minlength=self.after.n_classes)
+        return np.asarray(added, dtype=np.float64)
+
+    @property
     def members(self) -> tuple[Integers, ...] | None:
         """The contributors of each class; None if each has one record."""
         if self.contributors is None:

@@ -53,8 +53,6 @@ class SmallGroups:
         Codes of the contributors of each class, where one may be in several classes.
     threshold : int
         Number of contributors that is enough.
-    most_records : float
-        Most records that fewer contributors have.
     is_known : callable
         Whether a group (numbers of classes) follows without what is asked about.
     work : SearchWork
@@ -63,14 +61,23 @@ class SmallGroups:
     contributors: Integers
     members: tuple[Integers, ...] | None
     threshold: int
-    most_records: float
     is_known: Callable[[Integers], bool]
     work: SearchWork
 
-    def of_all(self, system: FigureSystem) -> tuple[list[Integers], bool]:
-        """Search groups that follow from all figures of a system."""
+    def of_all(
+        self, system: FigureSystem, weights: Floats | None = None
+    ) -> tuple[list[Integers], bool]:
+        """Search groups that follow from all figures of a system.
+
+        Parameters
+        ----------
+        system : FigureSystem
+        weights : (c,) array of float, optional
+            Weights of classes that add up to no more than any group of them has contributors; by
+            default their numbers of records.
+        """
         is_small = np.flatnonzero(self.contributors < self.threshold)
-        found = confined(system, is_small, self.most_records)
+        found = confined(system, is_small, self.threshold - 1, weights)
         if found is None:
             return [], False
         small, given = found

@@ -212,6 +212,14 @@ class FigureSystem:
             self.size[:, None] * self.weights
         )
 
+    def weighted(self, weights: Floats) -> FigureSystem:
+        """Return the system whose factor counts classes by weights instead of records."""
+        kept = [replace(part, sums=csr_array(part.sums[part.kept])) for part in self.parts]
+        figures = figures_of_classes(kept, self.groups)
+        shared = (figures.T @ (figures * weights[:, None])).toarray()
+        block = FactorBlock(np.empty((len(shared), 0)), np.linalg.cholesky(shared))
+        return replace(self, factor=Factor((block,)))
+
     def grown(self, n_records: int) -> FigureSystem:
         """Return the system with further records that stand in no figure so far."""
         known = len(self.class_of)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.safe import Outcome, Project
@@ -86,10 +85,9 @@ def begun(n, **limits):
     return project
 
 
-@pytest.mark.parametrize("first", [0, 50])
-def test_verdicts_equal_those_of_a_naive_attack(first):
+def test_verdicts_equal_those_of_a_naive_attack():
     n_disclosing = n_safe = 0
-    for seed in range(first, first + 50):
+    for seed in range(24):
         n, outputs = random_project(seed)
         project = begun(n)
         for number, figures in enumerate(outputs):
@@ -234,7 +232,7 @@ def test_records_of_one_contributor_count_once():
 
 
 def test_contributors_with_several_records_beside_a_naive_attack():
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         n, outputs = random_project(seed)
         firm = rng.integers(0, 6, n)
@@ -284,7 +282,7 @@ def naive_estimates(matrix, amounts, share):
 
 def test_estimates_equal_those_of_a_naive_attack():
     n_close = n_safe = 0
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         n = 8
         keys = rng.integers(0, 3, (n, 2))
@@ -310,4 +308,5 @@ def test_estimates_equal_those_of_a_naive_attack():
             n_safe += not found
             known |= close
             project.record("table", "", Outcome(), figures=[figures])
-    assert n_close + n_safe >= 20
+    assert n_close >= 3
+    assert n_safe >= 3

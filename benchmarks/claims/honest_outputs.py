@@ -112,7 +112,7 @@ that others use as well; histograms, quartiles, regressions, survival tables. Li
     instances=lambda folder: [
         Instance(f"{n:,} records, 10 projects", lambda n=n: (n, 10)) for n in SIZES
     ],
-    smallest=Instance("400 records, 1 project", lambda: (400, 1)),
+    smallest=Instance("200 records, 1 project", lambda: (200, 1)),
     columns=(
         Column("outputs", "outputs", ",d"),
         Column("pass", "pass", ",d"),

@@ -24,6 +24,9 @@ DRAWS = 3
 """Random moves of the records. One would be enough but for accidents; among 10^12 pairs of classes
 three tell sums that are 0 from those that happen to be small."""
 
+BLOCK = 8192
+"""Classes over which figures are combined at once."""
+
 SETTLED = 1e-9
 """Figure of a move, beside the root of its records, up to which it counts as 0."""
 
@@ -317,19 +320,21 @@ class FigureSystem:
         -------
         (c, k) array
         """
-        n_classes = len(self.size[classes])
-        total = np.zeros((multipliers.shape[1], n_classes))
-        start = 0
-        for part, group in zip(self.parts, self.groups, strict=True):
+        tables, start = [], 0
+        for part in self.parts:
             end = start + len(part.kept)
             by_group = part.sums[part.kept].T @ multipliers[start:end]
-            # Column by column, from a copy that lies together: four times as fast as whole rows.
-            columns = np.vstack([by_group, np.zeros((1, len(total)))]).T.copy()
-            where = np.where(group[classes] < 0, len(by_group), group[classes])
-            for draw, values in enumerate(columns):
-                total[draw] += values.take(where)
+            # A class that is in no group of the part takes the last row.
+            tables.append(np.vstack([by_group, np.zeros((1, multipliers.shape[1]))]))
             start = end
-        return total.T
+        chosen = np.arange(self.n_classes)[classes]
+        total = np.zeros((len(chosen), multipliers.shape[1]))
+        # A block stays in the processor's memory for all parts, which is 2 to 4 times as fast.
+        for start in range(0, len(chosen), BLOCK):
+            some, block = chosen[start : start + BLOCK], total[start : start + BLOCK]
+            for table, group in zip(tables, self.groups, strict=True):
+                block += table.take(group[some], axis=0)
+        return total
 
     def kept_figures(self, classes: Integers) -> Floats:
         """Return which figures of the factor each class stands in, shape (figures, c)."""

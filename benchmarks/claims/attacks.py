@@ -14,6 +14,7 @@ PROGRAMS = {
     "scales": "benchmarks/attack_suppressions.py --scales --count 100000 --seed {seed} --minutes {minutes}",
     "adjustments": "benchmarks/attack_adjustments.py --count 100000 --seed {seed} --seconds {seconds}",
     "releases": "benchmarks/attack_releases.py --count 100000 --seed {seed} --minutes {minutes}",
+    "safe rooms": "benchmarks/attack_safe_rooms.py --count 100000 --seed {seed} --minutes {minutes}",
     "certificates": "benchmarks/attack_certificates.py --count 10000 --seed {seed}",
     "claims": "benchmarks/attack_claims.py --count 300 --seed {seed}",
     "bounds": "benchmarks/attack_bounds.py --minutes {minutes} --seed {seed}",

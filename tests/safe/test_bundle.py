@@ -6,6 +6,7 @@ import hashlib
 import json
 import zipfile
 from collections import defaultdict
+from datetime import datetime
 
 import numpy as np
 import openpyxl
@@ -46,7 +47,13 @@ def project(tmp_path):
 
 
 def viewer(folder):
-    """Do what SACRO-Viewer 0.2.1 does on opening a folder (`sacro/models.py`), restated."""
+    """Do what SACRO-Viewer does on opening a folder, and check what it then shows.
+
+    Restated from github.com/AI-SDC/SACRO-Viewer at 73690f0: `find_acro_metadata`, `ACROOutputs`
+    (`sacro/models.py`), `check_version` (`sacro/versioning.py`, 0.4 in `sacro/settings.py`), and
+    the fields that `sacro/templates/index.html` and `assets/src/scripts/_output-click.js` use.
+    """
+    assert not (folder / "outputs.json").exists()
     valid = []
     for path in folder.glob("*.json"):
         found = json.loads(path.read_text())
@@ -59,7 +66,15 @@ def viewer(folder):
     (path,) = valid
     opened = json.loads(path.read_text())
     assert [int(part) for part in opened["version"].split(".")[:2]] >= [0, 4]
-    for output in opened["results"].values():
+    assert isinstance(json.loads((folder / "config.json").read_text()), dict)
+    for uid, output in opened["results"].items():
+        assert output["uid"] == uid
+        assert output["status"] in ("pass", "review", "fail")
+        for key in ("type", "summary", "command", "exception"):
+            assert isinstance(output[key], str)
+        assert isinstance(output["properties"]["method"], str)
+        assert all(isinstance(comment, str) for comment in output["comments"])
+        assert datetime.fromisoformat(output["timestamp"]).tzinfo
         for file in output["files"]:
             said = (folder / "checksums" / f"{file['name']}.txt").read_text(encoding="utf8")
             assert said == hashlib.sha256((folder / file["name"]).read_bytes()).hexdigest()

@@ -2,11 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy.sparse import csr_array
 
 from tablecloak.safe import Outcome, Project
-from tablecloak.safe.joint import question
 from tablecloak.safe.joint.audit import MOST_EXPLAINED
 from tablecloak.safe.output import Figures
 
@@ -87,10 +85,9 @@ def begun(n, **limits):
     return project
 
 
-@pytest.mark.parametrize("first", [0, 50])
-def test_verdicts_equal_those_of_a_naive_attack(first):
+def test_verdicts_equal_those_of_a_naive_attack():
     n_disclosing = n_safe = 0
-    for seed in range(first, first + 50):
+    for seed in range(24):
         n, outputs = random_project(seed)
         project = begun(n)
         for number, figures in enumerate(outputs):
@@ -235,7 +232,7 @@ def test_records_of_one_contributor_count_once():
 
 
 def test_contributors_with_several_records_beside_a_naive_attack():
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         n, outputs = random_project(seed)
         firm = rng.integers(0, 6, n)
@@ -262,26 +259,6 @@ def test_a_group_that_one_contributor_dominates():
     assert [(f.rule, f.n_contributors) for f in found] == [("p-ratio", 10)]
 
 
-def test_large_projects_are_searched_as_small_ones_are(monkeypatch):
-    """What is searched in each two outputs, and in single classes and pairs of all, is the same."""
-    for seed in range(10):
-        n, outputs = random_project(seed)
-        verdicts = []
-        for whole_classes in (400, 0):
-            monkeypatch.setattr(question, "WHOLE_CLASSES", whole_classes)
-            project = begun(n)
-            verdict = []
-            for figures in outputs[:4]:
-                verdict.append(set(told(project, figures)))
-                project.record("table", "", Outcome(), figures=[figures])
-            verdicts.append(verdict)
-        for by_all, by_two in zip(*verdicts, strict=True):
-            # By two it may find less, and never anything that is not there.
-            assert all(any(set(a) <= set(b) for a in by_all) for b in by_two)
-            pairs = {group for group in by_all if len(group) <= 2}
-            assert pairs <= by_two or len(by_all) >= 20
-
-
 def naive_estimates(matrix, amounts, share):
     """Records whose amount somebody estimates within a share: one program for each two records."""
     from scipy.optimize import linprog
@@ -305,7 +282,7 @@ def naive_estimates(matrix, amounts, share):
 
 def test_estimates_equal_those_of_a_naive_attack():
     n_close = n_safe = 0
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         n = 8
         keys = rng.integers(0, 3, (n, 2))
@@ -331,4 +308,5 @@ def test_estimates_equal_those_of_a_naive_attack():
             n_safe += not found
             known |= close
             project.record("table", "", Outcome(), figures=[figures])
-    assert n_close + n_safe >= 20
+    assert n_close >= 3
+    assert n_safe >= 3

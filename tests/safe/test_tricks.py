@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from tablecloak.cli.main import app
 from tablecloak.errors import InputError
 from tablecloak.safe import Project
+from tablecloak.safe.joint import leverage
 
 LIMITS = {"safe_threshold": 10, "zeros_are_disclosive": False}
 
@@ -221,6 +222,31 @@ def test_two_halves_and_all_but_seven_in_a_large_project(project):
     assert shown.isna().to_numpy().all() or statuses(project)[before] == "fail"
 
 
+def test_five_parts_and_all_but_seven_in_a_large_project(project):
+    """Six figures of six outputs tell of people of six classes, and no fewer figures do."""
+    data = many()
+    project.crosstab(data.area, data.trade)
+    for part in range(5):
+        project.histogram(data[data.index % 5 == part], "turnover", bins=[0, 1e6])
+    assert set(statuses(project)) == {"pass"}
+    fewer = data.drop(index=data.index[[5, 71, 902, 2603, 3004, 4000, 4501]])
+    shown = project.histogram(fewer, "turnover", bins=[0, 1e6])
+    assert shown.isna().to_numpy().all() or statuses(project)[-1] == "fail"
+
+
+def test_a_search_that_is_too_long_is_for_the_checker_and_nested_filters_are_still_found(
+    project, monkeypatch
+):
+    monkeypatch.setattr(leverage, "MOST_PRODUCTS", -1)
+    data = many()
+    men = data[data.sex == "men"]
+    project.crosstab(data.sex, data.trade, margins=True)
+    project.histogram(men[men.area < 9], "turnover", bins=[0, 1e6])
+    assert statuses(project) == ["review", "review"]
+    shown = project.histogram(men.iloc[5:], "turnover", bins=[0, 1e6])
+    assert shown.isna().to_numpy().all() or statuses(project)[-1] == "fail"
+
+
 # -- records are known by their values -------------------------------------------------------
 
 RENUMBERED = {
@@ -382,6 +408,20 @@ def test_quantile_regressions_and_medians_are_for_the_checker(project):
     project.regression(sm.QuantReg(data.income, sm.add_constant(data[["age"]])).fit())
     project.pivot_table(data, values="income", index="sex", aggfunc="median")
     assert statuses(project) == ["review", "review"]
+
+
+def test_rounded_quantiles_are_compared_as_the_counts_they_tell(project):
+    """Share by share, quantiles tell how many incomes lie below a multiple of the base."""
+    data = people()
+    edge = 20.0
+    below = int((np.rint(data.income / 10) * 10 < edge).sum())
+    few = data.index[data.income < 10][:3]
+    for some, n_below in ((data, below), (data.drop(index=few), below - 3)):
+        project.quantile(some.income, (n_below + 2) / len(some), base=10)
+    shown = [output.frames[0].iloc[0, 0] for output in project.outputs.values()]
+    assert statuses(project) == ["pass", "pass"]
+    assert shown[0] == edge
+    assert np.isnan(shown[1])
 
 
 def test_a_regression_and_a_table_of_other_records_tell_of_few(project):

@@ -103,22 +103,19 @@ def test_contributors_of_classes_and_kinds_are_counted_one_by_one():
         n = question.after.n_classes
         sets = [set(who[class_of == number].tolist()) for number in range(n)]
         assert question.counted.tolist() == [len(some) for some in sets]
+        assert [set(codes.tolist()) for codes in question.members] == sets
         for chosen in itertools.product([False, True], repeat=n):
             group = np.array(chosen)
             behind = set().union(*itertools.compress(sets, chosen))
             assert question.n_contributors(group) == len(behind)
             assert question.is_few(group) == (len(behind) < 10)
-            kind = group.astype(int)
-            members = question.members(kind, 2)
-            assert set(members[1].tolist()) == behind
-            assert question.counted_by(kind, 2)[1] == len(behind)
 
 
 def test_contributors_with_one_record_each_need_no_codes():
     question = question_of(total(range(4)), np.arange(10)[::-1].copy())
     assert question.contributors is None
-    assert question.members(np.zeros(2, int), 1) is None
-    assert question.counted_by(np.zeros(2, int), 1).tolist() == [10]
+    assert question.members is None
+    assert question.counted.sum() == 10
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from scipy.sparse import csr_array
 
-from tablecloak.safe.joint.system import Factor, FigureSystem, Overlap
+from tablecloak.safe.joint.system import Factor, FigureSystem
 from tablecloak.safe.output import Figures
 
 
@@ -130,46 +129,3 @@ def test_parents_lead_from_each_class_to_the_one_it_was_part_of():
     after = before.extended(random_figures(rng, 9))
     for record in range(9):
         assert after.parent[after.class_of[record]] == before.class_of[record]
-
-
-def test_an_overlap_counts_the_records_of_each_two_groups():
-    for seed in SEEDS:
-        system, _, outputs = random_system(seed)
-        one, other = outputs[-1], outputs[0]
-        place = np.full((2, 9), -1)
-        place[0, one.records], place[1, other.records] = one.group, other.group
-        overlap = system.overlaps[0]
-        counted = dict(
-            zip(
-                zip(overlap.rows.tolist(), overlap.columns.tolist(), strict=True),
-                overlap.records.tolist(),
-                strict=True,
-            )
-        )
-        pairs, times = np.unique(place, axis=1, return_counts=True)
-        assert counted == dict(zip(map(tuple, pairs.T.tolist()), times.tolist(), strict=True))
-        inside = overlap.inside((one.sums.shape[1], other.sums.shape[1])).toarray()
-        assert inside.sum() == ((place >= 0).all(axis=0)).sum()
-
-
-@pytest.mark.parametrize("sums", [
-    [[1, 0, 0], [0, 1, 1]], [[1, 1, 1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], np.zeros((1, 3)),
-])  # fmt: skip
-def test_what_is_never_told_is_a_basis_beside_the_figures(sums):
-    figures = Figures(
-        np.arange(3), np.arange(3), csr_array(np.array(sums, float)), ("",) * len(sums)
-    )
-    (part,) = FigureSystem.empty(3).extended(figures).parts
-    basis = part.never_told
-    assert basis.shape == (3, 3 - np.linalg.matrix_rank(np.array(sums)))
-    assert np.abs(np.array(sums) @ basis).max(initial=0) < 1e-12
-    assert np.linalg.matrix_rank(basis) == basis.shape[1] if basis.size else True
-
-
-def test_an_overlap_of_groups_and_nothing_counts_those_outside():
-    overlap = Overlap.of(
-        np.array([0, 1, -1], np.int32), np.array([-1, -1, 0], np.int32), np.array([4, 5, 6]), 1
-    )
-    assert overlap.rows.tolist() == [-1, 0, 1]
-    assert overlap.columns.tolist() == [0, -1, -1]
-    assert overlap.records.tolist() == [6, 4, 5]

@@ -6,19 +6,17 @@ It searches for classes of records, pairs of them and larger groups whose figure
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
 
 import numpy as np
 
 from tablecloak.arrays import Flags, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import Disclosure, disclosure_of, estimates_of
-from tablecloak.safe.joint.nested_filters import differences_of_three
+from tablecloak.safe.joint.nested_filters import nested_groups
 from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
 from tablecloak.safe.joint.small_groups import SmallGroups
-from tablecloak.safe.joint.system import Overlap
 from tablecloak.safe.output import Figures
 
 NEAR = 1e-6
@@ -74,72 +72,18 @@ def _cancelling(question: VariableQuestion, chosen: Integers) -> Iterable[Flags]
 def groups_of_all(question: VariableQuestion) -> tuple[list[Flags], bool]:
     """Return small groups of any number of classes that follow from all outputs together."""
     system = question.after
-    kinds = np.arange(system.n_classes)
-    members = question.members(kinds, system.n_classes)
-    return _flagged(
-        question,
-        lambda: kinds,
-        (question.counted, members),
-        lambda search: search.of_all(system.figures),
-    )
-
-
-def groups_of_one(question: VariableQuestion, one: int) -> tuple[list[Flags], bool]:
-    """Return small groups that follow from a new part alone."""
-    group = question.after.groups[one]
-    size = np.bincount(group + 1, question.after.size)
-    rows = np.flatnonzero(size) - 1
-    nowhere = np.full(len(rows), -1)
-    overlap = Overlap(rows, nowhere, size[rows + 1].astype(np.int64))
-    return groups_of_two(question, one, None, overlap)
-
-
-def groups_of_two(
-    question: VariableQuestion, one: int, other: int | None, overlap: Overlap
-) -> tuple[list[Flags], bool]:
-    """Return small groups that follow from a new part and another one."""
-    # Worked out where something is found, or where contributors have to be counted.
-    kinds = cache(partial(_kinds, question, one, other, overlap))
-    contributors: tuple[Integers, tuple[Integers, ...] | None] = (overlap.records, None)
-    if question.contributors is not None:
-        n = len(overlap.records)
-        contributors = question.counted_by(kinds(), n), question.members(kinds(), n)
-    parts = question.after.parts
-    untold = (
-        parts[one].never_told,
-        np.empty((0, 0)) if other is None else parts[other].never_told,
-    )
-    return _flagged(
-        question,
-        kinds,
-        contributors,
-        lambda search: search.of_two((overlap.rows, overlap.columns), untold),
-    )
-
-
-def _kinds(question: VariableQuestion, one: int, other: int | None, overlap: Overlap) -> Integers:
-    """Return in which entry of an overlap each class is."""
-    width = int(overlap.columns.max(initial=-1)) + 2
-    column = question.after.groups[other] if other is not None else np.int32(-1)
-    code = (question.after.groups[one].astype(np.int64) + 1) * width + column + 1
-    return np.searchsorted((overlap.rows + 1) * width + overlap.columns + 1, code)
-
-
-def _flagged(
-    question: VariableQuestion,
-    kinds: Callable[[], Integers],
-    contributors: tuple[Integers, tuple[Integers, ...] | None],
-    searched: Callable[[SmallGroups], tuple[list[Integers], bool]],
-) -> tuple[list[Flags], bool]:
-    """Search among kinds of classes, and return groups of classes."""
+    if not any(len(system.parts[part].kept) for part in question.new_parts):
+        # All new figures follow from earlier ones.
+        return [], True
     search = SmallGroups(
-        *contributors,
+        question.counted,
+        question.members,
         question.appetite.safe_threshold,
-        lambda some: question.is_known(np.isin(kinds(), some)),
+        lambda some: question.is_known(question.flags(*some)),
         question.work,
     )
-    numbers, is_complete = searched(search)
-    groups = [np.isin(kinds(), some) for some in numbers]
+    numbers, is_complete = search.of_all(system, question.shares)
+    groups = [question.flags(*some) for some in numbers]
     # What a solver says to follow must leave every move at 0.
     return [group for group in groups if question.follows(group)], is_complete
 
@@ -250,23 +194,10 @@ def _findings(question: VariableQuestion) -> list[Disclosure]:
         *((group, ()) for group in single_classes(question)),
         *((group, ()) for group in pairs_of_classes(question)),
     ]
-    if question.is_small:
-        found, is_complete = groups_of_all(question)
-        groups += [(group, ()) for group in found]
-    else:
-        is_complete = True
-        for one, overlaps in zip(question.new_parts, question.overlaps, strict=True):
-            found, is_done = groups_of_one(question, one)
-            groups += [(group, (one,)) for group in found]
-            is_complete &= is_done
-            for other, overlap in enumerate(overlaps):
-                found, is_done = groups_of_two(question, one, other, overlap)
-                groups += [(group, (one, other)) for group in found]
-                is_complete &= is_done
-        nested, is_done = differences_of_three(question)
-        groups += nested
-        is_complete &= is_done
+    found, is_complete = groups_of_all(question)
+    groups += [(group, ()) for group in found]
     if not is_complete:
+        groups += nested_groups(question)
         question.undecided.append(
             f"the search for small groups in figures on {question.variable.name} was cut off"
         )

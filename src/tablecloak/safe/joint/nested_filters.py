@@ -1,9 +1,10 @@
-"""Small groups that are differences of three published figures, at any size of a project.
+"""Small groups that are differences of two or three published figures, at any size of a project.
 
 Whoever filters a frame again and again publishes nested groups: everybody, men, and women but five.
-A group X follows from three figures with coefficients 1 and -1 where A = B + C + X, or
-A + B = C + X, as sums of disjoint groups. Both are found from how many records each two figures
-share, without any search: sizes that fit are looked up, and shared records decide.
+A group X follows from figures with coefficients 1 and -1 where A = B + X, A = B + C + X, or
+A + B = C + X, as sums of disjoint groups. They are found from how many records each two figures
+share, without any search: sizes that fit are looked up, and shared records decide. It is what is
+left to do where a search in all figures is too long, and the output goes to review.
 """
 
 from __future__ import annotations
@@ -94,29 +95,16 @@ def _groups(part: FigurePart) -> csr_array:
     return csr_array(vstack([rows, csr_array(total)]))
 
 
-def differences_of_three(
-    question: VariableQuestion,
-) -> tuple[list[tuple[Flags, tuple[int, ...]]], bool]:
-    """Return small groups that follow from a new figure and two others, with their parts.
-
-    Returns
-    -------
-    groups : list
-    is_complete : bool
-        Whether all pairs of figures whose sizes fit were looked at.
-    """
-    if len(question.after.parts) < 2:
-        return [], True
+def nested_groups(question: VariableQuestion) -> list[tuple[Flags, tuple[int, ...]]]:
+    """Return small groups that follow from a new figure and one or two others, with their parts."""
     published = PublishedGroups.of(question)
-    reach = question.most_records
+    reach = question.most_records + 1
     small: dict[bytes, tuple[Flags, tuple[int, ...]]] = {}
-    is_complete = True
     for new in np.flatnonzero(published.part >= question.new_parts.start).tolist():
         n_tried = 0
         for plus, minus in _fitting(published, new, reach):
             n_tried += len(plus)
             if n_tried > MOST_PAIRS:
-                is_complete = False
                 break
             for terms in np.concatenate([plus, -1 - minus], axis=1).tolist():
                 group = _group(published, terms)
@@ -126,7 +114,7 @@ def differences_of_three(
                     }
                     key = np.packbits(group).tobytes()
                     small.setdefault(key, (group, tuple(sorted(parts))))
-    return list(small.values()), is_complete
+    return list(small.values())
 
 
 def _group(published: PublishedGroups, terms: list[int]) -> Flags | None:
@@ -156,6 +144,11 @@ def _fitting(
         length = max(np.size(part) for part in parts)
         return np.column_stack([np.broadcast_to(part, length) for part in parts])
 
+    # new = B + X and A = new + X
+    for one in within[size[new] - size[within] < reach, None]:
+        yield columns(new), one[None, :]
+    for one in around[size[around] - size[new] < reach, None]:
+        yield one[None, :], columns(new)
     # new = B + C + X
     for one, two in _windows(size, within, size[new] - size[within], within, reach):
         good = (one < two) & (shared[one, two] == 0)

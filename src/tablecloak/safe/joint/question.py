@@ -15,13 +15,8 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.copies import AmountColumn, column_of, in_unit_of, is_copy
-from tablecloak.safe.joint.system import FigureSystem, Overlap
+from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.safe.output import Figures
-
-WHOLE_CLASSES, WHOLE_FIGURES = 400, 400
-"""Size up to which all outputs are searched at once for small groups of any number of classes.
-Beyond, single classes and pairs of them are searched in all outputs at once, larger groups in each
-two outputs. Chosen by trial."""
 
 STILL = 1e-6
 """Move of a class, in standard deviations, up to which it counts as none."""
@@ -222,24 +217,17 @@ class VariableQuestion:
         self.after = self.before
         self.amounts = variable.amounts
         self.parent = np.arange(self.before.n_classes)
-        self.overlaps: list[tuple[Overlap, ...]] = []
         for figures in new:
             self.after = variables.extended(self.after, figures)
             self.amounts = variable.learned(self.amounts, figures)
             assert self.after.parent is not None
             self.parent = self.parent[self.after.parent]
-            self.overlaps.append(self.after.overlaps)
         n = len(self.before.parts)
         self.new_parts = range(n, n + len(new))
         self.contributors = _repeated(contributors)
         self.counted = _distinct(self.after.class_of, self.contributors, self.after.n_classes)
         self.undecided: list[str] = []
         self.work = SearchWork(MOST_PROGRAMS)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether everything can be searched in all outputs at once."""
-        return self.after.n_classes <= WHOLE_CLASSES and self.after.n_figures <= WHOLE_FIGURES
 
     @property
     def is_count(self) -> bool:
@@ -284,26 +272,32 @@ class VariableQuestion:
 
     @cached_property
     def most_records(self) -> float:
-        """More records than fewer contributors than the threshold have."""
-        threshold = self.appetite.safe_threshold
+        """Most records that fewer contributors than the threshold have."""
+        few = self.appetite.safe_threshold - 1
         if self.contributors is None:
-            return float(threshold)
-        most = np.sort(np.bincount(self.contributors))[::-1]
-        return float(most[: threshold - 1].sum() + 1)
+            return float(few)
+        return float(np.sort(np.bincount(self.contributors))[::-1][:few].sum())
 
-    def counted_by(self, kind: Integers, n_kinds: int) -> Integers:
-        """Return the number of contributors of each kind of classes."""
-        if self.contributors is None:
-            return np.bincount(kind, self.after.size, minlength=n_kinds).astype(np.int64)
-        return _distinct(kind[self.after.class_of], self.contributors, n_kinds)
+    @property
+    def shares(self) -> Floats | None:
+        """For each class, which shares of the records of their contributors it has, added up.
 
-    def members(self, kind: Integers, n_kinds: int) -> tuple[Integers, ...] | None:
-        """Return the contributors of each kind of classes; None if each has one record."""
+        None if each contributor has one record.
+        """
         if self.contributors is None:
             return None
-        pairs = pd.DataFrame({"kind": kind[self.after.class_of], "who": self.contributors})
-        pairs = pairs.drop_duplicates().sort_values("kind", kind="stable")
-        ends = np.searchsorted(pairs["kind"].to_numpy(), np.arange(1, n_kinds))
+        share = 1 / np.bincount(self.contributors)[self.contributors]
+        added = np.bincount(self.after.class_of, share, minlength=self.after.n_classes)
+        return np.asarray(added, dtype=np.float64)
+
+    @property
+    def members(self) -> tuple[Integers, ...] | None:
+        """The contributors of each class; None if each has one record."""
+        if self.contributors is None:
+            return None
+        pairs = pd.DataFrame({"number": self.after.class_of, "who": self.contributors})
+        pairs = pairs.drop_duplicates().sort_values("number", kind="stable")
+        ends = np.searchsorted(pairs["number"].to_numpy(), np.arange(1, self.after.n_classes))
         return tuple(np.split(pairs["who"].to_numpy(), ends))
 
     def broken(self, group: Flags) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.linalg import null_space, solve_triangular
+from scipy.linalg import solve_triangular
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Floats, Integers
@@ -23,6 +23,9 @@ whole records; the rounding errors of 10^4 figures of 10^6 records stay below 1e
 DRAWS = 3
 """Random moves of the records. One would be enough but for accidents; among 10^12 pairs of classes
 three tell sums that are 0 from those that happen to be small."""
+
+BLOCK = 8192
+"""Classes over which figures are combined at once."""
 
 SETTLED = 1e-9
 """Figure of a move, beside the root of its records, up to which it counts as 0."""
@@ -137,55 +140,6 @@ class FigurePart:
     sums: csr_array
     kept: Integers
 
-    @cached_property
-    def never_told(self) -> Floats:
-        """What no combination of the figures is: a basis beside their span, shape (g, d)."""
-        n = self.sums.shape[1]
-        # A group that has a figure of its own is told; the others are few.
-        alone = np.diff(self.sums.indptr) == 1
-        is_open = np.ones(n, dtype=bool)
-        is_open[self.sums[np.flatnonzero(alone)].indices] = False
-        where = np.flatnonzero(is_open)
-        rows = self.sums[:, where].toarray()
-        basis = np.zeros((n, 0))
-        if where.size:
-            within = null_space(np.unique(rows[rows.any(axis=1)], axis=0).reshape(-1, where.size))
-            basis = np.zeros((n, within.shape[1]))
-            basis[where] = within
-        return basis
-
-
-@dataclass(frozen=True, eq=False)
-class Overlap:
-    """How many records two parts share, by their groups; -1 is the group of those outside.
-
-    Parameters
-    ----------
-    rows, columns : (e,) array of int
-        Group in the one and in the other part.
-    records : (e,) array of int
-    """
-
-    rows: Integers
-    columns: Integers
-    records: Integers
-
-    @classmethod
-    def of(cls, one: Groups, other: Groups, size: Integers, n_columns: int) -> Overlap:
-        """Count records by two groups of their classes."""
-        width = n_columns + 1
-        code = (one.astype(np.int64) + 1) * width + other + 1
-        counted = np.bincount(code, size)
-        held = np.flatnonzero(counted)
-        rows, columns = np.divmod(held, width)
-        return cls(rows - 1, columns - 1, counted[held].astype(np.int64))
-
-    def inside(self, shape: tuple[int, int]) -> csr_array:
-        """Return the records of each pair of groups, without those outside."""
-        both = (self.rows >= 0) & (self.columns >= 0)
-        where = (self.rows[both], self.columns[both])
-        return csr_array((self.records[both].astype(float), where), shape=shape)
-
 
 @dataclass(frozen=True, eq=False)
 class FigureSystem:
@@ -210,8 +164,6 @@ class FigureSystem:
         Random moves of the records.
     weights : (c, DRAWS) array
         What is taken from the draw of each record of a class, so that no figure changes.
-    overlaps : tuple of Overlap
-        What the last part shares with each one before it.
     parent : (c,) array of int
         Class of the system before the last part that each class was part of.
     """
@@ -223,7 +175,6 @@ class FigureSystem:
     factor: Factor
     draws: Floats
     weights: Floats
-    overlaps: tuple[Overlap, ...] = ()
     parent: Integers | None = None
 
     @classmethod
@@ -264,6 +215,14 @@ class FigureSystem:
             self.size[:, None] * self.weights
         )
 
+    def weighted(self, weights: Floats) -> FigureSystem:
+        """Return the system whose factor counts classes by weights instead of records."""
+        kept = [replace(part, sums=csr_array(part.sums[part.kept])) for part in self.parts]
+        figures = figures_of_classes(kept, self.groups)
+        shared = (figures.T @ (figures * weights[:, None])).toarray()
+        block = FactorBlock(np.empty((len(shared), 0)), np.linalg.cholesky(shared))
+        return replace(self, factor=Factor((block,)))
+
     def grown(self, n_records: int) -> FigureSystem:
         """Return the system with further records that stand in no figure so far."""
         known = len(self.class_of)
@@ -297,15 +256,13 @@ class FigureSystem:
         size = np.bincount(class_of, minlength=len(distinct))
         own = (group - 1).astype(np.int32)
         sums = csr_array(figures.sums, dtype=float)
-        overlaps = tuple(
-            Overlap.of(own, other, size, part.sums.shape[1])
-            for part, other in zip(self.parts, groups, strict=True)
-        )
         beside = [
             (
-                sums @ overlap.inside((n_groups, part.sums.shape[1])) @ part.sums[part.kept].T
+                sums
+                @ _shared(own, other, size, (n_groups, part.sums.shape[1]))
+                @ part.sums[part.kept].T
             ).toarray()
-            for overlap, part in zip(overlaps, self.parts, strict=True)
+            for part, other in zip(self.parts, groups, strict=True)
         ]
         held = np.bincount(own + 1, size, minlength=n_groups + 1)[1:]
         within = (sums * held) @ sums.T
@@ -319,7 +276,6 @@ class FigureSystem:
             factor,
             self.draws,
             weights,
-            overlaps,
             parent,
         )
         return found._settled()
@@ -349,19 +305,52 @@ class FigureSystem:
         right = np.zeros((self.factor.size, off.shape[1]))
         diagonal = self.factor.blocks[-1].diagonal
         right[len(right) - len(off) :] = solve_triangular(diagonal, off, lower=True)
-        multipliers = self.factor.backward(right)
-        total = np.zeros((off.shape[1], self.n_classes))
-        start = 0
-        for part, group in zip(self.parts, self.groups, strict=True):
+        return self.combined(self.factor.backward(right))
+
+    def combined(self, multipliers: Floats, classes: Integers | slice = slice(None)) -> Floats:
+        """Return what combinations of figures are at each class.
+
+        Parameters
+        ----------
+        multipliers : (figures of the factor, k) array
+        classes : array of int, optional
+            Classes that are asked about; by default all.
+
+        Returns
+        -------
+        (c, k) array
+        """
+        tables, start = [], 0
+        for part in self.parts:
             end = start + len(part.kept)
             by_group = part.sums[part.kept].T @ multipliers[start:end]
-            # Column by column, from a copy that lies together: four times as fast as whole rows.
-            columns = np.vstack([by_group, np.zeros((1, off.shape[1]))]).T.copy()
-            where = np.where(group < 0, len(by_group), group)
-            for draw, values in enumerate(columns):
-                total[draw] += values.take(where)
+            # A class that is in no group of the part takes the last row.
+            tables.append(np.vstack([by_group, np.zeros((1, multipliers.shape[1]))]))
             start = end
-        return total.T
+        chosen = np.arange(self.n_classes)[classes]
+        total = np.zeros((len(chosen), multipliers.shape[1]))
+        # A block stays in the processor's memory for all parts, which is 2 to 4 times as fast.
+        for start in range(0, len(chosen), BLOCK):
+            some, block = chosen[start : start + BLOCK], total[start : start + BLOCK]
+            for table, group in zip(tables, self.groups, strict=True):
+                block += table.take(group[some], axis=0)
+        return total
+
+    def kept_figures(self, classes: Integers) -> Floats:
+        """Return which figures of the factor each class stands in, shape (figures, c)."""
+        rows = [np.zeros((0, len(classes)))]
+        for part, group in zip(self.parts, self.groups, strict=True):
+            by_group = np.hstack([part.sums[part.kept].toarray(), np.zeros((len(part.kept), 1))])
+            rows.append(by_group[:, group[classes]])
+        return np.vstack(rows)
+
+
+def _shared(one: Groups, other: Groups, size: Integers, shape: tuple[int, int]) -> csr_array:
+    """Return how many records each group of one part shares with each of another."""
+    width = shape[1] + 1
+    code = (one.astype(np.int64) + 1) * width + other + 1
+    counted = np.bincount(code, size, minlength=(shape[0] + 1) * width)
+    return csr_array(counted.reshape(-1, width)[1:, 1:])
 
 
 def _by_class(class_of: Integers, amounts: Floats, n_classes: int) -> Floats:

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.arrays import Flags, Floats
-from tablecloak.safe.other.kind import KINDS, Checked, Kind, OutputRecords
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
 
 
@@ -53,6 +53,8 @@ class Quantiles(Kind):
 
     A quantile lies on one record or between two of them, so that without rounding it is theirs. It
     passes if as many contributors as the threshold have values that round to what is published.
+    What it then tells follows from how many records lie below these and up to these; both counts
+    are compared with other outputs as if they were published.
 
     Source: W. Bond, M. Brandt, P.-P. de Wolf, *Guidelines for the checking of output based on
     microdata research* (2015), percentiles are classes of a table.
@@ -79,10 +81,15 @@ class Quantiles(Kind):
         told, published = (
             np.rint(each / self.base) * self.base if self.base else each for each in (exact, values)
         )
+        told_at = [
+            np.rint(each / self.base) * self.base if self.base else each
+            for each in (np.quantile(values, shares, method=end) for end in ("lower", "higher"))
+        ]
         few = [
             row
             for row in np.flatnonzero(kept).tolist()
             if records.n_contributors(published == told[row]) < threshold
+            or any(each[row] != told[row] for each in told_at)
         ]
         index = pd.Index(shares, name="share")
         if few:
@@ -97,9 +104,10 @@ class Quantiles(Kind):
             )
         broken = {"position": [(row, 0) for row in few]} if few else {}
         frame = pd.DataFrame({name: told}, index=index)
-        notes.append("quantiles are no sums of records and are not audited with other outputs")
+        rows = np.setdiff1d(np.flatnonzero(kept), few)
+        counts = _counts(records, published, told, rows)
         checked = Checked(
-            (frame,), tuple(reasons), tuple(notes), broken, properties={"method": "quantile"}
+            (frame,), tuple(reasons), tuple(notes), broken, counts, {"method": "quantile"}
         )
         return checked.hiding(
             [(int(row), 0) for row in np.flatnonzero(~kept)],
@@ -107,6 +115,31 @@ class Quantiles(Kind):
             f"{int((~kept).sum())} of {len(kept)} quantiles have fewer than {threshold} "
             "contributors below, above, or between them and the one before, and are hidden",
         )
+
+
+def _counts(
+    records: OutputRecords, published: Floats, told: Floats, rows: Integers
+) -> tuple[Counts, ...]:
+    """Return how many records lie below and up to what is published.
+
+    Where few lie beyond, no quantile is shown that would tell how many.
+    """
+    levels = np.unique(told[rows])
+    group = np.searchsorted(levels, published) + np.searchsorted(levels, published, side="right")
+    sums, labels, places = [], [], []
+    for row in rows.tolist():
+        at = 2 * int(np.searchsorted(levels, told[row]))
+        for last, where in ((at, "below"), (at + 1, "up to")):
+            sides = (records.n_contributors(group <= last), records.n_contributors(group > last))
+            if min(sides) >= records.appetite.safe_threshold:
+                sums.append(np.arange(2 * len(levels) + 1) <= last)
+                labels.append(f"{where} {told[row]:g}")
+                places.append((row, 0))
+    if not sums:
+        return ()
+    return (
+        Counts(records.positions, group, np.array(sums, np.int64), tuple(labels), tuple(places)),
+    )
 
 
 def _kept(records: OutputRecords, values: Floats, exact: Floats, threshold: int) -> Flags:

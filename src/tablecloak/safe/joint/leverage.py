@@ -1,0 +1,133 @@
+"""Which classes of records may be in a small group that follows, proved at any size of a project.
+
+The indicator w of a group that follows lies in the span of the figures. With h the leverage of a
+record in that span, 1 = w_e <= sqrt(h_e) |w| by the inequality of Cauchy and Schwarz, so that the
+group has at least 1 / h_e records. Records of a smaller leverage than 1 / m are in no group of m
+records: w is 0 there, and the same holds in the span of all that is 0 there, until nothing changes.
+In most projects nothing is left, which proves that no small group follows.
+
+Source: leverage, Hoaglin and Welsch (1978), The American Statistician 32, 17-22. Where classes are
+many it is first estimated by random projections: Drineas, Magdon-Ismail, Mahoney and Woodruff
+(2012), Journal of Machine Learning Research 13, 3475-3506.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import qr, solve
+from scipy.stats import chi2
+
+from tablecloak.arrays import Floats, Integers
+from tablecloak.safe.joint.system import FigureSystem
+
+DRAWS, MOST_DRAWS = 32, 512
+"""Random projections of a round, and of all rounds."""
+
+ACCIDENT = 1e-12
+"""Probability that a leverage is estimated so much too low that a class is left out."""
+
+CHEAP, MOST_PRODUCTS = 1e8, 4e10
+"""Products up to which nothing is estimated, and beyond which the search is given up."""
+
+MOST_COLUMNS = 2000
+"""Classes whose leverage is computed at once."""
+
+MARGIN = 1e-6
+"""By what a leverage must lie below the limit, as a share of it."""
+
+INSIDE = 1e-5
+"""Share of the squared length of a combination of figures that may lie outside of some classes."""
+
+NOTHING = 1e-7
+"""Entry of a basis that counts as 0."""
+
+
+def confined(
+    system: FigureSystem, chosen: Integers, most: float, weights: Floats | None = None
+) -> tuple[Integers, Floats] | None:
+    """Return classes, and the combinations of figures that are 0 at all others.
+
+    Parameters
+    ----------
+    system : FigureSystem
+    chosen : array of int
+        Classes that may be in a group.
+    most : float
+        Most records of a group, or what the weights of its classes add up to at most.
+    weights : array of float, optional
+        Weights of all classes; by default their records.
+
+    Returns
+    -------
+    classes : (c,) array of int
+        Those that may be in a group that follows.
+    basis : (c, d) array of float
+        What combinations of figures are there: 0 and 1 at d of the classes. None if that takes
+        more than `MOST_PRODUCTS`.
+    """
+    if weights is not None:
+        system = system.weighted(weights)
+    size = system.factor.size
+    chosen = _not_surely_low(system, chosen, most)
+    if len(chosen) * size**2 > MOST_PRODUCTS:
+        return None
+    held, columns = [chosen[:0]], [np.zeros((size, 0))]
+    for start in range(0, len(chosen), MOST_COLUMNS):
+        some = chosen[start : start + MOST_COLUMNS]
+        rows = system.factor.forward(system.kept_figures(some))
+        is_high = ~_is_low((rows**2).sum(axis=0), most)
+        held.append(some[is_high])
+        columns.append(rows[:, is_high])
+    chosen, rows = np.concatenate(held), np.hstack(columns)
+    if min(rows.shape) * rows.size > MOST_PRODUCTS:
+        return None
+    root = np.sqrt((system.size if weights is None else weights)[chosen])
+    basis = _inside(rows * root)
+    while basis.size:
+        is_low = _is_low((basis**2).sum(axis=1) / root**2, most)
+        basis = np.where(np.abs(basis) > NOTHING, basis, 0.0)
+        if not basis[is_low].any():
+            break
+        beside = basis[is_low].T @ basis[is_low]
+        lengths, turned = np.linalg.eigh(beside)
+        kept = turned[:, lengths < INSIDE]
+        chosen, root, basis = chosen[~is_low], root[~is_low], basis[~is_low] @ kept
+    stays = basis.any(axis=1)
+    if not stays.any():
+        return chosen[:0], np.zeros((0, 0))
+    given = basis[stays] / root[stays, None]
+    pivots = qr(given.T, mode="r", pivoting=True)[1][: given.shape[1]]
+    given = solve(given[pivots].T, given.T).T
+    return chosen[stays], np.where(np.abs(given) > NOTHING, given, 0.0)
+
+
+def _is_low(leverage: Floats, most: float) -> np.ndarray:
+    return np.asarray(leverage * most < 1 - MARGIN)
+
+
+def _not_surely_low(system: FigureSystem, chosen: Integers, most: float) -> Integers:
+    """Leave out classes whose leverage, by random projections, is surely too low."""
+    random = np.random.default_rng(1)
+    squares = np.zeros(len(chosen))
+    size = system.factor.size
+    for n in range(DRAWS, MOST_DRAWS + 1, DRAWS):
+        if len(chosen) * size**2 <= CHEAP:
+            break
+        drawn = system.factor.backward(random.standard_normal((size, DRAWS)))
+        squares += (system.combined(drawn, chosen) ** 2).sum(axis=1)
+        stays = squares * most >= chi2.ppf(ACCIDENT, n)
+        chosen, squares = chosen[stays], squares[stays]
+    return chosen
+
+
+def _inside(rows: Floats) -> Floats:
+    """Return an orthonormal basis of the combinations of rows that lie in these columns alone.
+
+    Rows are orthonormal together with columns that are not given.
+    """
+    if not rows.size:
+        return np.zeros((rows.shape[1], 0))
+    is_wide = rows.shape[0] < rows.shape[1]
+    lengths, turned = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
+    inside = turned[:, lengths > 1 - INSIDE]
+    return rows.T @ inside if is_wide else inside

@@ -24,10 +24,11 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
+from tablecloak.microdata.anonymity.branching import branched_classes
+from tablecloak.microdata.anonymity.class_tree import ClassTree
 from tablecloak.microdata.anonymity.classes import (
     MANY_SETS,
     ClassPairs,
-    classes_by_program,
     proved_prices,
     sets_to_lose,
     way_of_each,
@@ -58,12 +59,15 @@ class EqualClasses:
     price : numpy.ndarray of float, shape (n_patterns,)
         See `tablecloak.microdata.anonymity.classes`.
     bound : float
-        What they prove.
+        What they prove, or the tree.
+    tree : ClassTree, optional
+        What proves the bound otherwise.
     """
 
     lost: Integers
     price: Floats
     bound: float
+    tree: ClassTree | None = None
 
 
 @dataclass(eq=False)
@@ -177,10 +181,9 @@ def cheapest_classes(
         incumbent,
         _by_prices(problem, pairs, price, bound, random, budget),
         _from_the_top(problem, k, budget),
-        _by_program(problem, k, budget),
     )
-    best = min((lost for lost in candidates if lost is not None), key=problem.total)
-    return EqualClasses(best, price, bound)
+    best = min(candidates, key=problem.total)
+    return _branched(problem, k, EqualClasses(best, price, bound), budget)
 
 
 def _from_the_top(problem: AnonymityProblem, k: int, budget: Budget) -> Integers:
@@ -236,16 +239,28 @@ def _by_prices(
     return placed.per_record()
 
 
-def _by_program(problem: AnonymityProblem, k: int, budget: Budget) -> Integers | None:
-    """Return the classes of the exact program; None for files that are too large."""
-    patterns = problem.patterns
+def _branched(
+    problem: AnonymityProblem, k: int, known: EqualClasses, budget: Budget
+) -> EqualClasses:
+    """Return better classes and a better bound where branching over classes gives them."""
+    patterns, loss, costs = problem.patterns, problem.total(known.lost), problem.costs.tolist()
+    if rounded_up((1 - 1e-7) * known.bound, costs) >= (1 - 1e-7) * loss:
+        return known
+    step = 1.0 if all(cost.is_integer() for cost in costs) else 0.0
     ways = sets_to_lose(problem, np.full(patterns.n_patterns, np.inf))
     n_ways = 1 << problem.keys.bit_count()
-    placed = classes_by_program(patterns.frequency, k, ways, n_ways, budget)
-    if placed is None:
-        return None
-    order = np.argsort(placed[1], kind="stable")
-    return way_of_each(patterns.of_record, *(column[order] for column in placed))
+    found = branched_classes(patterns.frequency, k, ways, n_ways, known.price, loss, step, budget)
+    if found is None:
+        return known
+    lost = known.lost
+    if found.placed is not None:
+        order = np.argsort(found.placed[1], kind="stable")
+        lost = way_of_each(patterns.of_record, *(column[order] for column in found.placed))
+    if found.bound <= known.bound:
+        return replace(known, lost=lost)
+    return EqualClasses(
+        lost, known.price, found.bound, found.proof(patterns.of_record, patterns.names_of)
+    )
 
 
 def _finish(placed: _Placement, budget: Budget) -> None:

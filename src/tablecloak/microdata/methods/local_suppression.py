@@ -30,6 +30,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
+from tablecloak.microdata.anonymity.class_tree import ClassTree
 from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.equal_records import (
     cheapest_classes,
@@ -47,12 +48,12 @@ from tablecloak.microdata.anonymity.problem import (
     with_missing,
 )
 from tablecloak.microdata.anonymity.verification import (
+    KeyClasses,
     check_classes,
     check_diverse,
     check_left_alone,
     check_own,
     packed,
-    proved_by_prices,
     proved_floor,
     rounded_up,
 )
@@ -96,6 +97,8 @@ class LocalSuppressionRelease(Result):
     prices : mapping of tuple of str to numpy.ndarray of float
         What proves the bound of released groups otherwise: for each combination, a price of each
         record.
+    tree : ClassTree, optional
+        What proves it by cases, in small files.
     seconds : float
     notes : tuple of str
     fits : numpy.ndarray of int, shape (n_records,) or (0,)
@@ -109,6 +112,7 @@ class LocalSuppressionRelease(Result):
     bound: float
     floor: Floats
     prices: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
+    tree: ClassTree | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
     fits: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -149,15 +153,16 @@ class LocalSuppressionRelease(Result):
         """
         asked = self.asked
         self.check_safe(original)
-        if self.prices:
-            proved = packed(
-                {
-                    keys: proved_by_prices(
-                        original, price, keys, asked.costs, asked.k, asked.strata
-                    )
-                    for keys, price in self.prices.items()
-                }
-            )
+        classes = {
+            keys: KeyClasses(original, keys, asked.costs, asked.k, asked.strata)
+            for keys in self.prices
+        }
+        if self.tree is not None:
+            (only,) = classes.values()
+            proved = self.tree.verify(only, self.bound)
+        elif self.prices:
+            bounds = {keys: classes[keys].proved(price) for keys, price in self.prices.items()}
+            proved = packed(bounds)
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
             fails = asked.fails(original)
@@ -268,12 +273,15 @@ class ProvedSuppression:
         Least cost of each record.
     prices : dict of tuple of str to numpy.ndarray of float
         For each combination of keys a price of each record.
+    tree : ClassTree, optional
+        What proves the bound by cases.
     """
 
     lost: Integers
     bound: float
     floor: Floats = field(default_factory=lambda: np.empty(0))
     prices: dict[tuple[str, ...], Floats] = field(default_factory=dict)
+    tree: ClassTree | None = None
 
 
 def _of_true_records(
@@ -298,6 +306,7 @@ def _of_released_records(
     part = budget if records is None else budget.share(0.5)
     sized = replace(problem, requirements=problem.requirements[:1], _safe={})
     names, of_record = problem.patterns.names_of, problem.patterns.of_record
+    tree = None
     if len(problem.combinations) > 1:
         lost, prices, bounds = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
         proof = {tuple(names(each)): price for each, price in prices.items()}
@@ -307,7 +316,7 @@ def _of_released_records(
             classes = greedy_classes(sized, k, part)
         else:
             classes = cheapest_classes(sized, k, random, part)
-        lost, bound = classes.lost, classes.bound
+        lost, bound, tree = classes.lost, classes.bound, classes.tree
         proof = {tuple(names(problem.combinations[0])): classes.price[of_record]}
     if records is not None:
         lost = classes_with_values(problem, lost, records, budget)
@@ -318,7 +327,7 @@ def _of_released_records(
         floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
         if float(floor.sum()) > bound or not proof:
             return ProvedSuppression(lost, float(floor.sum()), floor)
-    return ProvedSuppression(lost, bound, prices=proof)
+    return ProvedSuppression(lost, bound, prices=proof, tree=tree)
 
 
 @METHODS.register
@@ -554,6 +563,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             bound=proved.bound,
             floor=proved.floor,
             prices=proved.prices,
+            tree=proved.tree,
             seconds=watch.seconds,
             fits=fits,
         )

@@ -31,7 +31,7 @@ from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program
 
 MANY_PLACES = 500_000
-"""Most pairs of a pattern and a way that are listed."""
+"""Most pairs of a pattern and a way of a file that is searched like this."""
 
 FEW_PLACES = 8_000
 """Most of them that a program is made of, after those that are too dear are dropped."""
@@ -92,7 +92,7 @@ class Places:
             numbers = np.full(len(present), way.number)
             parts.append((good, n_classes + which.ravel(), way.cost[good], numbers))
             n_classes += len(present)
-        return cls(k, frequency, *(np.concatenate(part) for part in zip(*parts, strict=True)))  # type: ignore[arg-type]
+        return cls(k, frequency, *(np.concatenate(part) for part in zip(*parts, strict=True)))
 
     def kept(self, is_kept: Flags) -> Places:
         """Return some places, those in classes that cannot be formed any more left out."""
@@ -110,7 +110,7 @@ class Places:
 
     def lonely(self) -> Flags:
         """Return the patterns that have no place, shape (n_patterns,)."""
-        return np.bincount(self.pattern, minlength=len(self.frequency)) == 0
+        return np.asarray(np.bincount(self.pattern, minlength=len(self.frequency)) == 0)
 
     def _collected(self, price: Floats) -> _Collected:
         over = price[self.pattern] - self.cost
@@ -119,7 +119,7 @@ class Places:
         count = self.frequency[self.pattern[order]]
         earlier = before(group, count)
         taken = np.where(over > 0, count, np.clip(self.k - earlier, 0, count))
-        gain = np.bincount(group, weights=taken * over, minlength=len(self.way))
+        gain = np.bincount(group, weights=taken * over, minlength=len(self.way)).astype(float)
         is_last = (earlier < self.k) & (earlier + count >= self.k)
         last = np.zeros(len(self.way))
         last[group[is_last]] = over[is_last]
@@ -202,7 +202,9 @@ class BranchedClasses:
     places: Places
     tree: BranchTree | None
 
-    def proof(self, of_record: Integers, names_of: Callable[[int], Sequence[str]]) -> ClassTree:
+    def proof(
+        self, of_record: Integers, names_of: Callable[[int], Sequence[str]], bound: float
+    ) -> ClassTree:
         """Return the proof by records.
 
         Parameters
@@ -211,12 +213,14 @@ class BranchedClasses:
             Pattern of each record.
         names_of : callable
             Returns the keys that a way loses.
+        bound : float
+            At most that which was found.
         """
         rounds = [price[of_record] for price in self.rounds]
         places = self.places
         n_patterns, n_x = len(places.frequency), len(places.pattern)
         if self.tree is None:
-            return ClassTree(rounds, [ClassSplit(-1, (), 0, True)], {0: rounds[-1]})
+            return ClassTree(rounds, [ClassSplit(-1, (), 0, True)], {0: rounds[-1]}, bound)
         first = np.zeros(n_patterns, dtype=np.int64)
         first[of_record[::-1]] = np.arange(len(of_record))[::-1]
         some = np.zeros(len(places.way), dtype=np.int64)
@@ -235,14 +239,14 @@ class BranchedClasses:
             case = lower[n_x:] > 0, upper[n_x:] > 0
             tried = [_on_grid(price) for price in (duals, STEEP * duals)]
             prices[leaf] = max(tried, key=lambda price: places.in_case(price, *case))
-        return ClassTree(rounds, nodes, {leaf: price[of_record] for leaf, price in prices.items()})
+        by_record = {leaf: price[of_record] for leaf, price in prices.items()}
+        return ClassTree(rounds, nodes, by_record, bound)
 
 
 def branched_classes(
     frequency: Integers,
     k: int,
     ways: Iterable[Way],
-    n_ways: int,
     price: Floats,
     loss: float,
     step: float,
@@ -255,8 +259,6 @@ def branched_classes(
     frequency : numpy.ndarray of int, shape (n_patterns,)
     k : int
     ways : iterable of Way
-    n_ways : int
-        Their number, before they are made.
     price : numpy.ndarray of float, shape (n_patterns,)
         Prices that prove much.
     loss : float
@@ -270,7 +272,7 @@ def branched_classes(
     BranchedClasses or None
         None for files that are too large, or without time.
     """
-    if len(frequency) * n_ways > MANY_PLACES or budget.is_over or not np.any(frequency < k):
+    if budget.is_over or not np.any(frequency < k):
         return None
     places, rounds = Places.of(frequency, k, ways), [_on_grid(price)]
     least = places.least_loss(rounds[0])[1]

@@ -56,21 +56,24 @@ class ClassTree:
         Node 0 is the root.
     prices : dict of int to numpy.ndarray of float, each of shape (n_records,)
         Prices of each leaf.
+    bound : float
+        What all of them prove.
     """
 
     rounds: Sequence[Floats]
     nodes: Sequence[ClassSplit]
     prices: dict[int, Floats]
+    bound: float
 
-    def verify(self, classes: KeyClasses, bound: float) -> float:
-        """Check from the file alone that no release costs less than a bound, and return it.
+    def verify(self, classes: KeyClasses) -> float:
+        """Check from the file alone that no release costs less than the bound, and return it.
 
         Raises
         ------
         VerificationError
             If the cases do not cover all releases, or a leaf proves less.
         """
-        costs = [classes.costs[name] for name in classes.keys]
+        bound, costs = self.bound, [classes.costs[name] for name in classes.keys]
         # The loss below a whole one is at least 1 lower if all costs are whole.
         is_whole = rounded_up(0.5, costs) == 1 and float(bound).is_integer()
         wanted = int(np.ceil((bound - is_whole) / classes.unit)) + is_whole

@@ -24,7 +24,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.branching import branched_classes
+from tablecloak.microdata.anonymity.branching import MANY_PLACES, branched_classes
 from tablecloak.microdata.anonymity.class_tree import ClassTree
 from tablecloak.microdata.anonymity.classes import (
     MANY_SETS,
@@ -177,13 +177,16 @@ def cheapest_classes(
     price, bound = proved_prices(
         pairs, frequency, floor, partial(sets_to_lose, problem), problem.total(incumbent), budget
     )
+    n_ways = 1 << problem.keys.bit_count()
+    is_small = len(frequency) * n_ways <= MANY_PLACES
     candidates = (
         incumbent,
-        _by_prices(problem, pairs, price, bound, random, budget),
+        _by_prices(problem, pairs, price, bound, random, budget.share(0.2 if is_small else 1.0)),
         _from_the_top(problem, k, budget),
     )
     best = min(candidates, key=problem.total)
-    return _branched(problem, k, EqualClasses(best, price, bound), budget)
+    known = EqualClasses(best, price, bound)
+    return _branched(problem, k, known, budget) if is_small else known
 
 
 def _from_the_top(problem: AnonymityProblem, k: int, budget: Budget) -> Integers:
@@ -248,8 +251,7 @@ def _branched(
         return known
     step = 1.0 if all(cost.is_integer() for cost in costs) else 0.0
     ways = sets_to_lose(problem, np.full(patterns.n_patterns, np.inf))
-    n_ways = 1 << problem.keys.bit_count()
-    found = branched_classes(patterns.frequency, k, ways, n_ways, known.price, loss, step, budget)
+    found = branched_classes(patterns.frequency, k, ways, known.price, loss, step, budget)
     if found is None:
         return known
     lost = known.lost
@@ -258,9 +260,10 @@ def _branched(
         lost = way_of_each(patterns.of_record, *(column[order] for column in found.placed))
     if found.bound <= known.bound:
         return replace(known, lost=lost)
-    return EqualClasses(
-        lost, known.price, found.bound, found.proof(patterns.of_record, patterns.names_of)
-    )
+    # A little less than what was found, since the check adds in whole multiples of a unit.
+    bound = rounded_up((1 - 1e-7) * found.bound, costs)
+    tree = found.proof(patterns.of_record, patterns.names_of, bound)
+    return EqualClasses(lost, known.price, bound, tree)
 
 
 def _finish(placed: _Placement, budget: Budget) -> None:
@@ -440,16 +443,14 @@ def classes_in_combinations(
     budget: Budget,
     *,
     is_greedy: bool,
-) -> tuple[Integers, dict[int, Floats], dict[int, float]]:
+) -> tuple[Integers, dict[int, EqualClasses]]:
     """Search for few missing values with which k records are equal in each combination.
 
     Returns
     -------
     lost : numpy.ndarray of int, shape (n_records,)
-    prices : dict of int to numpy.ndarray of float, shape (n_records,)
-        Of each combination.
-    bounds : dict of int to float
-        What they prove.
+    alone : dict of int to EqualClasses
+        Of each combination by itself, with prices by records.
     """
     patterns = problem.patterns
     absent = problem.absent[patterns.of_record]
@@ -464,26 +465,27 @@ def classes_in_combinations(
         return cheapest_classes(asked, k, random, part)
 
     n = len(problem.combinations)
-    prices, bounds = {}, {}
+    alone: dict[int, EqualClasses] = {}
     for at, combination in enumerate(problem.combinations):
-        alone = classes(absent, combination, budget.share(0.4 / (n - at)))
-        if alone is not None:
+        one = classes(absent, combination, budget.share(0.4 / (n - at)))
+        if one is not None:
             of_record = released_patterns(patterns, absent, combination).of_record
-            prices[combination] = alone.price[of_record]
-            bounds[combination] = alone.bound
+            alone[combination] = replace(one, price=one.price[of_record])
     together = classes(absent, problem.keys, budget.share(0.5))
     best = absent if together is None else together.lost
     lost = absent
     for _ in range(ROUNDS):
         holds = True
-        for combination in sorted(problem.combinations, key=lambda keys: -bounds.get(keys, 0.0)):
+        for combination in sorted(
+            problem.combinations, key=lambda keys: -alone[keys].bound if keys in alone else 0.0
+        ):
             more = classes(lost, combination, budget.share(0.5 / n))
             if more is not None:
                 lost, holds = lost | (more.lost & combination), False
         if holds:
             best = min(best, lost, key=problem.total)
             break
-    return best, prices, bounds
+    return best, alone
 
 
 def released_patterns(patterns: KeyPatterns, lost: Integers, combination: int) -> KeyPatterns:

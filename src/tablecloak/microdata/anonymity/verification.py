@@ -211,7 +211,7 @@ def check_diverse(fails: Fails, combinations: Sequence[Sequence[str]]) -> None:
             )
 
 
-KeyClass = tuple[tuple[str, ...], Integers, Integers, Integers]
+KeyClass = tuple[tuple[str, ...], Integers, npt.NDArray[np.integer], Integers]
 """Keys that are lost, and the records that may lose them, with their groups and costs."""
 
 
@@ -266,7 +266,7 @@ class KeyClasses:
                 here = np.flatnonzero(~(absent & ~chosen).any(axis=1))
                 if not np.any(cost[here] < most[here]):
                     continue
-                group = np.zeros(len(here), dtype=np.int64)
+                group: npt.NDArray[np.integer] = np.zeros(len(here), dtype=np.int64)
                 names = tuple(self.keys[at] for at in lost)
                 kept = [*self.strata, *(name for name in self.keys if name not in names)]
                 if kept:
@@ -289,18 +289,21 @@ class KeyClasses:
         return proved * self.unit
 
 
-def collected_in_groups(group: npt.NDArray[np.integer], over: Floats, k: int) -> float:
+def collected_in_groups(
+    group: npt.NDArray[np.integer], over: Floats | npt.NDArray[np.integer], k: int
+) -> float:
     """Return what groups collect from what their records pay beyond their cost.
 
     Each collects from the best k of its records and from all that pay more than they cost; groups
-    of fewer records, and those that would lose, collect nothing.
+    of fewer records, and those that would lose, collect nothing. Sums of whole numbers are exact.
     """
     rows = pd.DataFrame({"group": group, "over": over})
     rows = rows.sort_values("over", ascending=False, kind="stable")
     rank = rows.groupby("group").cumcount()
     rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
     sums = rows.groupby("group")["paid"].agg(["sum", "size"])
-    return sums.loc[sums["size"] >= k, "sum"].clip(lower=0).sum().item()
+    total: float = sums.loc[sums["size"] >= k, "sum"].clip(lower=0).to_numpy().sum().item()
+    return total
 
 
 def packed(bounds: Mapping[tuple[str, ...], float]) -> float:

@@ -23,7 +23,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.branching import branched_classes
+from tablecloak.microdata.anonymity.branching import MANY_PLACES, branched_classes
 from tablecloak.microdata.anonymity.classes import (
     ClassPairs,
     proved_prices,
@@ -91,9 +91,10 @@ def cheapest_nodes(
             pairs, frequency, floor, lambda _: levels.ways(), levels.total(best), budget
         )
         state = Placing.by_prices(pairs, frequency, price, bound, random, budget)
-        found = branched_classes(
-            frequency, k, levels.ways(), levels.n_nodes, price, levels.total(best), 0.0, budget
-        )
+        found = None
+        if len(frequency) * levels.n_nodes <= MANY_PLACES:
+            loss = levels.total(best)
+            found = branched_classes(frequency, k, levels.ways(), price, loss, 0.0, budget)
         for placed in (_placed_at(levels, pairs, state), None if found is None else found.placed):
             if placed is not None:
                 node = way_of_each(patterns.of_record, *placed)

@@ -97,8 +97,8 @@ class LocalSuppressionRelease(Result):
     prices : mapping of tuple of str to numpy.ndarray of float
         What proves the bound of released groups otherwise: for each combination, a price of each
         record.
-    tree : ClassTree, optional
-        What proves it by cases, in small files.
+    trees : mapping of tuple of str to ClassTree
+        What proves it by cases, for combinations in small files.
     seconds : float
     notes : tuple of str
     fits : numpy.ndarray of int, shape (n_records,) or (0,)
@@ -112,7 +112,7 @@ class LocalSuppressionRelease(Result):
     bound: float
     floor: Floats
     prices: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
-    tree: ClassTree | None = None
+    trees: Mapping[tuple[str, ...], ClassTree] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
     fits: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -153,15 +153,12 @@ class LocalSuppressionRelease(Result):
         """
         asked = self.asked
         self.check_safe(original)
-        classes = {
-            keys: KeyClasses(original, keys, asked.costs, asked.k, asked.strata)
-            for keys in self.prices
-        }
-        if self.tree is not None:
-            (only,) = classes.values()
-            proved = self.tree.verify(only, self.bound)
-        elif self.prices:
-            bounds = {keys: classes[keys].proved(price) for keys, price in self.prices.items()}
+        if self.prices:
+            bounds = {}
+            for keys, price in self.prices.items():
+                classes = KeyClasses(original, keys, asked.costs, asked.k, asked.strata)
+                tree = self.trees.get(keys)
+                bounds[keys] = classes.proved(price) if tree is None else tree.verify(classes)
             proved = packed(bounds)
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
@@ -273,15 +270,15 @@ class ProvedSuppression:
         Least cost of each record.
     prices : dict of tuple of str to numpy.ndarray of float
         For each combination of keys a price of each record.
-    tree : ClassTree, optional
-        What proves the bound by cases.
+    trees : dict of tuple of str to ClassTree
+        For combinations whose bound is proved by cases.
     """
 
     lost: Integers
     bound: float
     floor: Floats = field(default_factory=lambda: np.empty(0))
     prices: dict[tuple[str, ...], Floats] = field(default_factory=dict)
-    tree: ClassTree | None = None
+    trees: dict[tuple[str, ...], ClassTree] = field(default_factory=dict)
 
 
 def _of_true_records(
@@ -306,18 +303,17 @@ def _of_released_records(
     part = budget if records is None else budget.share(0.5)
     sized = replace(problem, requirements=problem.requirements[:1], _safe={})
     names, of_record = problem.patterns.names_of, problem.patterns.of_record
-    tree = None
     if len(problem.combinations) > 1:
-        lost, prices, bounds = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
-        proof = {tuple(names(each)): price for each, price in prices.items()}
-        bound = packed({tuple(names(each)): each_bound for each, each_bound in bounds.items()})
+        lost, alone = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
     else:
         if is_greedy:
             classes = greedy_classes(sized, k, part)
         else:
             classes = cheapest_classes(sized, k, random, part)
-        lost, bound, tree = classes.lost, classes.bound, classes.tree
-        proof = {tuple(names(problem.combinations[0])): classes.price[of_record]}
+        lost = classes.lost
+        alone = {problem.combinations[0]: replace(classes, price=classes.price[of_record])}
+    proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
+    bound = packed({keys: classes.bound for keys, classes in proved.items()})
     if records is not None:
         lost = classes_with_values(problem, lost, records, budget)
     # A little less than what is proved, since the check adds in another order.
@@ -325,9 +321,14 @@ def _of_released_records(
     # A record of equal ones is also safe by itself, if groups stay so when records join.
     if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
         floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
-        if float(floor.sum()) > bound or not proof:
+        if float(floor.sum()) > bound or not proved:
             return ProvedSuppression(lost, float(floor.sum()), floor)
-    return ProvedSuppression(lost, bound, prices=proof, tree=tree)
+    return ProvedSuppression(
+        lost,
+        bound,
+        prices={keys: classes.price for keys, classes in proved.items()},
+        trees={keys: each.tree for keys, each in proved.items() if each.tree is not None},
+    )
 
 
 @METHODS.register
@@ -563,7 +564,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             bound=proved.bound,
             floor=proved.floor,
             prices=proved.prices,
-            tree=proved.tree,
+            trees=proved.trees,
             seconds=watch.seconds,
             fits=fits,
         )

@@ -372,13 +372,15 @@ def test_equal_records_are_at_least_k_and_the_least_loss_is_proved(seed):
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})
     if seed % 2:
         frame = frame.mask(random.random(frame.shape) < 0.15)
-    weights = {"q0": float(random.integers(1, 4))}
+    # Thirds have no end in binary, and are 10^-9 of the other cost.
+    weights = {"q0": float(random.integers(1, 4)) / (3e9 if seed % 4 == 3 else 1)}
     method = LocalSuppression(list(frame.columns), 2 + seed % 2, weights=weights)
     strict_method, alone = method, replace(method, anonymity="1-k")
     strict = strict_method.protect(frame)
     assert strict.frame.groupby(list(frame.columns), dropna=False).size().min() >= method.k
     fewest = fewest_equal(frame, method.costs, method.k)
-    assert strict.verify(frame) == strict.bound == fewest == strict.loss
+    assert strict.bound == pytest.approx(fewest) == strict.loss
+    assert strict.verify(frame) >= strict.bound
     greedy = replace(strict_method, search="greedy").protect(frame)
     assert greedy.loss >= fewest
     assert greedy.verify(frame) >= greedy.bound

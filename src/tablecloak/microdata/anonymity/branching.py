@@ -25,6 +25,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_tree import ClassSplit, ClassTree
 from tablecloak.microdata.anonymity.classes import Way, before
+from tablecloak.microdata.anonymity.verification import rounded_up
 from tablecloak.solve.branch import BranchTree, branch_and_bound
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
@@ -36,8 +37,8 @@ MANY_PLACES = 500_000
 FEW_PLACES = 8_000
 """Most of them that a program is made of, after those that are too dear are dropped."""
 
-GRID = 2.0**-26
-"""Prices are whole multiples of this, so that sums of few of them are exact."""
+FINE_BITS = 36
+"""Binary digits of prices below the largest cost, so that sums of them are exact."""
 
 STEEP = 1e3
 """Factor by which multipliers that prove a case empty are raised to prices that reach any bound."""
@@ -107,6 +108,11 @@ class Places:
             cost=self.cost[is_kept],
             way=self.way[present],
         )
+
+    def on_grid(self, price: Floats) -> Floats:
+        """Return prices as whole multiples of a power of two."""
+        grid = 2.0 ** (np.ceil(np.log2(self.cost.max())) - FINE_BITS)
+        return np.asarray(np.rint(price / grid) * grid)
 
     def lonely(self) -> Flags:
         """Return the patterns that have no place, shape (n_patterns,)."""
@@ -203,7 +209,7 @@ class BranchedClasses:
     tree: BranchTree | None
 
     def proof(
-        self, of_record: Integers, names_of: Callable[[int], Sequence[str]], bound: float
+        self, of_record: Integers, names_of: Callable[[int], Sequence[str]], costs: list[float]
     ) -> ClassTree:
         """Return the proof by records.
 
@@ -213,14 +219,14 @@ class BranchedClasses:
             Pattern of each record.
         names_of : callable
             Returns the keys that a way loses.
-        bound : float
-            At most that which was found.
+        costs : list of float
+            Cost of a missing value of each key.
         """
         rounds = [price[of_record] for price in self.rounds]
         places = self.places
         n_patterns, n_x = len(places.frequency), len(places.pattern)
         if self.tree is None:
-            return ClassTree(rounds, [ClassSplit(-1, (), 0, True)], {0: rounds[-1]}, bound)
+            return ClassTree(rounds, [ClassSplit(-1, (), 0, True)], {0: rounds[-1]}, self.bound)
         first = np.zeros(n_patterns, dtype=np.int64)
         first[of_record[::-1]] = np.arange(len(of_record))[::-1]
         some = np.zeros(len(places.way), dtype=np.int64)
@@ -232,13 +238,15 @@ class BranchedClasses:
             nodes.append(ClassSplit(node.parent, lost, int(some[group]), node.is_lower))
             parents.add(node.parent)
         program = places.program()
-        prices = {}
+        prices, bound = {}, self.bound
         for leaf in set(range(len(nodes))) - parents:
             duals = self.tree.multipliers.get(leaf, np.zeros(n_patterns))[:n_patterns]
             lower, upper = self.tree.box(program, leaf)
             case = lower[n_x:] > 0, upper[n_x:] > 0
-            tried = [_on_grid(price) for price in (duals, STEEP * duals)]
-            prices[leaf] = max(tried, key=lambda price: places.in_case(price, *case))
+            tried = [places.on_grid(price) for price in (duals, STEEP * duals)]
+            proved = [places.in_case(price, *case) for price in tried]
+            prices[leaf], bound = tried[int(np.argmax(proved))], min(bound, max(proved))
+        bound = rounded_up((1 - 1e-9) * bound, costs)
         by_record = {leaf: price[of_record] for leaf, price in prices.items()}
         return ClassTree(rounds, nodes, by_record, bound)
 
@@ -274,7 +282,8 @@ def branched_classes(
     """
     if budget.is_over or not np.any(frequency < k):
         return None
-    places, rounds = Places.of(frequency, k, ways), [_on_grid(price)]
+    places = Places.of(frequency, k, ways)
+    rounds = [places.on_grid(price)]
     least = places.least_loss(rounds[0])[1]
 
     def cutoff() -> float:
@@ -289,7 +298,7 @@ def branched_classes(
         relaxed = LinearSolver(places.program()).solve(budget.at_least(1.0).left)
         if not len(relaxed.duals):
             return None
-        rounds.append(_on_grid(relaxed.duals[: len(frequency)]))
+        rounds.append(places.on_grid(relaxed.duals[: len(frequency)]))
         bound, least = places.least_loss(rounds[1])
         places = places.kept(least < cutoff())
         lonely = places.lonely()
@@ -308,7 +317,3 @@ def branched_classes(
     if len(result.x):
         placed = places.placed(result.x)
     return BranchedClasses(placed, result.bound, rounds, places, result.tree)
-
-
-def _on_grid(price: Floats) -> Floats:
-    return np.asarray(np.rint(price / GRID) * GRID)

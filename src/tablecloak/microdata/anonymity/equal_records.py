@@ -260,10 +260,8 @@ def _branched(
         lost = way_of_each(patterns.of_record, *(column[order] for column in found.placed))
     if found.bound <= known.bound:
         return replace(known, lost=lost)
-    # A little less than what was found, since the check adds in whole multiples of a unit.
-    bound = rounded_up((1 - 1e-7) * found.bound, costs)
-    tree = found.proof(patterns.of_record, patterns.names_of, bound)
-    return EqualClasses(lost, known.price, bound, tree)
+    tree = found.proof(patterns.of_record, patterns.names_of, costs)
+    return EqualClasses(lost, known.price, tree.bound, tree)
 
 
 def _finish(placed: _Placement, budget: Budget) -> None:

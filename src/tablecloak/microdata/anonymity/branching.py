@@ -259,6 +259,8 @@ def branched_classes(
     loss: float,
     step: float,
     budget: Budget,
+    *,
+    is_proved: bool = True,
 ) -> BranchedClasses | None:
     """Search for the best classes, and prove that no others cost less.
 
@@ -274,6 +276,8 @@ def branched_classes(
     step : float
         Of which all losses are multiples; 0 if there is none.
     budget : Budget
+    is_proved : bool, default=True
+        Whether to branch for a proof once a solver has searched.
 
     Returns
     -------
@@ -294,7 +298,8 @@ def branched_classes(
     if len(places.pattern) > FEW_PLACES:
         return None
     placed = None
-    if not (lonely := places.lonely()).any():
+    bound, lonely = 0.0, places.lonely()
+    if not lonely.any():
         relaxed = LinearSolver(places.program()).solve(budget.at_least(1.0).left)
         if not len(relaxed.duals):
             return None
@@ -308,12 +313,14 @@ def branched_classes(
         answer = solve(places.program(), time_limit=budget.share(0.4).left, gap=0.0)
         if len(answer.x) and answer.value < loss * (1 - 1e-9):
             placed, loss = places.placed(answer.x), answer.value
+            rounds.append(rounds[1])
             places = places.kept(places.least_loss(rounds[1])[1] < cutoff())
             lonely = places.lonely()
     if lonely.any():
         # Whoever has no place left can pay any price: no release is cheaper than the known one.
-        return BranchedClasses(placed, loss, [*rounds, rounds[-1] + loss * lonely], places, None)
-    result = branch_and_bound(places.program(), value=loss, step=step, budget=budget)
-    if len(result.x):
-        placed = places.placed(result.x)
-    return BranchedClasses(placed, result.bound, rounds, places, result.tree)
+        rounds, bound = [*rounds, rounds[-1] + loss * lonely], loss
+    elif is_proved:
+        result = branch_and_bound(places.program(), value=loss, step=step, budget=budget)
+        placed = places.placed(result.x) if len(result.x) else placed
+        return BranchedClasses(placed, result.bound, rounds, places, result.tree)
+    return BranchedClasses(placed, bound, rounds, places, None)

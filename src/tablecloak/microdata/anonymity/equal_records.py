@@ -44,9 +44,6 @@ from tablecloak.microdata.anonymity.verification import rounded_up
 FEW_PATTERNS = 5_000
 """Most patterns whose distances are worked out, 2 s."""
 
-MOVES = 3
-"""Rounds in which records move to cheaper classes."""
-
 
 @dataclass(frozen=True, eq=False)
 class EqualClasses:
@@ -163,7 +160,6 @@ def cheapest_classes(
     frequency = problem.patterns.frequency
     placed = _Placement.begun(problem, k)
     _finish(placed, budget.share(0.3))
-    _improve(placed, budget)
     floor = cheapest_choice(problem, budget.share(0.3)).floor
     floor = np.where(frequency < k, np.maximum(floor, _to_neighbours(placed)), 0.0)
     split = _from_the_top(problem, k, budget.share(0.3))
@@ -238,7 +234,6 @@ def _by_prices(
     placed.need[:] = 0
     placed.need[pairs.need] = state.left
     _finish(placed, budget)
-    _improve(placed, budget)
     return placed.per_record()
 
 
@@ -369,43 +364,6 @@ def _join_everything(placed: _Placement, within: Flags) -> bool:
     placed.of(lost)[inside] = 0
     placed.home[at_home] = 0
     return True
-
-
-def _improve(placed: _Placement, budget: Budget) -> None:
-    """Move records to cheaper classes, a few rounds long."""
-    for _ in range(MOVES):
-        if not _move(placed, budget):
-            break
-
-
-def _move(placed: _Placement, budget: Budget) -> bool:
-    """Move records that their class can spare to cheaper classes; return whether any moved."""
-    patterns, problem, moved = placed.patterns, placed.problem, False
-    sets = sorted(
-        (problem.cost(lost), lost) for lost, count in placed.counts.items() if count.any()
-    )
-    for cost, target in sets:
-        if budget.is_over:
-            break
-        label, n_groups = patterns.groups(problem.keys & ~target)
-        is_open = _per_group(label, placed.there(target), n_groups) > 0
-        may = is_open[label] & ((placed.absent & ~target) == 0)
-        for dearer, source in reversed(sets):
-            if dearer <= cost:
-                break
-            count = np.where(may, placed.of(source), 0)
-            if not count.any():
-                continue
-            old, n_old = patterns.groups(problem.keys & ~source)
-            size = _per_group(old, placed.there(source), n_old)
-            # A class that can go as a whole goes; others keep k records.
-            whole = _per_group(old, count, n_old) == size
-            leaving = _first(old, count, np.where(whole, size, np.maximum(size - placed.k, 0)))
-            if leaving.any():
-                placed.of(source)[:] -= leaving
-                placed.of(target)[:] += leaving
-                moved = True
-    return moved
 
 
 ROUNDS = 20

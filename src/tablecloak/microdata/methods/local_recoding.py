@@ -94,7 +94,9 @@ def cheapest_nodes(
         found = None
         if len(frequency) * levels.n_nodes <= MANY_PLACES:
             loss = levels.total(best)
-            found = branched_classes(frequency, k, levels.ways(), price, loss, 0.0, budget)
+            found = branched_classes(
+                frequency, k, levels.ways(), price, loss, 0.0, budget, is_proved=False
+            )
         for placed in (_placed_at(levels, pairs, state), None if found is None else found.placed):
             if placed is not None:
                 node = way_of_each(patterns.of_record, *placed)

@@ -134,10 +134,10 @@ class Places:
 
     def least_loss(self, price: Floats) -> tuple[float, Floats]:
         """Return what prices prove, for all releases and for those with a record in each place."""
-        found = self._collected(price)
-        bound = float(price @ self.frequency - np.maximum(found.gain, 0).sum())
-        least, group = np.empty(len(found.order)), self.group[found.order]
-        least[found.order] = bound + np.maximum(-found.gain, 0)[group] - found.more
+        collected = self._collected(price)
+        bound = float(price @ self.frequency - np.maximum(collected.gain, 0).sum())
+        least, group = np.empty(len(collected.order)), self.group[collected.order]
+        least[collected.order] = bound + np.maximum(-collected.gain, 0)[group] - collected.more
         return bound, least
 
     def in_case(self, price: Floats, exists: Flags, may_exist: Flags) -> float:

@@ -85,10 +85,10 @@ class ClassTree:
             (node.parent, places.class_of(node), node.exists) for node in self.nodes[1:]
         ]
         for node in set(range(len(splits))) - _inner_nodes(splits):
-            price, at = classes.in_units(self.prices[node]), node
+            price, above = classes.in_units(self.prices[node]), node
             fixed: dict[int, bool] = {}
-            while at > 0:
-                at, number, exists = splits[at]
+            while above > 0:
+                above, number, exists = splits[above]
                 if fixed.setdefault(number, exists) != exists:
                     break
             else:
@@ -103,10 +103,10 @@ class ClassTree:
 def _inner_nodes(splits: Sequence[tuple[int, int, bool]]) -> set[int]:
     """Return the nodes with children, which must be the two cases of one class."""
     children: dict[int, list[tuple[int, bool]]] = {}
-    for at, (parent, number, exists) in enumerate(splits):
-        if not -1 <= parent < max(at, 1):
-            raise VerificationError(f"Node {at} of the proof comes before its parent {parent}.")
-        if at:
+    for node, (parent, number, exists) in enumerate(splits):
+        if not -1 <= parent < max(node, 1):
+            raise VerificationError(f"Node {node} of the proof comes before its parent {parent}.")
+        if node:
             children.setdefault(parent, []).append((number, exists))
     for node, cases in children.items():
         if {exists for _, exists in cases} != {True, False} or len({n for n, _ in cases}) != 1:
@@ -147,12 +147,12 @@ class _Places:
         """Return the number of the class of a node."""
         begin, end = self.ranges.get(tuple(node.lost), (0, 0))
         # Records of a set are in rising order.
-        at = begin + int(np.searchsorted(self.record[begin:end], node.record))
-        if at >= end or self.record[at] != node.record:
+        place = begin + int(np.searchsorted(self.record[begin:end], node.record))
+        if place >= end or self.record[place] != node.record:
             raise VerificationError(
                 f"Record {node.record + 1} is in no class that loses {list(node.lost)}."
             )
-        return int(self.number[at])
+        return int(self.number[place])
 
     def _gains(self, price: Integers) -> tuple[Integers, Integers, Integers, Integers]:
         """Return what classes collect, their sizes, and places by class, the best payers first."""

@@ -246,16 +246,16 @@ def _branched(
         return known
     step = 1.0 if all(cost.is_integer() for cost in costs) else 0.0
     ways = sets_to_lose(problem, np.full(patterns.n_patterns, np.inf))
-    found = branched_classes(patterns.frequency, k, ways, known.price, loss, step, budget)
-    if found is None:
+    branched = branched_classes(patterns.frequency, k, ways, known.price, loss, step, budget)
+    if branched is None:
         return known
     lost = known.lost
-    if found.placed is not None:
-        order = np.argsort(found.placed[1], kind="stable")
-        lost = way_of_each(patterns.of_record, *(column[order] for column in found.placed))
-    if found.bound <= known.bound:
+    if branched.placed is not None:
+        order = np.argsort(branched.placed[1], kind="stable")
+        lost = way_of_each(patterns.of_record, *(column[order] for column in branched.placed))
+    if branched.bound <= known.bound:
         return replace(known, lost=lost)
-    tree = found.proof(patterns.of_record, patterns.names_of, costs)
+    tree = branched.proof(patterns.of_record, patterns.names_of, costs)
     return EqualClasses(lost, known.price, tree.bound, tree)
 
 

@@ -267,7 +267,7 @@ class KeyClasses:
                 if not np.any(cost[here] < most[here]):
                     continue
                 group: npt.NDArray[np.integer] = np.zeros(len(here), dtype=np.int64)
-                names = tuple(self.keys[at] for at in lost)
+                names = tuple(self.keys[position] for position in lost)
                 kept = [*self.strata, *(name for name in self.keys if name not in names)]
                 if kept:
                     part = self.original[kept].iloc[here]

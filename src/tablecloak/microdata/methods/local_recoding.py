@@ -91,13 +91,16 @@ def cheapest_nodes(
             pairs, frequency, floor, lambda _: levels.ways(), levels.total(best), budget
         )
         state = Placing.by_prices(pairs, frequency, price, bound, random, budget)
-        found = None
+        branched = None
         if len(frequency) * levels.n_nodes <= MANY_PLACES:
             loss = levels.total(best)
-            found = branched_classes(
+            branched = branched_classes(
                 frequency, k, levels.ways(), price, loss, 0.0, budget, is_proved=False
             )
-        for placed in (_placed_at(levels, pairs, state), None if found is None else found.placed):
+        for placed in (
+            _placed_at(levels, pairs, state),
+            None if branched is None else branched.placed,
+        ):
             if placed is not None:
                 node = way_of_each(patterns.of_record, *placed)
                 level = np.column_stack(np.unravel_index(node, levels.n_levels))

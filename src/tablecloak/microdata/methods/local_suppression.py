@@ -138,8 +138,8 @@ class LocalSuppressionRelease(Result):
 
         Groups are counted anew, by other code than that of the search: that each value is missing
         or as it was, that each record is safe in each combination of keys, and, for the bound,
-        that all cheaper sets of suppressed keys leave the record unsafe, or that multipliers
-        or prices are no larger than costs.
+        that all cheaper sets of suppressed keys leave the record unsafe, or that prices are no
+        larger than costs, in each case of a proof by cases.
 
         Parameters
         ----------
@@ -339,9 +339,9 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     By default the release falls into groups of at least k equal records [6]_, in each combination
     of keys that is asked for. A missing value is a value of its own, so that anybody counts these
     groups in the released file, and nobody is found by keys. To find the fewest values is NP-hard:
-    small files are solved as a program, others by a heuristic, and prices of records prove the
-    bound. It goes on for the whole `time_limit`; a million records take about 15 s at least, since
-    sets of keys are gone through several times.
+    in small files they are found, and proved by cases; in others a heuristic searches, and prices
+    of records prove the bound. It goes on for the whole `time_limit`; a million records take about
+    15 s at least, since sets of keys are gone through several times.
 
     With ``anonymity="1-k"`` at least k *true* records agree with what is left of each released one
     [1]_, which is (1,k)-anonymity [5]_. Its own missing values match every value. That hides to
@@ -354,8 +354,8 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
 
     What is proved: no release that is safe in the stated sense costs less than `bound`. With "1-k",
     the sets of keys of a record are tried from the cheapest on, so that loss and bound are equal
-    unless the time is over; with "k", the bound is proved by weak duality. Where sensitive values
-    must differ in released groups, the bound is that of k records.
+    unless the time is over; with "k", the bound is proved by weak duality, by cases in small files.
+    Where sensitive values must differ in released groups, the bound is that of k records.
 
     A release is checked from the two files before it is returned.
 

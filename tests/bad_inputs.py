@@ -328,8 +328,7 @@ HOMES = ("swap-households", "people.csv", *OUT, "--hierarchy", "state", "--hiera
 PRAM = ("pram", "people.csv", *OUT, "--key", "age", "--key", "sex")
 NOISE = ("noise", "people.csv", *OUT, "--column", "wage", "--column", "hours", "--share", "0.1")
 ALONE, KEEPING, FAR, ROMM = (
-    (name, *NOISE[1:])
-    for name in ("independent-noise", "restricted-noise", "outlier-noise", "romm")
+    (name, *NOISE[1:]) for name in ("independent-noise", "restricted-noise")
 )
 NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--column", "hours")
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")

@@ -20,8 +20,6 @@ SOME = {
     "shuffle": {"columns": ["wage"], "regressors": ["hours"]},
     "independent-noise": {"columns": ["wage"], "noise": 0.1},
     "restricted-noise": {"columns": ["wage", "hours"], "noise": 0.1},
-    "outlier-noise": {"columns": ["wage", "hours"], "noise": 0.1},
-    "romm": {"columns": ["wage", "hours"], "noise": 0.1},
     "topcode": {"column": "wage", "quantile": 0.9},
     "multiply": {"columns": ["wage"]},
 }

@@ -22,13 +22,11 @@ GIVEN = {
     "multiply": {"columns": ["wage", "tax"], "contributor": "home"},
     "neighbours": {"columns": ["wage", "age", "sex"], "eps": 0.01},
     "noise": {"columns": ["wage", "tax"], "noise": 0.1},
-    "outlier-noise": {"columns": ["wage", "tax"], "noise": 0.1},
     "pram": {"keys": ["age", "sex", "region"]},
     "pram-by-matrix": {"attribute": "sex", "matrix": [[0.8, 0.2], [0.2, 0.8]]},
     "rank-swap": {"columns": ["wage", "tax"], "window": 0.05},
     "recode": {"keys": KEYS, "hierarchies": BANDS, "suppression": 1.0},
     "restricted-noise": {"columns": ["wage", "tax"], "noise": 0.1},
-    "romm": {"columns": ["wage", "tax"], "noise": 0.1},
     "shuffle": {"columns": ["wage", "tax"], "regressors": ["age"]},
     "swap": {"attributes": ["job"], "rate": 0.1, "keys": KEYS},
     "swap-households": {

@@ -32,8 +32,6 @@ from .methods.noise import CovarianceNoise as CovarianceNoise
 from .methods.noise import IndependentNoise as IndependentNoise
 from .methods.noise import MaskedRelease as MaskedRelease
 from .methods.noise import NoiseRelease as NoiseRelease
-from .methods.noise import OrthogonalMasking as OrthogonalMasking
-from .methods.noise import OutlierNoise as OutlierNoise
 from .methods.noise import RestrictedNoise as RestrictedNoise
 from .methods.partition_bound import PartitionBound as PartitionBound
 from .methods.partition_bound import microaggregation_bound as microaggregation_bound

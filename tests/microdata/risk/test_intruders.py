@@ -31,6 +31,16 @@ def test_a_population_makes_matches_less_certain_and_presence_uncertain():
     assert "4-map" in found.summary()
 
 
+def test_presence_is_that_of_the_example_by_which_it_was_defined():
+    """Nergiz, Atzori, Clifton 2007, as ARX gives it: nine persons, (1/2, 2/3)-present."""
+    zips = ["47*"] * 6 + ["48*"] * 3
+    everybody = pd.DataFrame({"zip": zips, "from": ["America"] * 6 + ["Europe"] * 3})
+    file = everybody.loc[[1, 2, 5, 7, 8]]
+    found = intruder_risk(file, ["zip", "from"], everybody)
+    assert found.presence == (1 / 2, 2 / 3)
+    assert (found.k_map, found.prosecutor.max(), found.journalist.max()) == (3, 1 / 2, 1 / 3)
+
+
 def test_a_missing_key_fits_all_persons_who_have_the_others():
     file = pd.DataFrame({"age": [20, None, None], "sex": list("mmm")})
     everybody = pd.DataFrame({"age": [20.0, 20, 30, 30, 40], "sex": list("mmmmm")})

@@ -10,7 +10,7 @@ less what classes collect beyond their cost: each record pays its price in its c
 (a set of lost keys and the values of the others, or recoded values) collects more than the best
 choice of k or more of its records. This is the Lagrangian relaxation of the rule that each record
 is in one class [1]_; its largest value is that of the linear relaxation of the program by which
-`classes_by_program` finds the best classes of small files.
+`branched_classes` finds the best classes of small files.
 
 References
 ----------
@@ -27,13 +27,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.problem import AnonymityProblem
-from tablecloak.solve.mixed import solve
-from tablecloak.solve.program import Program
 
 MANY_PAIRS = 4_000_000
 """Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
@@ -392,88 +389,6 @@ def price_bound(
         if budget.is_over:
             return 0.0
     return max(bound, 0.0)
-
-
-FEW_COLUMNS = 8_000
-"""Most pairs of a pattern and a way for the exact program: 200 records with five keys, 5 s."""
-
-
-def classes_by_program(
-    frequency: Integers, k: int, ways: Iterable[Way], n_ways: int, budget: Budget
-) -> tuple[Integers, Integers, Integers] | None:
-    """Find the best classes of a small file by a mixed-integer program.
-
-    It is::
-
-        min   sum over S of w(S) sum of x(p,S) over p
-        with  sum over S of x(p,S) = f(p),   x(p,S) <= f(p) y(g),
-              sum of x(p,S) over p in g >= k y(g),   y(g) 0 or 1
-
-    x(p,S) of the f(p) records of pattern p are changed in the way S, such as losing some keys, g is
-    their group by what is released, and y(g) says whether it is a class.
-
-    Parameters
-    ----------
-    frequency : numpy.ndarray of int, shape (n_patterns,)
-    k : int
-    ways : iterable of Way
-    n_ways : int
-        Their number, before they are made.
-    budget : Budget
-
-    Returns
-    -------
-    pattern, way, count : numpy.ndarray of int
-        How many records of a pattern are changed in which way; None if the program is too large,
-        nobody is in need, or there is no answer in time.
-    """
-    too_large = len(frequency) * n_ways > FEW_COLUMNS
-    if too_large or budget.is_over or not np.any(frequency < k):
-        return None
-    members, number, group, cost = [], [], [], []
-    n_y = 0
-    for way in ways:
-        label, n_groups = way.groups()
-        may = np.isfinite(way.cost)
-        size = np.bincount(label, weights=frequency * may, minlength=n_groups)
-        good = np.flatnonzero(may & (size[label] >= k))
-        present, which = np.unique(label[good], return_inverse=True)
-        members.append(good)
-        number.append(np.full(len(good), way.number))
-        group.append(n_y + which.ravel())
-        cost.append(way.cost[good])
-        n_y += len(present)
-    row, of_class = np.concatenate(members), np.concatenate(group)
-    n_x, n_p = len(row), len(frequency)
-    there = frequency.astype(np.float64)
-    x, y = np.arange(n_x), n_x + np.arange(n_y)
-    entries = [
-        (np.ones(n_x), row, x),
-        (np.ones(n_x), n_p + of_class, x),
-        (np.full(n_y, -float(k)), n_p + np.arange(n_y), y),
-        (-np.ones(n_x), n_p + n_y + x, x),
-        (there[row], n_p + n_y + x, n_x + of_class),
-    ]
-    data, rows, columns = (np.concatenate(each) for each in zip(*entries, strict=True))
-    n_columns = n_x + n_y
-    program = Program(
-        cost=np.concatenate([*cost, np.zeros(n_y)]),
-        matrix=csr_array(coo_array((data, (rows, columns)), shape=(n_p + n_y + n_x, n_columns))),
-        row_lower=np.concatenate([there, np.zeros(n_y + n_x)]),
-        row_upper=np.concatenate([there, np.full(n_y + n_x, np.inf)]),
-        lower=np.zeros(n_columns),
-        upper=np.concatenate([there[row], np.ones(n_y)]),
-        integral=np.ones(n_columns, dtype=bool),
-    )
-    answer = solve(program, time_limit=budget.left)
-    if not len(answer.x):
-        return None
-    taken = np.rint(answer.x[:n_x]).astype(np.int64)
-    size = np.bincount(of_class, weights=taken, minlength=n_y)
-    is_placed = np.array_equal(np.bincount(row, weights=taken, minlength=n_p), frequency)
-    if not is_placed or np.any((size > 0) & (size < k)):
-        return None
-    return row, np.concatenate(number), taken
 
 
 def way_of_each(of_record: Integers, pattern: Integers, way: Integers, count: Integers) -> Integers:

@@ -24,10 +24,11 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
+from tablecloak.microdata.anonymity.branching import MANY_PLACES, branched_classes
+from tablecloak.microdata.anonymity.class_tree import ClassTree
 from tablecloak.microdata.anonymity.classes import (
     MANY_SETS,
     ClassPairs,
-    classes_by_program,
     proved_prices,
     sets_to_lose,
     way_of_each,
@@ -43,9 +44,6 @@ from tablecloak.microdata.anonymity.verification import rounded_up
 FEW_PATTERNS = 5_000
 """Most patterns whose distances are worked out, 2 s."""
 
-MOVES = 3
-"""Rounds in which records move to cheaper classes."""
-
 
 @dataclass(frozen=True, eq=False)
 class EqualClasses:
@@ -58,12 +56,15 @@ class EqualClasses:
     price : numpy.ndarray of float, shape (n_patterns,)
         See `tablecloak.microdata.anonymity.classes`.
     bound : float
-        What they prove.
+        What they prove, or the tree.
+    tree : ClassTree, optional
+        What proves the bound otherwise.
     """
 
     lost: Integers
     price: Floats
     bound: float
+    tree: ClassTree | None = None
 
 
 @dataclass(eq=False)
@@ -159,7 +160,6 @@ def cheapest_classes(
     frequency = problem.patterns.frequency
     placed = _Placement.begun(problem, k)
     _finish(placed, budget.share(0.3))
-    _improve(placed, budget)
     floor = cheapest_choice(problem, budget.share(0.3)).floor
     floor = np.where(frequency < k, np.maximum(floor, _to_neighbours(placed)), 0.0)
     split = _from_the_top(problem, k, budget.share(0.3))
@@ -173,14 +173,16 @@ def cheapest_classes(
     price, bound = proved_prices(
         pairs, frequency, floor, partial(sets_to_lose, problem), problem.total(incumbent), budget
     )
+    n_ways = 1 << problem.keys.bit_count()
+    is_small = len(frequency) * n_ways <= MANY_PLACES
     candidates = (
         incumbent,
-        _by_prices(problem, pairs, price, bound, random, budget),
+        _by_prices(problem, pairs, price, bound, random, budget.share(0.2 if is_small else 1.0)),
         _from_the_top(problem, k, budget),
-        _by_program(problem, k, budget),
     )
-    best = min((lost for lost in candidates if lost is not None), key=problem.total)
-    return EqualClasses(best, price, bound)
+    best = min(candidates, key=problem.total)
+    known = EqualClasses(best, price, bound)
+    return _branched(problem, k, known, budget) if is_small else known
 
 
 def _from_the_top(problem: AnonymityProblem, k: int, budget: Budget) -> Integers:
@@ -232,20 +234,29 @@ def _by_prices(
     placed.need[:] = 0
     placed.need[pairs.need] = state.left
     _finish(placed, budget)
-    _improve(placed, budget)
     return placed.per_record()
 
 
-def _by_program(problem: AnonymityProblem, k: int, budget: Budget) -> Integers | None:
-    """Return the classes of the exact program; None for files that are too large."""
-    patterns = problem.patterns
+def _branched(
+    problem: AnonymityProblem, k: int, known: EqualClasses, budget: Budget
+) -> EqualClasses:
+    """Return better classes and a better bound where branching over classes gives them."""
+    patterns, loss, costs = problem.patterns, problem.total(known.lost), problem.costs.tolist()
+    if rounded_up((1 - 1e-7) * known.bound, costs) >= (1 - 1e-7) * loss:
+        return known
+    step = 1.0 if all(cost.is_integer() for cost in costs) else 0.0
     ways = sets_to_lose(problem, np.full(patterns.n_patterns, np.inf))
-    n_ways = 1 << problem.keys.bit_count()
-    placed = classes_by_program(patterns.frequency, k, ways, n_ways, budget)
-    if placed is None:
-        return None
-    order = np.argsort(placed[1], kind="stable")
-    return way_of_each(patterns.of_record, *(column[order] for column in placed))
+    branched = branched_classes(patterns.frequency, k, ways, known.price, loss, step, budget)
+    if branched is None:
+        return known
+    lost = known.lost
+    if branched.placed is not None:
+        order = np.argsort(branched.placed[1], kind="stable")
+        lost = way_of_each(patterns.of_record, *(column[order] for column in branched.placed))
+    if branched.bound <= known.bound:
+        return replace(known, lost=lost)
+    tree = branched.proof(patterns.of_record, patterns.names_of, costs)
+    return EqualClasses(lost, known.price, tree.bound, tree)
 
 
 def _finish(placed: _Placement, budget: Budget) -> None:
@@ -355,43 +366,6 @@ def _join_everything(placed: _Placement, within: Flags) -> bool:
     return True
 
 
-def _improve(placed: _Placement, budget: Budget) -> None:
-    """Move records to cheaper classes, a few rounds long."""
-    for _ in range(MOVES):
-        if not _move(placed, budget):
-            break
-
-
-def _move(placed: _Placement, budget: Budget) -> bool:
-    """Move records that their class can spare to cheaper classes; return whether any moved."""
-    patterns, problem, moved = placed.patterns, placed.problem, False
-    sets = sorted(
-        (problem.cost(lost), lost) for lost, count in placed.counts.items() if count.any()
-    )
-    for cost, target in sets:
-        if budget.is_over:
-            break
-        label, n_groups = patterns.groups(problem.keys & ~target)
-        is_open = _per_group(label, placed.there(target), n_groups) > 0
-        may = is_open[label] & ((placed.absent & ~target) == 0)
-        for dearer, source in reversed(sets):
-            if dearer <= cost:
-                break
-            count = np.where(may, placed.of(source), 0)
-            if not count.any():
-                continue
-            old, n_old = patterns.groups(problem.keys & ~source)
-            size = _per_group(old, placed.there(source), n_old)
-            # A class that can go as a whole goes; others keep k records.
-            whole = _per_group(old, count, n_old) == size
-            leaving = _first(old, count, np.where(whole, size, np.maximum(size - placed.k, 0)))
-            if leaving.any():
-                placed.of(source)[:] -= leaving
-                placed.of(target)[:] += leaving
-                moved = True
-    return moved
-
-
 ROUNDS = 20
 """Most rounds over all combinations; two or three are usual."""
 
@@ -425,16 +399,14 @@ def classes_in_combinations(
     budget: Budget,
     *,
     is_greedy: bool,
-) -> tuple[Integers, dict[int, Floats], dict[int, float]]:
+) -> tuple[Integers, dict[int, EqualClasses]]:
     """Search for few missing values with which k records are equal in each combination.
 
     Returns
     -------
     lost : numpy.ndarray of int, shape (n_records,)
-    prices : dict of int to numpy.ndarray of float, shape (n_records,)
-        Of each combination.
-    bounds : dict of int to float
-        What they prove.
+    alone : dict of int to EqualClasses
+        Of each combination by itself, with prices by records.
     """
     patterns = problem.patterns
     absent = problem.absent[patterns.of_record]
@@ -449,26 +421,27 @@ def classes_in_combinations(
         return cheapest_classes(asked, k, random, part)
 
     n = len(problem.combinations)
-    prices, bounds = {}, {}
+    alone: dict[int, EqualClasses] = {}
     for at, combination in enumerate(problem.combinations):
-        alone = classes(absent, combination, budget.share(0.4 / (n - at)))
-        if alone is not None:
+        one = classes(absent, combination, budget.share(0.4 / (n - at)))
+        if one is not None:
             of_record = released_patterns(patterns, absent, combination).of_record
-            prices[combination] = alone.price[of_record]
-            bounds[combination] = alone.bound
+            alone[combination] = replace(one, price=one.price[of_record])
     together = classes(absent, problem.keys, budget.share(0.5))
     best = absent if together is None else together.lost
     lost = absent
     for _ in range(ROUNDS):
         holds = True
-        for combination in sorted(problem.combinations, key=lambda keys: -bounds.get(keys, 0.0)):
+        for combination in sorted(
+            problem.combinations, key=lambda keys: -alone[keys].bound if keys in alone else 0.0
+        ):
             more = classes(lost, combination, budget.share(0.5 / n))
             if more is not None:
                 lost, holds = lost | (more.lost & combination), False
         if holds:
             best = min(best, lost, key=problem.total)
             break
-    return best, prices, bounds
+    return best, alone
 
 
 def released_patterns(patterns: KeyPatterns, lost: Integers, combination: int) -> KeyPatterns:

@@ -94,7 +94,10 @@ class Placing:
             is_open=pairs.is_open.copy(),
         )
         placing.fill(price[pairs.need], random, budget)
-        regions, cost, part = _Regions(placing), placing.cost, budget.share(0.9)
+        # Who is left over loses all keys.
+        dearest = float(pairs.cost.max(initial=0.0)) + 1.0
+        regions, part = _Regions(placing, dearest), budget.share(0.9)
+        cost = placing.cost + dearest * float(placing.left.sum())
         for _ in range(TURNS * len(pairs.need)):
             if part.is_over or cost <= bound + 1e-9:
                 break
@@ -201,6 +204,9 @@ MANY_CLASSES = 8
 NOISE = 0.15
 """Spread of the share by which prices are changed."""
 
+WAITING = 0.5
+"""Share of the regions that begin with a pattern that is in no class."""
+
 TURNS = 15
 """Most regions for each pattern in need."""
 
@@ -208,8 +214,9 @@ TURNS = 15
 class _Regions:
     """A placing, and where the pairs of patterns and the lenders of classes begin."""
 
-    def __init__(self, placing: Placing) -> None:
+    def __init__(self, placing: Placing, dearest: float) -> None:
         self.placing = placing
+        self.dearest = dearest
         pairs = placing.pairs
         self.of_pattern = np.argsort(pairs.pattern, kind="stable")
         self.begin = np.searchsorted(pairs.pattern[self.of_pattern], np.arange(len(pairs.need) + 1))
@@ -220,7 +227,8 @@ class _Regions:
     def turn(self, price: Floats, random: np.random.Generator, budget: Budget) -> float:
         """Empty and fill one region; return how much cheaper the release has become."""
         placing, pairs = self.placing, self.placing.pairs
-        emptied = self._classes_of(self._region(random))
+        region = self._region(random)
+        emptied = self._classes_of(region)
         inside = _joined(self.of_class, emptied)
         inside = inside[placing.taken[inside] > 0]
         lenders = _joined(self.lenders, emptied)
@@ -229,8 +237,13 @@ class _Regions:
             placing.taken[inside] @ pairs.cost[inside]
             + placing.lent[lenders] @ pairs.lender_cost[lenders]
         )
-        number, which = np.unique(pairs.pattern[inside], return_inverse=True)
-        left = np.bincount(which, weights=placing.taken[inside]).astype(np.int64)
+        waiting = region[placing.left[region] > 0]
+        before += self.dearest * float(placing.left[waiting].sum())
+        number, which = np.unique(
+            np.concatenate([pairs.pattern[inside], waiting]), return_inverse=True
+        )
+        count = np.concatenate([placing.taken[inside], placing.left[waiting]])
+        left = np.bincount(which, weights=count).astype(np.int64)
         entries = np.sort(self.of_pattern[_joined(self.begin, number)])
         part, there, spare = self._part(number, entries, emptied, lenders)
         local = Placing(
@@ -239,8 +252,8 @@ class _Regions:
         )  # fmt: skip
         changed = price[number] * np.exp(NOISE * random.standard_normal(len(number)))
         local.fill(changed, random, budget, (np.inf,))
-        gain = before - local.cost
-        if local.left.any() or gain < 0:
+        gain = before - local.cost - self.dearest * float(local.left.sum())
+        if gain < 0:
             return 0.0
         np.add.at(placing.spare, pairs.lender[lenders], placing.lent[lenders])
         placing.taken[inside] = 0
@@ -250,12 +263,20 @@ class _Regions:
         placing.lent[there] += local.lent
         np.subtract.at(placing.spare, pairs.lender[there], local.lent)
         placing.is_open[pairs.group[entries[local.taken > 0]]] = True
+        placing.left[waiting] = 0
+        placing.left[number] += local.left
         return gain
 
     def _region(self, random: np.random.Generator) -> Integers:
-        """Return patterns in need that share classes, from a random one on."""
+        """Return patterns in need that share classes, from a random one on.
+
+        Every other region begins with a pattern that is in no class, if there is one.
+        """
         pairs = self.placing.pairs
         region = random.integers(0, len(pairs.need), 1)
+        waiting = np.flatnonzero(self.placing.left)
+        if len(waiting) and random.random() < WAITING:
+            region = random.choice(waiting, 1)
         while True:
             entries = self.of_pattern[_joined(self.begin, region)]
             classes = np.unique(pairs.group[entries])

@@ -6,14 +6,16 @@ Nothing of the search is used: groups are counted by pandas from the values them
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.optimize import linprog
 
-from tablecloak.arrays import Flags, Floats
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import VerificationError
 from tablecloak.microdata.columns import row_label
 
@@ -209,55 +211,99 @@ def check_diverse(fails: Fails, combinations: Sequence[Sequence[str]]) -> None:
             )
 
 
-def proved_by_prices(
-    original: pd.DataFrame,
-    prices: Floats,
-    keys: Sequence[str],
-    costs: Mapping[str, float],
-    k: int,
-    strata: Sequence[str] = (),
-) -> float:
-    """Return the bound of prices: see `tablecloak.microdata.anonymity.classes`.
+KeyClass = tuple[tuple[str, ...], Integers, npt.NDArray[np.integer], Integers]
+"""Keys that are lost, and the records that may lose them, with their groups and costs."""
 
-    Each record pays its price in its class. What a class can collect beyond the cost of its
-    records, from the best k or more of those that may be in it, is taken from the sum of prices.
+
+@dataclass(frozen=True, eq=False)
+class KeyClasses:
+    """All classes that records of a file can be in: each loses some keys and shares the others.
+
+    Sums are exact: costs are whole multiples of a unit, rounded down, which only lowers a bound.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+    keys : sequence of str
+    costs : mapping of str to float
+        Cost of a missing value of each key.
+    k : int
+    strata : sequence of str
     """
-    proved, absent = float(prices.sum()), original[list(keys)].isna().to_numpy()
-    weight = np.array([costs[name] for name in keys])
-    given = absent @ weight
-    for size in range(len(keys) + 1):
-        for lost in itertools.combinations(range(len(keys)), size):
-            chosen = np.isin(np.arange(len(keys)), lost)
-            # Only sets that cost some record less than its price can collect more than they cost.
-            if float(weight[chosen].sum()) >= float((prices + given).max(initial=0.0)):
-                continue
-            over = prices - (~absent & chosen) @ weight
-            may = ~(absent & ~chosen).any(axis=1)
-            if not np.any(over[may] > 0):
-                continue
-            here = np.flatnonzero(may)
-            group: npt.NDArray[np.integer] = np.zeros(len(here), dtype=np.int64)
-            kept = [*strata, *(name for at, name in enumerate(keys) if not chosen[at])]
-            if kept:
-                part = original[kept].iloc[here]
-                by = part.groupby(kept, observed=True, sort=False, dropna=False)
-                group = by.ngroup().to_numpy()
-            proved -= collected_in_groups(group, over[here], k)
-    return proved
+
+    original: pd.DataFrame
+    keys: Sequence[str]
+    costs: Mapping[str, float]
+    k: int
+    strata: Sequence[str] = ()
+
+    @cached_property
+    def unit(self) -> float:
+        """A power of two, so small that the costs of all keys are 2^35 to 2^36 of it."""
+        return float(2.0 ** (np.ceil(np.log2(sum(self.costs[name] for name in self.keys))) - 36))
+
+    def in_units(self, prices: Floats) -> Integers:
+        """Return prices in units."""
+        return np.asarray(np.rint(prices / self.unit), dtype=np.int64)
+
+    def by_set(self, most: Integers) -> Iterator[KeyClass]:
+        """Yield sets of lost keys with their classes.
+
+        Parameters
+        ----------
+        most : numpy.ndarray of int, shape (n_records,)
+            In units. Sets that cost every record as much as this are left out.
+        """
+        absent = self.original[list(self.keys)].isna().to_numpy()
+        weight = np.array([np.floor(self.costs[name] / self.unit) for name in self.keys], np.int64)
+        highest = int((most + absent @ weight).max(initial=0))
+        for size in range(len(self.keys) + 1):
+            for lost in itertools.combinations(range(len(self.keys)), size):
+                chosen = np.isin(np.arange(len(self.keys)), lost)
+                if int(weight[chosen].sum()) >= highest:
+                    continue
+                cost = (~absent & chosen) @ weight
+                here = np.flatnonzero(~(absent & ~chosen).any(axis=1))
+                if not np.any(cost[here] < most[here]):
+                    continue
+                group: npt.NDArray[np.integer] = np.zeros(len(here), dtype=np.int64)
+                names = tuple(self.keys[position] for position in lost)
+                kept = [*self.strata, *(name for name in self.keys if name not in names)]
+                if kept:
+                    part = self.original[kept].iloc[here]
+                    by = part.groupby(kept, observed=True, sort=False, dropna=False)
+                    group = by.ngroup().to_numpy()
+                yield names, here, group, cost[here]
+
+    def proved(self, prices: Floats) -> float:
+        """Return the bound of prices: see `tablecloak.microdata.anonymity.classes`.
+
+        Each record pays its price in its class. What a class can collect beyond the cost of its
+        records, from the best k or more of those that may be in it, is taken from the sum of
+        prices.
+        """
+        price = self.in_units(prices)
+        proved = int(price.sum())
+        for _, here, group, cost in self.by_set(price):
+            proved -= int(collected_in_groups(group, price[here] - cost, self.k))
+        return proved * self.unit
 
 
-def collected_in_groups(group: npt.NDArray[np.integer], over: Floats, k: int) -> float:
+def collected_in_groups(
+    group: npt.NDArray[np.integer], over: Floats | npt.NDArray[np.integer], k: int
+) -> float:
     """Return what groups collect from what their records pay beyond their cost.
 
     Each collects from the best k of its records and from all that pay more than they cost; groups
-    of fewer records, and those that would lose, collect nothing.
+    of fewer records, and those that would lose, collect nothing. Sums of whole numbers are exact.
     """
     rows = pd.DataFrame({"group": group, "over": over})
     rows = rows.sort_values("over", ascending=False, kind="stable")
     rank = rows.groupby("group").cumcount()
     rows["paid"] = rows["over"].where(rank < k, rows["over"].clip(lower=0))
     sums = rows.groupby("group")["paid"].agg(["sum", "size"])
-    return float(sums.loc[sums["size"] >= k, "sum"].clip(lower=0).sum())
+    total: float = sums.loc[sums["size"] >= k, "sum"].clip(lower=0).to_numpy().sum().item()
+    return total
 
 
 def packed(bounds: Mapping[tuple[str, ...], float]) -> float:

@@ -23,9 +23,9 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
+from tablecloak.microdata.anonymity.branching import MANY_PLACES, branched_classes
 from tablecloak.microdata.anonymity.classes import (
     ClassPairs,
-    classes_by_program,
     proved_prices,
     way_of_each,
 )
@@ -91,9 +91,15 @@ def cheapest_nodes(
             pairs, frequency, floor, lambda _: levels.ways(), levels.total(best), budget
         )
         state = Placing.by_prices(pairs, frequency, price, bound, random, budget)
+        branched = None
+        if len(frequency) * levels.n_nodes <= MANY_PLACES:
+            loss = levels.total(best)
+            branched = branched_classes(
+                frequency, k, levels.ways(), price, loss, 0.0, budget, is_proved=False
+            )
         for placed in (
             _placed_at(levels, pairs, state),
-            classes_by_program(frequency, k, levels.ways(), levels.n_nodes, budget),
+            None if branched is None else branched.placed,
         ):
             if placed is not None:
                 node = way_of_each(patterns.of_record, *placed)

@@ -30,6 +30,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
+from tablecloak.microdata.anonymity.class_tree import ClassTree
 from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.equal_records import (
     cheapest_classes,
@@ -47,12 +48,12 @@ from tablecloak.microdata.anonymity.problem import (
     with_missing,
 )
 from tablecloak.microdata.anonymity.verification import (
+    KeyClasses,
     check_classes,
     check_diverse,
     check_left_alone,
     check_own,
     packed,
-    proved_by_prices,
     proved_floor,
     rounded_up,
 )
@@ -96,6 +97,8 @@ class LocalSuppressionRelease(Result):
     prices : mapping of tuple of str to numpy.ndarray of float
         What proves the bound of released groups otherwise: for each combination, a price of each
         record.
+    trees : mapping of tuple of str to ClassTree
+        What proves it by cases, for combinations in small files.
     seconds : float
     notes : tuple of str
     fits : numpy.ndarray of int, shape (n_records,) or (0,)
@@ -109,6 +112,7 @@ class LocalSuppressionRelease(Result):
     bound: float
     floor: Floats
     prices: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
+    trees: Mapping[tuple[str, ...], ClassTree] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
     fits: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -134,8 +138,8 @@ class LocalSuppressionRelease(Result):
 
         Groups are counted anew, by other code than that of the search: that each value is missing
         or as it was, that each record is safe in each combination of keys, and, for the bound,
-        that all cheaper sets of suppressed keys leave the record unsafe, or that multipliers
-        or prices are no larger than costs.
+        that all cheaper sets of suppressed keys leave the record unsafe, or that prices are no
+        larger than costs, in each case of a proof by cases.
 
         Parameters
         ----------
@@ -150,14 +154,12 @@ class LocalSuppressionRelease(Result):
         asked = self.asked
         self.check_safe(original)
         if self.prices:
-            proved = packed(
-                {
-                    keys: proved_by_prices(
-                        original, price, keys, asked.costs, asked.k, asked.strata
-                    )
-                    for keys, price in self.prices.items()
-                }
-            )
+            bounds = {}
+            for keys, price in self.prices.items():
+                classes = KeyClasses(original, keys, asked.costs, asked.k, asked.strata)
+                tree = self.trees.get(keys)
+                bounds[keys] = classes.proved(price) if tree is None else tree.verify(classes)
+            proved = packed(bounds)
             proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
         else:
             fails = asked.fails(original)
@@ -268,12 +270,15 @@ class ProvedSuppression:
         Least cost of each record.
     prices : dict of tuple of str to numpy.ndarray of float
         For each combination of keys a price of each record.
+    trees : dict of tuple of str to ClassTree
+        For combinations whose bound is proved by cases.
     """
 
     lost: Integers
     bound: float
     floor: Floats = field(default_factory=lambda: np.empty(0))
     prices: dict[tuple[str, ...], Floats] = field(default_factory=dict)
+    trees: dict[tuple[str, ...], ClassTree] = field(default_factory=dict)
 
 
 def _of_true_records(
@@ -299,16 +304,16 @@ def _of_released_records(
     sized = replace(problem, requirements=problem.requirements[:1], _safe={})
     names, of_record = problem.patterns.names_of, problem.patterns.of_record
     if len(problem.combinations) > 1:
-        lost, prices, bounds = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
-        proof = {tuple(names(each)): price for each, price in prices.items()}
-        bound = packed({tuple(names(each)): each_bound for each, each_bound in bounds.items()})
+        lost, alone = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
     else:
         if is_greedy:
             classes = greedy_classes(sized, k, part)
         else:
             classes = cheapest_classes(sized, k, random, part)
-        lost, bound = classes.lost, classes.bound
-        proof = {tuple(names(problem.combinations[0])): classes.price[of_record]}
+        lost = classes.lost
+        alone = {problem.combinations[0]: replace(classes, price=classes.price[of_record])}
+    proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
+    bound = packed({keys: classes.bound for keys, classes in proved.items()})
     if records is not None:
         lost = classes_with_values(problem, lost, records, budget)
     # A little less than what is proved, since the check adds in another order.
@@ -316,9 +321,14 @@ def _of_released_records(
     # A record of equal ones is also safe by itself, if groups stay so when records join.
     if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
         floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
-        if float(floor.sum()) > bound or not proof:
+        if float(floor.sum()) > bound or not proved:
             return ProvedSuppression(lost, float(floor.sum()), floor)
-    return ProvedSuppression(lost, bound, prices=proof)
+    return ProvedSuppression(
+        lost,
+        bound,
+        prices={keys: classes.price for keys, classes in proved.items()},
+        trees={keys: each.tree for keys, each in proved.items() if each.tree is not None},
+    )
 
 
 @METHODS.register
@@ -329,9 +339,9 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     By default the release falls into groups of at least k equal records [6]_, in each combination
     of keys that is asked for. A missing value is a value of its own, so that anybody counts these
     groups in the released file, and nobody is found by keys. To find the fewest values is NP-hard:
-    small files are solved as a program, others by a heuristic, and prices of records prove the
-    bound. It goes on for the whole `time_limit`; a million records take about 15 s at least, since
-    sets of keys are gone through several times.
+    in small files they are found, and proved by cases; in others a heuristic searches, and prices
+    of records prove the bound. It goes on for the whole `time_limit`; a million records take about
+    15 s at least, since sets of keys are gone through several times.
 
     With ``anonymity="1-k"`` at least k *true* records agree with what is left of each released one
     [1]_, which is (1,k)-anonymity [5]_. Its own missing values match every value. That hides to
@@ -344,8 +354,8 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
 
     What is proved: no release that is safe in the stated sense costs less than `bound`. With "1-k",
     the sets of keys of a record are tried from the cheapest on, so that loss and bound are equal
-    unless the time is over; with "k", the bound is proved by weak duality. Where sensitive values
-    must differ in released groups, the bound is that of k records.
+    unless the time is over; with "k", the bound is proved by weak duality, by cases in small files.
+    Where sensitive values must differ in released groups, the bound is that of k records.
 
     A release is checked from the two files before it is returned.
 
@@ -554,6 +564,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
             bound=proved.bound,
             floor=proved.floor,
             prices=proved.prices,
+            trees=proved.trees,
             seconds=watch.seconds,
             fits=fits,
         )

@@ -1388,14 +1388,13 @@ function patternRows(file, united) {
         && (compare(united.up[i], 0) > 0 || compare(united.down[i], 0) > 0)).map(([i]) => i);
       const holds = compare(own.value.size(), own.blur) > 0 && free(bridge) && !others.some(fixed);
       rows.push(holds ? { terms: new Map([...others.map((i) => [i, ONE]), [bridge, ONE.negative()]]), side: ZERO } : EMPTY);
-    } else rows.push(roundedSum(file, united, cut, rows, listed));
+    } else rows.push(roundedSum(file, united, cut, rows));
   }
   return rows;
 }
 
-function roundedSum(file, united, cut, rows, listed) {
+function roundedSum(file, united, cut, rows) {
   must(file.sum_starts, "B6", "a sum without summands");
-  must(listed("sum_starts"), "B6", "a sum without summands");
   const total = new Map();
   const terms = new Map();
   let side = ZERO;

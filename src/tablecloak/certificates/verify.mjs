@@ -72,7 +72,7 @@ class Fraction {
     if (value instanceof Fraction) return value;
     if (typeof value === "bigint") return new Fraction(value);
     finite(value);
-    if (Number.isInteger(value)) return new Fraction(BigInt(value));
+    if (Number.isInteger(value)) return value >= -64 && value <= 64 ? SMALL[value + 64] : new Fraction(BigInt(value));
     bits.setFloat64(0, value);
     const word = bits.getBigUint64(0);
     const exponent = Number((word >> 52n) & 2047n);
@@ -100,6 +100,8 @@ class Fraction {
   }
   times(other) {
     other = Fraction.of(other);
+    if (this === ONE) return other;
+    if (other === ONE) return this;
     return new Fraction(this.above * other.above, this.below * other.below);
   }
   over(other) {
@@ -128,6 +130,13 @@ class Fraction {
   get whole() {
     return this.above % this.below === 0n;
   }
+  /** The quotient, not below the true one, and above it by less than 2^-99 of it, as a multiple of a power of two:
+      sums of such numbers need no common divisors. Both are above 0. */
+  overAbove(other) {
+    const [above, below] = [this.above * other.below, this.below * other.above];
+    const shift = BigInt(Math.max(0, 104 - 4 * above.toString(16).length + 4 * below.toString(16).length));
+    return new Fraction((above << shift) / below + 1n, 1n << shift);
+  }
   /** The square root, not below the true one, and above it by less than 2^-100 of it. */
   root() {
     if (!this.above) return this;
@@ -151,8 +160,10 @@ class Fraction {
   }
 }
 
-const ZERO = new Fraction(0n);
-const ONE = new Fraction(1n);
+/** Whole numbers from -64 to 64: most coefficients are among them, and need no memory of their own. */
+const SMALL = Array.from({ length: 129 }, (_, at) => new Fraction(BigInt(at - 64)));
+const ZERO = SMALL[64];
+const ONE = SMALL[65];
 const q = (value) => Fraction.of(value);
 /** Comparisons of fractions, numbers and infinities. */
 function compare(one, other) {
@@ -579,7 +590,7 @@ function readRelations(file) {
     return {
       cells, data, power, decimal: whole !== null, whole,
       /** The coefficient of an entry as an exact number. */
-      exact: (entry) => (whole ? new Fraction(BigInt(whole[entry]), 10n ** BigInt(power)) : q(data[entry])),
+      exact: (entry) => (whole && power ? new Fraction(BigInt(whole[entry]), 10n ** BigInt(power)) : q(data[entry])),
     };
   });
 }
@@ -1218,11 +1229,12 @@ function groupCells(movable, relations) {
   for (const at of waiting) {
     waiting.delete(at);
     const { cells, whole } = relations[at];
+    must(cells.length <= 2 ** 22, "E1", "a relation too long to check"); // sums of numbers below 2^31 are exact
     const sums = new Map();
     cells.forEach((i, entry) => {
-      if (group[i] >= 0) sums.set(group[i], (sums.get(group[i]) ?? 0n) + BigInt(sign[i]) * BigInt(whole[entry]));
+      if (group[i] >= 0) sums.set(group[i], (sums.get(group[i]) ?? 0) + sign[i] * whole[entry]);
     });
-    const left = [...sums].filter(([, total]) => total !== 0n);
+    const left = [...sums].filter(([, total]) => total !== 0);
     if (left.length === 1) {
       wake(members[left[0][0]]);
       still(left[0][0]);
@@ -1309,18 +1321,20 @@ function combine(file, united, list) {
   const [starts, relations, data] = [file[`${list}_starts`], file[`${list}_relations`], file[`${list}_data`]];
   return (cut) => {
     const found = new Map();
-    let whole = true;
-    for (const at of slots(starts, cut)) {
-      const row = united.rows[relations[at]];
-      whole &&= row.whole;
-      for (const [i, value] of row.terms) {
-        const entry = found.get(i) ?? { value: ZERO, size: ZERO, terms: 0 };
+    const whole = [...slots(starts, cut)].every((at) => united.rows[relations[at]].whole);
+    for (const at of slots(starts, cut))
+      for (const [i, value] of united.rows[relations[at]].terms) {
+        const entry = found.get(i);
         const term = value.times(data[at]);
-        found.set(i, { value: entry.value.plus(term), size: entry.size.plus(term.size()), terms: entry.terms + 1 });
+        const size = whole ? ZERO : term.size();
+        if (!entry) found.set(i, { value: term, size, terms: 1, blur: ZERO });
+        else {
+          entry.value = entry.value.plus(term);
+          entry.size = entry.size.plus(size);
+          entry.terms += 1;
+        }
       }
-    }
-    for (const entry of found.values())
-      entry.blur = whole ? ZERO : entry.size.times(BigInt(entry.terms + 2)).times(2 ** -50);
+    if (!whole) for (const entry of found.values()) entry.blur = entry.size.times(BigInt(entry.terms + 2)).times(2 ** -50);
     return found;
   };
 }
@@ -1376,7 +1390,7 @@ function patternRows(file, united) {
       const rest = taken === INFINITE ? ZERO : level.minus(taken);
       rows.push(rest.sign <= 0 ? EMPTY : {
         terms: new Map(caps.filter(([i, cap]) => free(i) && compare(cap, 0) > 0)
-          .map(([i, cap]) => [i, compare(cap, rest) >= 0 ? ONE : cap.over(rest)])),
+          .map(([i, cap]) => [i, compare(cap, rest) >= 0 ? ONE : cap.overAbove(rest)])),
         side: ONE,
       });
     } else if (kind === 3) {

@@ -542,20 +542,24 @@ def others(kind: str, is_new: bool) -> Cases:
         Made("a table that does not add up", at("values", 0, most["values"][0] + 1)(most), None,
              ANY),
         *forged,
-        *(Made(f"{idea}, which no leaf uses", hidden(**unused), None, "B6")
-          for idea, unused in unused_rows() if kind == "suppression with a bound"),
+        *(Made(idea, arrays, None, code) for idea, arrays, code in further(kind)),
     ]  # fmt: skip
     return true, altered, false
 
 
-def unused_rows() -> Iterator[tuple[str, Arrays]]:
-    """Rows of patterns that are none, with names for what is wrong."""
-    for idea, row in (
-        ("a row of a cell that is not sensitive", cut(0, 5, [], 1.0, 1.0)),
-        ("multipliers of the other side", cut(1, 0, [(0, 1.0)], 1.0, 1.0)),
-        ("a sum without its arrays", cut(4, 0, [], 1.0, 1.0)),
-    ):
-        yield idea, {name: one for name, one in row.items() if not name.startswith("proof_")}
+def further(kind: str) -> Iterator[tuple[str, Arrays, str]]:
+    """Forgeries on which the two verifiers differed."""
+    if kind == "adjustment":
+        almost = adjusted(sensitive_limit=1 - 2**-53)
+        yield "a limit of almost 1, as it is stored, of levels", almost, "D6"
+    if kind == "suppression with a bound":
+        for idea, row in (
+            ("a row of a cell that is not sensitive", cut(0, 5, [], 1.0, 1.0)),
+            ("multipliers of the other side", cut(1, 0, [(0, 1.0)], 1.0, 1.0)),
+            ("a sum without its arrays", cut(4, 0, [], 1.0, 1.0)),
+        ):
+            unused = {name: one for name, one in row.items() if not name.startswith("proof_")}
+            yield f"{idea}, which no leaf uses", hidden(**unused), "B6"
 
 
 def with_proof(searched: list[Arrays]) -> Arrays:

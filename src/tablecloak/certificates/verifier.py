@@ -708,7 +708,10 @@ def check_hidden(data, relations):
         (pairs, f"NOTHING is claimed of {pairs} pairs of an insider and a sensitive cell"),
         (cut, f"in {cut} cases a level is cut to what insiders knew of the cell before"),
         (True, f"if nobody learns more about the {np.sum(hidden)} hidden of {len(hidden)} cells"),
-        (insiders, "not checked: who the insiders are, and whether they know more"),
+        (
+            len(data["intruder_names"]),
+            "not checked: who the insiders are, and whether they know more",
+        ),
         (real, f"{real} relations with real coefficients: as if these were known to 9 digits"),
     ]
 
@@ -1414,7 +1417,7 @@ def united(data, relations):
     """
     status, n = data["status"], len(data["values"])
     up, down = data["upper_bound"] - data["values"], data["values"] - data["lower_bound"]
-    fraction = (relations.given != np.rint(relations.given)) | (np.abs(relations.given) > 2.0**31)
+    fraction = (relations.given != np.rint(relations.given)) | (np.abs(relations.given) >= 2.0**31)
     fractional = relations.sums(fraction) > 0
     movable = (status != "z") & (up + down > 0)
     root, sign = coupled(relations, movable, ~fractional)

@@ -675,7 +675,7 @@ function needsOf(file, cell) {
 
 const levelOf = (needs) => Math.min(...[needs.up, needs.down, needs.width].filter((need) => need > 0));
 
-/** How far a value may go to a bound above it, with the tolerance of P4; for a bound below, of both negatives. */
+/** How far a value may go to a bound above it, with the tolerance of P4 (theorem 2); for a bound below, of both negatives. */
 function reach(value, bound) {
   if (bound === INFINITE) return INFINITE;
   const distance = bound === -INFINITE ? 0 : Math.max(finite(bound - value), 0);
@@ -759,7 +759,7 @@ function checkPeeling(file) {
     `${found.length} sensitive cells follow from single relations, the first is cell ${found[0]}: they are disclosed`);
 }
 
-/** P5; returns how many real relations a witness touches. */
+/** P5: with P3 and P4 what theorem 1 asks of a witness; returns how many real relations a witness touches. */
 function checkWitnessRelations(file, witnesses, named) {
   const { rows, hidden } = file;
   const ofCell = Array.from({ length: file.cells }, () => []);
@@ -923,7 +923,7 @@ function checkAdjusted(file) {
     let distance = Math.abs(edge - here);
     if (own - 4 * ulpOfLargest(edge, here) <= distance && distance < own) distance = own;
     const most = Math.min(distance, status[i] === "u" ? limited(own) : capacity);
-    return real ? most * (1 + 2 ** -48) : roundDown(most);
+    return real ? most * (1 + 2 ** -48) : Math.floor(most);
   };
   const rooms = {
     up: range(terms.cells).map((i) => room(i, terms.upper_bound[i], terms.capacity_up[i], levels.up[i], values[i], before[i])),
@@ -1108,7 +1108,7 @@ function checkLoss(file) {
     () => `the loss is ${show(loss)}, not ${show(file.loss)}`);
 }
 
-// --- bounds: trees (section 10.1) ------------------------------------------------------------------------------------
+// --- bounds: trees (section 10.1, theorem 3) -------------------------------------------------------------------------
 
 /** The bound of each tree: the least price of its leaves. `stand` is what represents a cell, `price(multipliers, box,
     costs, tree)` a lower bound on the loss in a box, and `check` what the release asks of a cell that is split. */
@@ -1314,7 +1314,7 @@ function unite(file, weights) {
   return { status, up, down, stand, turn, chosen, needs, weights: total, rows };
 }
 
-// --- rows of patterns and intervals (10.4, theorems 4 to 6) ----------------------------------------------------------
+// --- rows of patterns and intervals (10.4): capacity rows are theorem 4, bridges theorem 5, rounded sums theorem 6 ----
 
 /** A^T gamma and blur, as a map from cells. */
 function combine(file, united, list) {
@@ -1523,7 +1523,7 @@ function widthBound(file) {
   return treeBounds(file, { stand: (cell) => united.stand[cell], check, price })[0];
 }
 
-// --- bounds of adjustments and small counts (10.6, theorems 7, 9 and 11) ---------------------------------------------
+// --- bounds of adjustments and small counts (10.6): prices by theorem 7, ends of rooms theorem 9, parts theorem 11 ----
 
 const OPPOSITE = { up: "down", down: "up" };
 const WAYS = ["up", "down"];
@@ -1544,7 +1544,7 @@ function adjustmentGroups(file) {
     const most = least(rooms[way][i], largest(far[i], own[way][i]));
     return most === INFINITE ? most : q(most);
   })]));
-  const movable = range(n).map((i) => status[i] === "u" || WAYS.some((way) => compare(counted[way][i], 0) > 0));
+  const movable = range(n).map((i) => status[i] === "u" || WAYS.some((way) => rooms[way][i] > 0));
   const { group, sign } = groupCells(movable, file.rows.filter((row) => row.decimal));
   const groups = new Map();
   for (let i = 0; i < n; i++) {

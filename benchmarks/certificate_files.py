@@ -39,7 +39,7 @@ from forged_certificates import (
     problem_of,
     rectangle,
 )
-from forged_claims import TABLE, adjusted, hidden, intervals, kept, rounded
+from forged_claims import TABLE, adjusted, cut, hidden, intervals, kept, rounded
 from forged_claims import counts as small
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.verifier import LOSS, schema_of
@@ -511,6 +511,11 @@ def others(kind: str, is_new: bool) -> Cases:
         Made("the same without the claim of a bound", unbounded(last)),
         Made("a tolerance of which nothing makes use", changed(tolerance=0.5)(most)),
     ]
+    if kind == "suppression with a bound":
+        none = {name: np.zeros(0, np.int64) for name in ("sum_cuts", "turned_cells")}
+        none |= {f"{name}_starts": np.zeros(2, np.int64) for name in ("sum", "turned")}
+        empty = cut(4, 0, [], 1.0, 1.0) | none | {"sum_data": np.zeros(0)}
+        altered.append(Made("a rounded sum of no rows, which says nothing", hidden(**empty)))
     text = problem_of(most)
     forged = [Made(idea, make(**change), None, ANY)
               for idea, make, change, says in TABLE if make in makers and not says]  # fmt: skip
@@ -537,8 +542,24 @@ def others(kind: str, is_new: bool) -> Cases:
         Made("a table that does not add up", at("values", 0, most["values"][0] + 1)(most), None,
              ANY),
         *forged,
+        *(Made(idea, arrays, None, code) for idea, arrays, code in further(kind)),
     ]  # fmt: skip
     return true, altered, false
+
+
+def further(kind: str) -> Iterator[tuple[str, Arrays, str]]:
+    """Forgeries on which the two verifiers differed."""
+    if kind == "adjustment":
+        almost = adjusted(sensitive_limit=1 - 2**-53)
+        yield "a limit of almost 1, as it is stored, of levels", almost, "D6"
+    if kind == "suppression with a bound":
+        for idea, row in (
+            ("a row of a cell that is not sensitive", cut(0, 5, [], 1.0, 1.0)),
+            ("multipliers of the other side", cut(1, 0, [(0, 1.0)], 1.0, 1.0)),
+            ("a sum without its arrays", cut(4, 0, [], 1.0, 1.0)),
+        ):
+            unused = {name: one for name, one in row.items() if not name.startswith("proof_")}
+            yield f"{idea}, which no leaf uses", hidden(**unused), "B6"
 
 
 def with_proof(searched: list[Arrays]) -> Arrays:

@@ -76,8 +76,9 @@ def cuts(idle: int, number: int) -> Check:
     data["status"][1] = "u"
     data |= {
         "upper_protection": level, "lower_protection": level, "sliding_protection": 0 * level,
-        "requirement": np.array("two-sided"), "weights": np.ones(n), "proof_row": NONE,
-        "node_cell": NONE, "cut_kind": 0 * count[1:], "cut_cell": 0 * count[1:] + 1,
+        "release": "suppression", "requirement": np.array("two-sided"), "weights": np.ones(n),
+        "proof_row": NONE, "node_cell": NONE,
+        "cut_kind": 0 * count[1:], "cut_cell": 0 * count[1:] + 1,
         "up_starts": count, "up_relations": count[:-1] % LINKS, "up_data": np.ones(number),
         "down_starts": 0 * count, "down_relations": NONE, "down_data": np.zeros(0),
     }  # fmt: skip

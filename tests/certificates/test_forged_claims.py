@@ -7,6 +7,7 @@ import pytest
 
 import random_tables
 import tablecloak as tc
+from forged_claims import cut, hidden, intervals
 from hand_tables import problem_of
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
@@ -171,3 +172,23 @@ def test_only_bounds_of_adjustments_have_sums_of_relations(summed):
     claims = np.array([claim for claim in summed["claims"] if claim != "bound"])
     with pytest.raises(RefusedError, match="combined relations of no bound"):
         verify({**without, "claims": claims})
+
+
+@pytest.mark.parametrize(
+    ("make", "row", "reason"),
+    [
+        (hidden, cut(0, 5, [], 1.0, 0.0), "a cell that is not sensitive"),
+        (hidden, cut(1, 0, [(0, 1.0)], 1.0, 0.0), "multipliers that a row does not use"),
+        (hidden, cut(4, 0, [], 1.0, 0.0), "a sum without summands"),
+        (intervals, cut(0, 5, [], 1.0, 0.0), "a cell that is not sensitive"),
+        (intervals, cut(3, 0, [], 1.0, 0.0), "a cell that is not sensitive"),
+    ],
+)
+def test_a_row_is_refused_also_if_no_leaf_uses_it(make, row, reason):
+    verify(make(**without_multipliers(cut(0, 0, [], 1.0, 0.0))))
+    with pytest.raises(RefusedError, match=reason):
+        verify(make(**without_multipliers(row)))
+
+
+def without_multipliers(row):
+    return {name: array for name, array in row.items() if not name.startswith("proof_")}

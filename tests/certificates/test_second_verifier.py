@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import two_verifiers
 
 CONFORMANCE = Path(__file__).parents[1] / "data" / "certificates"
 VERIFIER = Path(str(files("tablecloak.certificates").joinpath("verify.mjs")))
@@ -66,9 +67,6 @@ def test_a_wrong_call_is_told_from_a_verdict() -> None:
     assert node(str(CONFORMANCE / "there is no such file")).returncode == 2
 
 
-def test_both_verifiers_agree_on_altered_files() -> None:
-    script = Path(__file__).parents[2] / "benchmarks" / "two_verifiers.py"
-    words = [sys.executable, str(script), "--count=200", "--seed=10"]
-    ran = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "200 altered certificates" in ran.stdout
+def test_both_verifiers_agree_on_altered_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert two_verifiers.main(["--count=1000", "--seed=10"]) == 0
+    assert "1000 altered certificates" in capsys.readouterr().out

@@ -708,7 +708,10 @@ def check_hidden(data, relations):
         (pairs, f"NOTHING is claimed of {pairs} pairs of an insider and a sensitive cell"),
         (cut, f"in {cut} cases a level is cut to what insiders knew of the cell before"),
         (True, f"if nobody learns more about the {np.sum(hidden)} hidden of {len(hidden)} cells"),
-        (insiders, "not checked: who the insiders are, and whether they know more"),
+        (
+            len(data["intruder_names"]),
+            "not checked: who the insiders are, and whether they know more",
+        ),
         (real, f"{real} relations with real coefficients: as if these were known to 9 digits"),
     ]
 
@@ -1302,6 +1305,7 @@ class CutPrices(Prices):
     def lay(self, cost, least, most, splits):
         """Store costs and limits of columns, whether they may be split, and the rows in use."""
         self.needs = needs(self.data)
+        self.check_rows()
         self.cost, self.least, self.most, self.splits = cost, least, most, splits
         self.side, columns = np.zeros(len(self.data["cut_kind"])), []
         for at in np.unique(self.data["proof_row"]).tolist():
@@ -1314,6 +1318,21 @@ class CutPrices(Prices):
         order = np.argsort(own, kind="stable")
         self.rows, self.terms = rows[order], terms[order].astype(LONG)
         self.columns = starts_of(own, len(cost))
+
+    def check_rows(self):
+        """Require that each row fits its cell, its lists and the release, used or not."""
+        data, kind = self.data, self.data["cut_kind"]
+        up, down = (np.diff(data[f"{side}_starts"]) > 0 for side in ("up", "down"))
+        sensitive = np.isin(data["cut_cell"], self.needs[0])
+        fits = np.where(kind < 3, sensitive, str(data["release"]) == "suppression")
+        require(np.all(fits), "a row for a cell that is not sensitive")
+        idle = ((kind == 0) & down) | ((kind == 1) & up)
+        require(not np.any(idle), "multipliers that a row does not use")
+        require(not np.any((kind == 3) & down), "a bridge has one list of multipliers")
+        require("sum_starts" in data or not np.any(kind == 4), "a sum without summands")
+        at = list_numbers(data["sum_starts"]) if "sum_starts" in data else kind[:0]
+        later = (kind[at] == 4) & (data.get("sum_cuts", at) >= at)
+        require(not np.any(later), "a sum of rows that come after it")
 
     def price(self, tree, entries, box):
         """Return a lower bound for all patterns, or intervals, in the box; inf if there is none."""
@@ -1366,12 +1385,8 @@ class CutPrices(Prices):
         kind, p = int(self.data["cut_kind"][at]), int(self.data["cut_cell"][at])
         cells, *need = self.needs
         place = int(np.searchsorted(cells, p))
-        sensitive = kind < 3 and place < len(cells) and cells[place] == p
-        require(sensitive, "a row for a cell that is not sensitive")
         turn, sums = int(self.data["cut_sign"][at]) if "cut_sign" in self.data else 1, []
         for sign, side, wanted in ((turn, "up", kind in (0, 2)), (-turn, "down", kind in (1, 2))):
-            own = self.data[f"{side}_starts"][at : at + 2]
-            require(wanted or own[0] == own[1], "multipliers that a row does not use")
             if wanted:
                 sums.append((sign, *self.combined(side, at)))
         here = np.unique(np.concatenate([[p], *(part[1] for part in sums)]))
@@ -1402,7 +1417,7 @@ def united(data, relations):
     """
     status, n = data["status"], len(data["values"])
     up, down = data["upper_bound"] - data["values"], data["values"] - data["lower_bound"]
-    fraction = (relations.given != np.rint(relations.given)) | (np.abs(relations.given) > 2.0**31)
+    fraction = (relations.given != np.rint(relations.given)) | (np.abs(relations.given) >= 2.0**31)
     fractional = relations.sums(fraction) > 0
     movable = (status != "z") & (up + down > 0)
     root, sign = coupled(relations, movable, ~fractional)
@@ -1484,8 +1499,7 @@ class PatternPrices(CutPrices):
 
     def bridge(self, at):
         """Lay a bridge row (theorem 5): a cell is hidden only if another one of its sum is."""
-        k, ends = int(self.data["cut_cell"][at]), self.data["down_starts"][at : at + 2]
-        require(ends[0] == ends[1], "a bridge has one list of multipliers")
+        k = int(self.data["cut_cell"][at])
         cells, sums, blur = self.combined("up", at)
         itself = bool(np.any((cells == k) & (np.abs(sums) > blur)))
         others = cells[(cells != k) & self.mobile[cells] & ((sums != 0) | (blur > 0))]
@@ -1497,11 +1511,8 @@ class PatternPrices(CutPrices):
         """Return the rows that are added in a sum, all before it, and their multipliers."""
         if self.data["cut_kind"][at] != 4:
             return np.zeros(0, np.int64), np.zeros(0)
-        require("sum_starts" in self.data, "a sum without summands")
         own = slice(*self.data["sum_starts"][at : at + 2])
-        added = self.data["sum_cuts"][own]
-        require(np.all(added < at), "a sum of rows that come after it")
-        return added, self.data["sum_data"][own].astype(LONG)
+        return self.data["sum_cuts"][own], self.data["sum_data"][own].astype(LONG)
 
     def rounded(self, at):
         """Lay a mixed-integer rounding of a sum of rows (theorem 6); turned cells count 1 - y.

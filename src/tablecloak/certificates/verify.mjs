@@ -72,7 +72,7 @@ class Fraction {
     if (value instanceof Fraction) return value;
     if (typeof value === "bigint") return new Fraction(value);
     finite(value);
-    if (Number.isInteger(value)) return new Fraction(BigInt(value));
+    if (Number.isInteger(value)) return value >= -64 && value <= 64 ? SMALL[value + 64] : new Fraction(BigInt(value));
     bits.setFloat64(0, value);
     const word = bits.getBigUint64(0);
     const exponent = Number((word >> 52n) & 2047n);
@@ -100,6 +100,8 @@ class Fraction {
   }
   times(other) {
     other = Fraction.of(other);
+    if (this === ONE) return other;
+    if (other === ONE) return this;
     return new Fraction(this.above * other.above, this.below * other.below);
   }
   over(other) {
@@ -128,6 +130,13 @@ class Fraction {
   get whole() {
     return this.above % this.below === 0n;
   }
+  /** The quotient, not below the true one, and above it by less than 2^-99 of it, as a multiple of a power of two:
+      sums of such numbers need no common divisors. Both are above 0. */
+  overAbove(other) {
+    const [above, below] = [this.above * other.below, this.below * other.above];
+    const shift = BigInt(Math.max(0, 104 - 4 * above.toString(16).length + 4 * below.toString(16).length));
+    return new Fraction((above << shift) / below + 1n, 1n << shift);
+  }
   /** The square root, not below the true one, and above it by less than 2^-100 of it. */
   root() {
     if (!this.above) return this;
@@ -151,8 +160,10 @@ class Fraction {
   }
 }
 
-const ZERO = new Fraction(0n);
-const ONE = new Fraction(1n);
+/** Whole numbers from -64 to 64: most coefficients are among them, and need no memory of their own. */
+const SMALL = Array.from({ length: 129 }, (_, at) => new Fraction(BigInt(at - 64)));
+const ZERO = SMALL[64];
+const ONE = SMALL[65];
 const q = (value) => Fraction.of(value);
 /** Comparisons of fractions, numbers and infinities. */
 function compare(one, other) {
@@ -579,7 +590,7 @@ function readRelations(file) {
     return {
       cells, data, power, decimal: whole !== null, whole,
       /** The coefficient of an entry as an exact number. */
-      exact: (entry) => (whole ? new Fraction(BigInt(whole[entry]), 10n ** BigInt(power)) : q(data[entry])),
+      exact: (entry) => (whole && power ? new Fraction(BigInt(whole[entry]), 10n ** BigInt(power)) : q(data[entry])),
     };
   });
 }
@@ -664,7 +675,7 @@ function needsOf(file, cell) {
 
 const levelOf = (needs) => Math.min(...[needs.up, needs.down, needs.width].filter((need) => need > 0));
 
-/** How far a value may go to a bound above it, with the tolerance of P4; for a bound below, of both negatives. */
+/** How far a value may go to a bound above it, with the tolerance of P4 (theorem 2); for a bound below, of both negatives. */
 function reach(value, bound) {
   if (bound === INFINITE) return INFINITE;
   const distance = bound === -INFINITE ? 0 : Math.max(finite(bound - value), 0);
@@ -748,7 +759,7 @@ function checkPeeling(file) {
     `${found.length} sensitive cells follow from single relations, the first is cell ${found[0]}: they are disclosed`);
 }
 
-/** P5; returns how many real relations a witness touches. */
+/** P5: with P3 and P4 what theorem 1 asks of a witness; returns how many real relations a witness touches. */
 function checkWitnessRelations(file, witnesses, named) {
   const { rows, hidden } = file;
   const ofCell = Array.from({ length: file.cells }, () => []);
@@ -912,7 +923,7 @@ function checkAdjusted(file) {
     let distance = Math.abs(edge - here);
     if (own - 4 * ulpOfLargest(edge, here) <= distance && distance < own) distance = own;
     const most = Math.min(distance, status[i] === "u" ? limited(own) : capacity);
-    return real ? most * (1 + 2 ** -48) : roundDown(most);
+    return real ? most * (1 + 2 ** -48) : Math.floor(most);
   };
   const rooms = {
     up: range(terms.cells).map((i) => room(i, terms.upper_bound[i], terms.capacity_up[i], levels.up[i], values[i], before[i])),
@@ -1097,7 +1108,7 @@ function checkLoss(file) {
     () => `the loss is ${show(loss)}, not ${show(file.loss)}`);
 }
 
-// --- bounds: trees (section 10.1) ------------------------------------------------------------------------------------
+// --- bounds: trees (section 10.1, theorem 3) -------------------------------------------------------------------------
 
 /** The bound of each tree: the least price of its leaves. `stand` is what represents a cell, `price(multipliers, box,
     costs, tree)` a lower bound on the loss in a box, and `check` what the release asks of a cell that is split. */
@@ -1218,11 +1229,12 @@ function groupCells(movable, relations) {
   for (const at of waiting) {
     waiting.delete(at);
     const { cells, whole } = relations[at];
+    must(cells.length <= 2 ** 22, "E1", "a relation too long to check"); // sums of numbers below 2^31 are exact
     const sums = new Map();
     cells.forEach((i, entry) => {
-      if (group[i] >= 0) sums.set(group[i], (sums.get(group[i]) ?? 0n) + BigInt(sign[i]) * BigInt(whole[entry]));
+      if (group[i] >= 0) sums.set(group[i], (sums.get(group[i]) ?? 0) + sign[i] * whole[entry]);
     });
-    const left = [...sums].filter(([, total]) => total !== 0n);
+    const left = [...sums].filter(([, total]) => total !== 0);
     if (left.length === 1) {
       wake(members[left[0][0]]);
       still(left[0][0]);
@@ -1302,25 +1314,27 @@ function unite(file, weights) {
   return { status, up, down, stand, turn, chosen, needs, weights: total, rows };
 }
 
-// --- rows of patterns and intervals (10.4, theorems 4 to 6) ----------------------------------------------------------
+// --- rows of patterns and intervals (10.4): capacity rows are theorem 4, bridges theorem 5, rounded sums theorem 6 ----
 
 /** A^T gamma and blur, as a map from cells. */
 function combine(file, united, list) {
   const [starts, relations, data] = [file[`${list}_starts`], file[`${list}_relations`], file[`${list}_data`]];
   return (cut) => {
     const found = new Map();
-    let whole = true;
-    for (const at of slots(starts, cut)) {
-      const row = united.rows[relations[at]];
-      whole &&= row.whole;
-      for (const [i, value] of row.terms) {
-        const entry = found.get(i) ?? { value: ZERO, size: ZERO, terms: 0 };
+    const whole = [...slots(starts, cut)].every((at) => united.rows[relations[at]].whole);
+    for (const at of slots(starts, cut))
+      for (const [i, value] of united.rows[relations[at]].terms) {
+        const entry = found.get(i);
         const term = value.times(data[at]);
-        found.set(i, { value: entry.value.plus(term), size: entry.size.plus(term.size()), terms: entry.terms + 1 });
+        const size = whole ? ZERO : term.size();
+        if (!entry) found.set(i, { value: term, size, terms: 1, blur: ZERO });
+        else {
+          entry.value = entry.value.plus(term);
+          entry.size = entry.size.plus(size);
+          entry.terms += 1;
+        }
       }
-    }
-    for (const entry of found.values())
-      entry.blur = whole ? ZERO : entry.size.times(BigInt(entry.terms + 2)).times(2 ** -50);
+    if (!whole) for (const entry of found.values()) entry.blur = entry.size.times(BigInt(entry.terms + 2)).times(2 ** -50);
     return found;
   };
 }
@@ -1376,7 +1390,7 @@ function patternRows(file, united) {
       const rest = taken === INFINITE ? ZERO : level.minus(taken);
       rows.push(rest.sign <= 0 ? EMPTY : {
         terms: new Map(caps.filter(([i, cap]) => free(i) && compare(cap, 0) > 0)
-          .map(([i, cap]) => [i, compare(cap, rest) >= 0 ? ONE : cap.over(rest)])),
+          .map(([i, cap]) => [i, compare(cap, rest) >= 0 ? ONE : cap.overAbove(rest)])),
         side: ONE,
       });
     } else if (kind === 3) {
@@ -1388,14 +1402,13 @@ function patternRows(file, united) {
         && (compare(united.up[i], 0) > 0 || compare(united.down[i], 0) > 0)).map(([i]) => i);
       const holds = compare(own.value.size(), own.blur) > 0 && free(bridge) && !others.some(fixed);
       rows.push(holds ? { terms: new Map([...others.map((i) => [i, ONE]), [bridge, ONE.negative()]]), side: ZERO } : EMPTY);
-    } else rows.push(roundedSum(file, united, cut, rows, listed));
+    } else rows.push(roundedSum(file, united, cut, rows));
   }
   return rows;
 }
 
-function roundedSum(file, united, cut, rows, listed) {
+function roundedSum(file, united, cut, rows) {
   must(file.sum_starts, "B6", "a sum without summands");
-  must(listed("sum_starts"), "B6", "a sum without summands");
   const total = new Map();
   const terms = new Map();
   let side = ZERO;
@@ -1510,7 +1523,7 @@ function widthBound(file) {
   return treeBounds(file, { stand: (cell) => united.stand[cell], check, price })[0];
 }
 
-// --- bounds of adjustments and small counts (10.6, theorems 7, 9 and 11) ---------------------------------------------
+// --- bounds of adjustments and small counts (10.6): prices by theorem 7, ends of rooms theorem 9, parts theorem 11 ----
 
 const OPPOSITE = { up: "down", down: "up" };
 const WAYS = ["up", "down"];
@@ -1531,7 +1544,7 @@ function adjustmentGroups(file) {
     const most = least(rooms[way][i], largest(far[i], own[way][i]));
     return most === INFINITE ? most : q(most);
   })]));
-  const movable = range(n).map((i) => status[i] === "u" || WAYS.some((way) => compare(counted[way][i], 0) > 0));
+  const movable = range(n).map((i) => status[i] === "u" || WAYS.some((way) => rooms[way][i] > 0));
   const { group, sign } = groupCells(movable, file.rows.filter((row) => row.decimal));
   const groups = new Map();
   for (let i = 0; i < n; i++) {

@@ -7,6 +7,7 @@ margin must count each of them once and with its whole contribution.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -20,7 +21,13 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
 from tablecloak.tables.relations import all_positions, relations_of_cells
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.figures import Figures, Largest, locate, roll_up
+from tablecloak.tables.tabulation.figures import (
+    Figures,
+    FiguresOfCells,
+    Largest,
+    locate,
+    roll_up,
+)
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 
@@ -120,18 +127,21 @@ def _sums(
         # Whole numbers in doubles, so that what is rounded adds up exactly.
         rounded = np.round(sums["value"].of_arrays(leaves.values), decimals)
         values = np.rint(rounded * 10.0**decimals)[:, None]
-    ones = np.ones((len(values), 1), dtype=np.int64)
-    cells, (values, totals, parts), _ = roll_up(
+    added = [values, np.ones((len(values), 1), dtype=np.int64)]
+    added += [] if values is leaves.totals else [leaves.totals]
+    cells, added, _ = roll_up(
         leaves.positions[:, axes],
-        [values, leaves.totals, ones],
+        added,
         np.zeros((len(values), 0)),
         [leaves.levels[name] for name in names],
     )
+    values, parts, *rest = added
+    totals = sums["total"].of_arrays(rest[0] if rest else values)
     if decimals is None:
-        values = sums["value"].of_arrays(values)
+        values = sums["value"].of_arrays(values) if rest else totals
     else:
         values = np.round(values[:, 0] / 10.0**decimals, decimals)
-    return cells, values, sums["total"].of_arrays(totals), parts[:, 0]
+    return cells, values, totals, parts[:, 0]
 
 
 def _with_empty_cells(cells: Integers, every: Integers, *figures: Any) -> list[Any]:
@@ -185,15 +195,14 @@ def _contributions(
     """Statistics of contributors for each cell."""
     k, axes = grouped.n_largest, leaves.axes(names)
     levels = [leaves.levels[name] for name in names]
-    parts = list(grouped.cells[tuple(names)])
+    parts: list[Iterable[Figures]] = [grouped.cells[tuple(names)]]
     if grouped.leaves:
-        parts.append(grouped.leaves.rolled_up(axes, levels, k))
+        parts.append([grouped.leaves.rolled_up(axes, levels, k)])
     if grouped.spanning:
         trees = [leaves.hierarchies[name] for name in names]
-        parts += _spanning(grouped.spanning, leaves.overview, axes, trees, k)
-    figures = Figures.joined(parts)
-    counts, maxima = figures.at(cells)
-    largest, weight, contributor, marks = figures.largest.as_matrix(cells, k)
+        parts.append(_spanning(grouped.spanning, leaves.overview, axes, trees, k))
+    figures = FiguresOfCells(cells, k, _batches(itertools.chain(*parts), len(cells)))
+    counts, maxima, marks = figures.counts, figures.maxima, figures.marks
     weighted = counts[:, 0].astype(np.float64)
     if leaves.overview.is_weighted:
         words = counts[:, 1 : 1 + leaves.overview.sums["weight"].n_words]
@@ -211,14 +220,26 @@ def _contributions(
         count=counts[:, 0],
         weighted_count=weighted,
         total=totals,
-        largest=largest,
-        largest_weight=weight,
-        largest_contributor=contributor,
+        largest=figures.largest,
+        largest_weight=figures.weight,
+        largest_contributor=figures.contributor,
         largest_request=maxima[:, :2] if grouped.has_requests else np.zeros((len(cells), 2)),
         shortfall=shortfall,
         names=grouped.names,
         waivers=waivers,
     )
+
+
+def _batches(parts: Iterable[Figures], rows: int) -> Iterator[Figures]:
+    """Join parts until they have so many rows: to find few among many cells takes long."""
+    batch: list[Figures] = []
+    for part in parts:
+        batch.append(part)
+        if sum(len(joined.largest.size) for joined in batch) >= rows:
+            yield Figures.joined(batch)
+            batch = []
+    if batch:
+        yield Figures.joined(batch)
 
 
 def _spanning(

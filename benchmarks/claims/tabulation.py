@@ -84,7 +84,6 @@ for any number of threads and any engine.""",
     ),
     limits=(600.0,),
     clock="wall",
-    split=False,
     findings="""Targets: 10^7 within 20 s and 2.5 GiB, 10^8 within 200 s and 8 GiB: reached. Not reached: 1.5 times SQL by hand (4.1
 times at 10^7). There the engine takes 7 of 16.4 s, the roll-up in numpy 6, mostly for the 500,000 rows of contributors in several
 cells, each of which counts once in every margin; the SQL by hand does not do that part.""",

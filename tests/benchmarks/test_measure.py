@@ -33,7 +33,7 @@ CLAIM = Claim(
         Instance("two", lambda: 2), Instance("three", lambda: 3, limits=(5.0,)),
     ],
     smallest=Instance("one", lambda: 1), columns=(Column("square", "square", ",d"),),
-    limits=(1.0, 2.0), before="square",
+    limits=(1.0, 2.0),
 )
 """
 

@@ -82,7 +82,9 @@ def _moved(
     return moved, [figure[kept] for figure in figures]
 
 
-def _reduced(positions: AnyIntegers, figures: Sequence[Numbers]) -> tuple[AnyIntegers, list[Numbers]]:
+def _reduced(
+    positions: AnyIntegers, figures: Sequence[Numbers]
+) -> tuple[AnyIntegers, list[Numbers]]:
     """Add up rows of the same positions; of the last figures the maxima are taken."""
     if not len(positions):
         return positions, list(figures)

@@ -17,7 +17,6 @@ from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
@@ -124,7 +123,7 @@ class Grouped:
 
     leaves: Figures | None
     spanning: Spanning | None
-    cells: Mapping[tuple[str, ...], Sequence[Figures]]
+    cells: Mapping[tuple[str, ...], list[Figures]]
     names: Any
     n_largest: int
     has_requests: bool
@@ -358,9 +357,7 @@ class _Units:
 
     # -- margins ----------------------------------------------------------------------------
 
-    def _cells(
-        self, rows: Any, n_rows: int, names: Sequence[str], is_whole: bool
-    ) -> list[Figures]:
+    def _cells(self, rows: Any, n_rows: int, names: Sequence[str], is_whole: bool) -> list[Figures]:
         """Ask for all cells of a table, one combination of levels after the other."""
         listed = list(self.levels)
         axes = [listed.index(name) for name in names]

@@ -7,7 +7,6 @@ margin must count each of them once and with its whole contribution.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -71,8 +70,12 @@ def rolled_up(
     empty_cells: bool = False,
 ) -> Table:
     """Roll the leaves up to all cells of one table, or of several that are linked."""
-    built = [_table(leaves, names, roles, unit, decimals, empty_cells) for names in tables]
-    return built[0] if len(built) == 1 else link(*built)
+    built: dict[tuple[str, ...], Table] = {}
+    for names in map(tuple, tables):
+        if names not in built:
+            built[names] = _table(leaves, names, roles, unit, decimals, empty_cells)
+    chosen = [built[tuple(names)] for names in tables]
+    return chosen[0] if len(chosen) == 1 else link(*chosen)
 
 
 def _table(
@@ -195,13 +198,13 @@ def _contributions(
     """Statistics of contributors for each cell."""
     k, axes = grouped.n_largest, leaves.axes(names)
     levels = [leaves.levels[name] for name in names]
-    parts: list[Iterable[Figures]] = [grouped.cells[tuple(names)]]
+    parts = grouped.cells[tuple(names)]
     if grouped.leaves:
-        parts.append([grouped.leaves.rolled_up(axes, levels, k)])
+        parts.append(grouped.leaves.rolled_up(axes, levels, k))
     if grouped.spanning:
         trees = [leaves.hierarchies[name] for name in names]
-        parts.append(_spanning(grouped.spanning, leaves.overview, axes, trees, k))
-    figures = FiguresOfCells(cells, k, _batches(itertools.chain(*parts), len(cells)))
+        parts += _spanning(grouped.spanning, leaves.overview, axes, trees, k)
+    figures = FiguresOfCells(cells, k, _batches(parts, len(cells)))
     counts, maxima, marks = figures.counts, figures.maxima, figures.marks
     weighted = counts[:, 0].astype(np.float64)
     if leaves.overview.is_weighted:
@@ -230,15 +233,15 @@ def _contributions(
     )
 
 
-def _batches(parts: Iterable[Figures], rows: int) -> Iterator[Figures]:
-    """Join parts until they have so many rows: to find few among many cells takes long."""
-    batch: list[Figures] = []
-    for part in parts:
-        batch.append(part)
-        if sum(len(joined.largest.size) for joined in batch) >= rows:
-            yield Figures.joined(batch)
-            batch = []
-    if batch:
+def _batches(parts: list[Figures], rows: int) -> Iterator[Figures]:
+    """Join parts until they have so many rows: to find few among many cells takes long.
+
+    Parts are taken out of the list, so that nobody holds those that were added.
+    """
+    while parts:
+        batch = [parts.pop()]
+        while parts and sum(len(part.largest.size) for part in batch) < rows:
+            batch.append(parts.pop())
         yield Figures.joined(batch)
 
 

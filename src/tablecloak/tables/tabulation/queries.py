@@ -322,7 +322,7 @@ class _Units:
             # Grouping by a number costs less than by text, and as many times as there are margins.
             kind = "int32" if self._count < 2**31 else "int64"
             contributors = contributors.rename(name="who").mutate(who=ibis.row_number().cast(kind))
-        contributors = contributors.cache()
+        contributors = self.records.cached(contributors)
         if self.weights:
             _check_weights(contributors, level, "name" if "name" in contributors.columns else "who")
         self.identified = contributors
@@ -343,10 +343,12 @@ class _Units:
             several = several.rename(who="number")
         else:
             several = rows.semi_join(spanning, "who")
-        several = several.cache()
+        several = self.records.cached(several)
         n_rows = int(several.count().to_pyarrow().as_py())
         if n_rows > MANY_RECORDS * n["several"]:
-            several = several.group_by([*axes, "who"]).agg(**self._added(several)).cache()
+            added = several.group_by([*axes, "who"]).agg(**self._added(several))
+            several, records = self.records.cached(added), several
+            records.release()
             n_rows = int(several.count().to_pyarrow().as_py())
         return alone, n["alone"], several, n_rows
 
@@ -385,9 +387,10 @@ class _Units:
         """
         key = self._key(rows, chosen)
         if self.engine != "duckdb":
-            units = self._units(key.table, key.names, is_whole).cache()
+            units = self.records.cached(self._units(key.table, key.names, is_whole))
             answer = self._grouped_by(units, key.names).to_pyarrow()
             yield self._read(key, answer, self._ranked(units, key.names, "who"))
+            units.release()
             return
         n_parts = min(-(-n_rows // ROWS_AT_ONCE), key.n_cells)
         for number in range(n_parts):

@@ -30,9 +30,9 @@ def main(task: Path, answer: Path) -> None:
         error = OUT_OF_MEMORY
     except Exception:
         error = traceback.format_exc(limit=1).strip().splitlines()[-1]
-    spent = {"cpu_seconds": _cpu_seconds(), "memory": peak_memory()}
     seconds = time.monotonic() - started
-    answer.write_bytes(pickle.dumps(Outcome(result, error, **spent, seconds=seconds)))
+    outcome = Outcome(result, error, _cpu_seconds(), peak_memory(), seconds=seconds)
+    answer.write_bytes(pickle.dumps(outcome))
 
 
 def _limit_memory(mebibytes: float) -> None:

@@ -387,17 +387,17 @@ class _Units:
         """
         key = self._key(rows, chosen)
         if self.engine != "duckdb":
-            units = self.records.cached(self._units(key.table, key.names, is_whole))
+            # Ranks and sums of a cell from one place: rows travel once to the cell they belong to.
+            units = self._ranked(self._units(key.table, key.names, is_whole), key.names, "who")
             answer = self._grouped_by(units, key.names).to_pyarrow()
-            yield self._read(key, answer, self._ranked(units, key.names, "who"))
-            units.release()
+            yield self._read(key, answer, self._unfolded(key, answer))
             return
         n_parts = min(-(-n_rows // ROWS_AT_ONCE), key.n_cells)
         for number in range(n_parts):
             part = key if n_parts == 1 else key.part(number, n_parts)
             units = self._units(part.table, key.names, is_whole)
-            answer = self._grouped_by(units, key.names, self.k + 1).to_pyarrow()
-            yield self._read(key, answer, self._unfolded(part, answer, is_whole))
+            answer = self._grouped_by(units, key.names).to_pyarrow()
+            yield self._read(key, answer, self._resolved(part, answer, is_whole))
 
     def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
         sizes, columns = list(self.records.sizes), {}
@@ -430,8 +430,8 @@ class _Units:
         signed = self.exact.joined([rows[word].cast("float64") for word in self.words])
         return rows.select(*keys, *self.known, "who", size=signed.abs())
 
-    def _grouped_by(self, units: Any, keys: list[str], n_top: int = 0) -> Any:
-        """Count the contributors of each cell, and so on."""
+    def _grouped_by(self, units: Any, keys: list[str]) -> Any:
+        """Count the contributors of each cell, list the largest, and so on."""
         import ibis
 
         size = units["size"]
@@ -448,33 +448,48 @@ class _Units:
             figures["full"] = ibis.ifelse(is_full, 1, 0).sum()
             figures["largest_unwaived"] = ibis.ifelse(units.unwaived > 0, size, 0.0).max()
             figures["largest_own_p"] = units.own_p.max()
-        if n_top:
+        if "rank" in units.columns:
+            top = units["rank"] < self.k
+            for name in ("size", "who", *self.known):
+                figures[f"top_{name}"] = units[name].collect(where=top)
+        else:
             # A number costs less than a structure.
             unit = {name: units[name] for name in ("who", *self.known)}
             top = ibis.struct(unit) if self.known else units.who
-            figures["top"] = _listed("arg_max", top, size, n_top)
-            figures["sizes"] = _listed("max", size, n_top)
+            figures["top"] = _listed("arg_max", top, size, self.k + 1)
+            figures["top_size"] = _listed("max", size, self.k + 1)
         return units.group_by(keys).agg(**figures)
 
     def _ranked(self, units: Any, keys: list[str], identifier: str) -> Any:
-        """Return the largest of each cell; what identifies them decides between those alike."""
+        """Rank those of each cell; what identifies them decides between those alike."""
         import ibis
 
         # As in `Largest`, which joins them with others.
         order = [units[name].desc() for name in ("size", *self.known) if name != "request"]
         rank = ibis.row_number().over(group_by=keys, order_by=[*order, units[identifier].asc()])
-        ranked = units.mutate(rank=rank)
-        return ranked.filter(ranked["rank"] < self.k).drop("rank").to_pyarrow()
+        return units.mutate(rank=rank)
 
-    def _unfolded(self, key: _Key, answer: Any, is_whole: bool) -> Any:
-        """Return the lists of the largest of each cell as rows.
+    def _unfolded(self, key: _Key, answer: Any) -> Any:
+        """Return the lists of the largest of each cell as rows."""
+        import pyarrow as pa
+
+        lists = {
+            name: answer.column(f"top_{name}").combine_chunks()
+            for name in ("size", "who", *self.known)
+        }
+        cell = np.repeat(np.arange(answer.num_rows), np.diff(np.asarray(lists["size"].offsets)))
+        keys = {name: answer.column(name).take(pa.array(cell)) for name in key.names}
+        return pa.table(keys | {name: of.flatten() for name, of in lists.items()})
+
+    def _resolved(self, key: _Key, answer: Any, is_whole: bool) -> Any:
+        """Return the lists of the largest of each cell as rows, one more than are needed before.
 
         Which of those with the same size an engine lists last is chance. One more than are needed
         was asked for, and where the last two are alike the engine looks closely.
         """
         import pyarrow as pa
 
-        lists, sizes = (answer.column(name).combine_chunks() for name in ("top", "sizes"))
+        lists, sizes = (answer.column(name).combine_chunks() for name in ("top", "top_size"))
         start, flat = np.asarray(lists.offsets), lists.flatten()
         cell, size = np.repeat(np.arange(len(lists)), np.diff(start)), np.asarray(sizes.flatten())
         columns = {"size": sizes.flatten()} | (
@@ -503,7 +518,8 @@ class _Units:
         if self.identified is not None:
             names = self.identified.select("who", "name")
             units, identifier = units.join(names, "who"), "name"
-        resolved = self._ranked(units, key.names, identifier).select(top.column_names)
+        ranked = self._ranked(units, key.names, identifier)
+        resolved = ranked.filter(ranked["rank"] < self.k).select(*top.column_names).to_pyarrow()
         return pa.concat_tables([top, resolved.cast(top.schema)])
 
     def _read(self, key: _Key, answer: Any, top: Any) -> Figures:

@@ -542,8 +542,8 @@ def _renumbered(
     # Parts in which no contributor is numbered need no names.
     numbered = [(part.names, size) for part, size in zip(parts, sizes, strict=True) if size]
     if numbered and all(known is not None for known, _ in numbered):
-        known = [known[:size] for known, size in numbered if known is not None]
-        names, code = np.unique(np.concatenate(known).astype(object), return_inverse=True)
+        known = [np.asarray(known[:size], object) for known, size in numbered if known is not None]
+        names, code = np.unique(np.concatenate(known), return_inverse=True)
     numbers = []
     for part, offset in zip(parts, offsets, strict=True):
         who = part.largest_contributor

@@ -314,7 +314,7 @@ class FiguresOfCells:
         self.largest[at], self.weight[at] = rows.size[order], rows.weight[order]
         self.contributor[at], self.marks[at] = rows.contributor[order], rows.marks[order]
 
-    def _standing(self, concerned: Integers) -> Largest:
+    def _standing(self, concerned: AnyIntegers) -> Largest:
         """Return the largest so far of some cells, given by their numbers."""
         is_concerned = np.zeros(len(self.cells), dtype=bool)
         is_concerned[concerned] = True

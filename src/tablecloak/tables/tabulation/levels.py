@@ -17,7 +17,9 @@ def levels_of(tree: Hierarchy) -> list[AnyIntegers]:
         For each level the position of the code that each leaf counts towards; -1 if there is none.
     """
     closure = tree.closure()
-    levels = [np.array([tree.position[leaf] for leaf in tree.leaves], dtype=np.int32)]
+    levels: list[AnyIntegers] = [
+        np.array([tree.position[leaf] for leaf in tree.leaves], dtype=np.int32)
+    ]
     is_leaf = np.zeros(len(tree.codes), dtype=bool)
     is_leaf[levels[0]] = True
     # From the parts up: what lies further down is listed later.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.figures import Figures, Largest
@@ -66,13 +66,13 @@ class Leaves:
 
     hierarchies: Mapping[str, Hierarchy]
     overview: Overview
-    positions: Integers
+    positions: AnyIntegers
     values: Integers
     totals: Integers
     grouped: Mapping[str, Grouped]
 
     @cached_property
-    def levels(self) -> dict[str, list[Integers]]:
+    def levels(self) -> dict[str, list[AnyIntegers]]:
         """Levels of each hierarchy."""
         return {name: levels_of(tree) for name, tree in self.hierarchies.items()}
 
@@ -98,7 +98,7 @@ class Spanning:
     marks : numpy.ndarray of float, shape (n_rows, 0 or 2)
     """
 
-    positions: Integers
+    positions: AnyIntegers
     contributor: Integers
     signed: Integers
     weight: Floats
@@ -149,7 +149,9 @@ def aggregated(
     return Leaves(records.hierarchies, records.overview, positions, values, totals, grouped)
 
 
-def _leaf_sums(records: CheckedRecords, roles: ColumnRoles) -> tuple[Integers, Integers, Integers]:
+def _leaf_sums(
+    records: CheckedRecords, roles: ColumnRoles
+) -> tuple[AnyIntegers, Integers, Integers]:
     """Words of the weighted sums of the value and of the shadow variable for each leaf."""
     table, sums = records.table, records.overview.sums
     key = _Key.of(table, dict(enumerate(records.axes)), records.sizes)
@@ -195,7 +197,7 @@ class _Key:
             packed[f"key{number}"] = key
         return cls(table.mutate(**packed), list(packed), words, len(sizes))
 
-    def positions(self, answer: Any) -> Integers:
+    def positions(self, answer: Any) -> AnyIntegers:
         """Return the codes of the cells in an answer, 0 on axes without a column."""
         positions = np.zeros((answer.num_rows, self.n_axes), dtype=np.int32)
         for name, word in zip(self.names, self.words, strict=True):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.contributions import Contributions, Waivers
 from tablecloak.tables.hierarchy import Hierarchy
@@ -121,7 +121,7 @@ def _table(
 
 def _sums(
     leaves: Leaves, names: Sequence[str], decimals: int | None
-) -> tuple[Integers, Floats, Floats, Integers]:
+) -> tuple[AnyIntegers, Floats, Floats, Integers]:
     """Return the cells of a table with values, totals, and how many leaves are in each."""
     sums, axes = leaves.overview.sums, leaves.axes(names)
     if decimals is None:
@@ -147,7 +147,7 @@ def _sums(
     return cells, values, totals, parts[:, 0]
 
 
-def _with_empty_cells(cells: Integers, every: Integers, *figures: Any) -> list[Any]:
+def _with_empty_cells(cells: AnyIntegers, every: Integers, *figures: Any) -> list[Any]:
     """Return figures of every combination of codes, 0 where no record falls into it."""
     index, filled = locate(cells, every), []
     for figure in figures:
@@ -191,7 +191,7 @@ def _contributions(
     leaves: Leaves,
     grouped: Grouped,
     names: Sequence[str],
-    cells: Integers,
+    cells: AnyIntegers,
     totals: Floats,
     shortfall: Floats,
 ) -> Contributions:

@@ -70,8 +70,10 @@ def generate(
         return f"'{letter}' || lpad({text}, 3, '0') AS {letter}"
 
     columns = ", ".join(code(letter, number) for number, letter in enumerate(letters))
-    duckdb.sql("SELECT setseed(0.5)")
-    duckdb.sql(
+    # Threads would draw from the seed in an order of their own.
+    connection = duckdb.connect(config={"threads": 1})
+    connection.sql("SELECT setseed(0.5)")
+    connection.sql(
         f"""
         COPY (
             SELECT {columns}, 'f' || CAST(range // 2 AS VARCHAR) AS firm,

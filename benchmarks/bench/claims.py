@@ -128,10 +128,6 @@ class Claim:
         Usual limits in seconds.
     clock : {"processor", "wall"}
         Clock of limits and times. The processor's clock does not depend on how busy a machine is.
-    split : bool, default=False
-        Whether each method and limit has a separate table in the page.
-    before : str, optional
-        Figure whose value at the previously measured commit is shown too; growth stands in bold.
     remark : callable, optional
         Returns a paragraph computed from the latest records.
     draw : callable, optional
@@ -152,8 +148,6 @@ class Claim:
     columns: Sequence[Column]
     limits: Sequence[float] = (60.0,)
     clock: str = "processor"
-    split: bool = False
-    before: str | None = None
     remark: Callable[[Sequence[Record]], str] | None = field(default=None, compare=False)
     draw: Callable[[Sequence[Record], Path], None] | None = field(default=None, compare=False)
     page: str | None = None

@@ -22,6 +22,9 @@ __all__ = ["app"]
 
 COMMAND = "python -m benchmarks"
 
+ALL = "all"
+"""The word for all claims."""
+
 QUESTIONS = Names("question", lambda: dict.fromkeys([*PROGRAMS, *METHODS], ""))
 SOLVERS = Names("solver of the benchmark", lambda: dict.fromkeys(available_solvers(), ""))
 
@@ -39,7 +42,10 @@ Question = Annotated[
 ]
 Claims = Annotated[
     list[str] | None,
-    typer.Argument(help="Claims to measure, as in benchmarks/README.md. Without: ask solvers."),
+    typer.Argument(
+        help="Claims to measure, as in benchmarks/README.md, or 'all' for what is not measured yet "
+        "at this commit. Without: ask solvers."
+    ),
 ]
 Instances = Annotated[
     Path | None, typer.Option(help="Folder with JJ files, or with other instances of a claim.")
@@ -127,6 +133,8 @@ def bench(
     Example: python -m benchmarks --quick --out bench
 
     Example: python -m benchmarks castro --only table8 --limit 10 --write-results
+
+    Example: python -m benchmarks all --write-results
     """
     if claim or write_results:
         from bench.claims import Setting
@@ -147,18 +155,21 @@ def _measure(
 ) -> None:
     """Measure claims; what is measured is stored at once, so that an interrupt loses nothing."""
     from bench.claims import chosen, claims_in
-    from bench.measure import asked, measure
+    from bench.measure import all_open, asked, measure
     from bench.records import add_records, source_here
 
     source = source_here(" ".join([COMMAND, *sys.argv[1:]]))
     known = claims_in(folder / "claims")
-    for claim in chosen("claim", claims, known) if claims else []:
-        runs = asked(claim, folder / "claims", setting, choice)
-        for record in measure(runs, source, workers):
-            add_records(folder / "results" / f"{claim.name}.jsonl", [record])
-            limit = "" if record.limit is None else f", {record.limit:g} s"
-            figures = ", ".join(f"{name} {told}" for name, told in record.figures.items())
-            typer.echo(f"{record.instance}, {record.method}{limit}: {figures}")
+    if claims == [ALL]:
+        runs = all_open(known, folder, setting, choice, source)
+    else:
+        listed = chosen("claim", claims, known) if claims else []
+        runs = [run for one in listed for run in asked(one, folder / "claims", setting, choice)]
+    for record in measure(runs, source, workers):
+        add_records(folder / "results" / f"{record.claim}.jsonl", [record])
+        limit = "" if record.limit is None else f", {record.limit:g} s"
+        figures = ", ".join(f"{name} {told}" for name, told in record.figures.items())
+        typer.echo(f"{record.claim}: {record.instance}, {record.method}{limit}: {figures}")
 
 
 def _contest(

@@ -32,6 +32,8 @@ class Outcome:
     memory : float
         Peak memory, in MiB; NaN if the system does not report it.
     timed_out : bool
+    seconds : float
+        Seconds of the wall.
     """
 
     result: Any = None
@@ -39,6 +41,7 @@ class Outcome:
     cpu_seconds: float = float("nan")
     memory: float = float("nan")
     timed_out: bool = False
+    seconds: float = float("nan")
 
 
 def isolated(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 from bench.claims import Claim, Figures, Setting, chosen, claims_in
 from bench.isolated import isolated
-from bench.records import Record, Source
+from bench.records import Record, Source, read_records
 from tablecloak import budget
 from tablecloak.budget import Stopwatch
 from tablecloak.errors import InputError, suggestion
 from tablecloak.executors.executor import ThreadExecutor
 
-__all__ = ["Choice", "Run", "asked", "measure", "smoke", "timed"]
+__all__ = ["Choice", "Run", "all_open", "asked", "measure", "smoke", "timed"]
 
 T = TypeVar("T")
 
@@ -107,6 +107,38 @@ def asked(claim: Claim, folder: Path, setting: Setting, choice: Choice = Choice(
     ]
 
 
+def all_open(
+    claims: Mapping[str, Claim],
+    folder: Path,
+    setting: Setting,
+    choice: Choice,
+    source: Source,
+) -> list[Run]:
+    """Return the runs of all claims that are not stored yet for a commit, the quickest first.
+
+    What a run will take is what it took the last time; one that was never made counts as its limit.
+    Called again after an interrupt, it returns what is left.
+
+    Raises
+    ------
+    InputError
+        If files were changed after the commit: figures of such runs could not be measured again.
+    """
+    if not source.commit or source.commit.endswith("+"):
+        raise InputError(
+            "All claims are measured at one commit, but files of the package or of the benchmarks "
+            "were changed after it. Commit them first."
+        )
+    costs = {}
+    for name, claim in claims.items():
+        took = {r.key: r for r in read_records(folder / "results" / f"{name}.jsonl")}
+        for run in asked(claim, folder / "claims", setting, choice):
+            last = took.get((name, run.instance, run.method, run.setting.limit))
+            if last is None or (last.source.commit, last.seed) != (source.commit, setting.seed):
+                costs[run] = (last and last.cpu_seconds) or run.setting.limit
+    return sorted(costs, key=lambda run: costs[run])
+
+
 def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[Record]:
     """Make runs, and yield the record of each when it has finished.
 
@@ -134,6 +166,7 @@ def measure(runs: Sequence[Run], source: Source, workers: int = 1) -> Iterator[R
             figures=figures,
             cpu_seconds=outcome.cpu_seconds,
             peak_mib=outcome.memory,
+            seconds=outcome.seconds,
             source=source,
         )
 

@@ -19,15 +19,17 @@ from tablecloak.storage import write_text
 
 __all__ = ["Record", "Source", "add_records", "latest", "read_records", "source_here"]
 
-NOT_RECORDED = "not recorded"
-
-PACKAGES = ("highspy", "numpy", "scipy", "pulp", "pyscipopt")
+PACKAGES = ("highspy", "numpy", "scipy", "pulp", "pyscipopt", "duckdb")
 """Packages whose version can change the figures."""
+
+
+MEASURED = (":/src", ":/benchmarks/*.py")
+"""Files of the repository that can change the figures."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """The origin of figures; "not recorded" for an entry that nobody wrote down.
+    """The origin of figures; an entry that nobody wrote down is empty.
 
     Parameters
     ----------
@@ -41,11 +43,16 @@ class Source:
         Day, as in 2026-11-23.
     """
 
-    machine: str = NOT_RECORDED
-    versions: str = NOT_RECORDED
-    commit: str = NOT_RECORDED
-    command: str = NOT_RECORDED
-    date: str = NOT_RECORDED
+    machine: str = ""
+    versions: str = ""
+    commit: str = ""
+    command: str = ""
+    date: str = ""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether figures from here can be measured again."""
+        return all(asdict(self).values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +65,14 @@ class Record:
     limit : float or None
         Seconds; None if there was none.
     seed : int or None
-        None if it was not recorded.
-    clock : str
-        "processor", "wall", or "not recorded".
+        None if nobody wrote it down.
+    clock : {"processor", "wall", ""}
     figures : dict
     cpu_seconds, peak_mib : float or None
-        CPU time and peak memory of the process and those it started; None if not recorded.
+        CPU time and peak memory of the process and those it started; None if nobody wrote it down.
     source : Source
+    seconds : float, optional
+        Seconds of the wall for the same process.
     """
 
     claim: str
@@ -77,6 +85,7 @@ class Record:
     cpu_seconds: float | None
     peak_mib: float | None
     source: Source
+    seconds: float | None = None
 
     @property
     def key(self) -> tuple[str, str, str, float | None]:
@@ -117,21 +126,21 @@ def add_records(path: Path, records: Iterable[Record]) -> None:
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
-def latest(records: Sequence[Record]) -> dict[tuple[Any, ...], list[Record]]:
-    """Return the records of each question, the latest first."""
-    found: dict[tuple[Any, ...], list[Record]] = {}
-    for record in records:
-        found[record.key] = [record, *found.get(record.key, [])]
-    return found
+def latest(records: Sequence[Record]) -> list[Record]:
+    """Return the last record of each question, of those that say where they come from."""
+    return list({record.key: record for record in records if record.source.is_complete}.values())
 
 
 def source_here(command: str) -> Source:
     """Return what is known of this machine, this installation and this commit.
 
+    The commit is the last one that changed the package or the benchmarks; results that are
+    committed while others are still measured, and the docs, change neither.
+
     Of absolute paths in the command only the last name is kept: it says nothing of the machine.
     """
-    commit = _git("rev-parse", "--short=7", "HEAD") or NOT_RECORDED
-    changed = "+" if _git("status", "--porcelain", "--untracked-files=no", "--", "src") else ""
+    commit = _git("log", "-1", "--format=%h", "--abbrev=7", "--", *MEASURED)
+    changed = "+" if _git("status", "--porcelain", "--untracked-files=no", "--", *MEASURED) else ""
     words = [Path(word).name if Path(word).is_absolute() else word for word in command.split(" ")]
     return Source(
         _machine(), _versions(), commit + changed, " ".join(words), f"{datetime.now(UTC):%Y-%m-%d}"

@@ -22,6 +22,7 @@ def main(task: Path, answer: Path) -> None:
     function, arguments, memory = pickle.loads(packed)
     if memory is not None:
         _limit_memory(memory)
+    started = time.monotonic()
     result, error = None, ""
     try:
         result = function(*arguments)
@@ -29,7 +30,9 @@ def main(task: Path, answer: Path) -> None:
         error = OUT_OF_MEMORY
     except Exception:
         error = traceback.format_exc(limit=1).strip().splitlines()[-1]
-    answer.write_bytes(pickle.dumps(Outcome(result, error, _cpu_seconds(), peak_memory())))
+    seconds = time.monotonic() - started
+    outcome = Outcome(result, error, _cpu_seconds(), peak_memory(), seconds=seconds)
+    answer.write_bytes(pickle.dumps(outcome))
 
 
 def _limit_memory(mebibytes: float) -> None:

@@ -37,8 +37,6 @@ best point after 60 to 120 s on the raw model, one thread. "Whole" says whether 
         Column("cpu", "CPU s of the search", ".0f"),
     ),
     clock="wall",
-    split=True,
-    before="loss",
     findings="""At 60 s ours is at least as good as HiGHS on every row. The levels of table7 differ from the baseline's, which
 took the upper level for both sides.
 

@@ -23,8 +23,6 @@ much better any pattern could be. 14 of the tables are shipped; `--instances FOL
     smallest=COX,
     columns=(*PATTERN[2:], Column("attacked", "attacked by naive programs")),
     clock="wall",
-    split=True,
-    before="loss",
     findings="""The optima 2,045,231 of targus and 262 of table8 are those of the reference code. The gaps of the large tables are
 mostly those of the bound: the capacity rows that 120 s find at the root of hier16 prove 4.3 of 21.1 million. On hier13x7x7d
 HiGHS proves 526,281 with the rows of the root alone and 548,019 with bridge rows of single relations.

@@ -46,6 +46,5 @@ suppression needs.""",
     smallest=Instance("1,000", partial(records, generate_keyed, 1_000, 3, apart=False)),
     columns=(Column("cells", "cells", ",d"), Column("cpu", "CPU s of the table", ".1f")),
     limits=(600.0,),
-    split=False,
     findings="Target: cell keys within 1.3 times the tabulation: reached, with 0.3 times that of counts.",
 )

@@ -97,7 +97,6 @@ another's cell than its levels allow, by an audit from scratch; "groups" sums of
         Column("cpu", "CPU s of the search", ".1f"),
         Column("audit_cpu", "CPU s of the audit", ".1f"),
     ),
-    split=True,
     findings="""Holding costs 10 to 27 % of the loss on the two-way tables. The contributors who still succeed are just those whom
 the search itself reports: no pattern hides their cells. The pattern for outsiders of each is optimal. To hold strictly ended in an
 error on table 1 after 7 s, since no pattern hides three cells from three contributors. On another table of 839 cells, not at hand

@@ -37,8 +37,6 @@ CLAIM = Claim(
         Column("secondary_share", "secondary share of the total", ".1%"),
     ),
     limits=(3.0, 60.0),
-    split=True,
-    before="loss",
     findings="""A region whose need no neighbourhood protects is attacked together with the others once most of what is needed
 is hidden; earlier such a program takes 65 to 220 s and proves a fifth or nothing (142,223 cells).""",
 )

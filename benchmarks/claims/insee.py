@@ -23,5 +23,4 @@ CLAIM = Claim(
     smallest=COX,
     columns=PATTERN,
     limits=(1.0, 3.0, 5.0, 10.0, 60.0),
-    before="loss",
 )

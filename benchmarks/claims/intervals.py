@@ -28,6 +28,5 @@ CLAIM = Claim(
     ),
     limits=(30.0,),
     clock="wall",
-    split=True,
     findings="The losses that were converted are those before the blur of the published ends.",
 )

@@ -52,7 +52,6 @@ CLAIM = Claim(
         Column("seconds", "s", ".0f"),
     ),
     clock="wall",
-    split=True,
     findings="""The dual simplex method with presolve from scratch wins: 11 s against more than 60 s by interior point at 248,157 cells; a
 hot start after turning 100 directions takes over 100 s.""",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -10,8 +11,8 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from bench.claims import Setting, claims_in
 from bench.command import app
-from bench.measure import Choice, asked, smoke, timed
-from bench.records import read_records
+from bench.measure import Choice, all_open, asked, measure, smoke, timed
+from bench.records import Source, add_records, read_records
 
 TOY = """
 import time
@@ -32,7 +33,7 @@ CLAIM = Claim(
         Instance("two", lambda: 2), Instance("three", lambda: 3, limits=(5.0,)),
     ],
     smallest=Instance("one", lambda: 1), columns=(Column("square", "square", ",d"),),
-    limits=(1.0, 2.0), before="square",
+    limits=(1.0, 2.0),
 )
 """
 
@@ -76,6 +77,30 @@ def test_the_command_stores_figures_failures_and_what_runs_used(folder):
     assert found["fail"].figures == {"failure": "RuntimeError: no licence"}
     page = (folder / "RESULTS.md").read_text()
     assert "| three | square | 9 |" in page and "failed: RuntimeError: no licence" in page
+
+
+def test_all_claims_are_measured_at_one_commit_and_taken_up_again_after_an_interrupt(folder):
+    (folder / "claims" / "slow.py").write_text(
+        TOY.replace('name="toy"', 'name="slow"').replace("lambda: 2)", "lambda: 2, limits=(3.0,))")
+    )
+    claims = claims_in(folder / "claims")
+    here = Source("2 cores", "Python 3", "abc1234", "python -m benchmarks all", "2026-11-26")
+
+    def names():
+        runs = all_open(claims, folder, Setting(0.0), Choice(methods=["square"]), here)
+        return [(run.claim, run.instance, run.setting.limit) for run in runs], runs
+
+    first, runs = names()
+    assert first == [
+        ("toy", "two", 1.0), ("toy", "two", 2.0), ("slow", "two", 3.0), ("slow", "three", 5.0),
+        ("toy", "three", 5.0),
+    ]  # fmt: skip
+    for record in measure(runs[:2], here):
+        add_records(folder / "results" / f"{record.claim}.jsonl", [record])
+        assert record.seconds > 0
+    assert names()[0] == first[2:]
+    with pytest.raises(tc.InputError, match="Commit them first"):
+        all_open(claims, folder, Setting(0.0), Choice(), replace(here, commit="abc1234+"))
 
 
 def test_a_folder_of_instances_named_from_here_is_found_by_runs_elsewhere(folder, monkeypatch):

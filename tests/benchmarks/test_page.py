@@ -10,7 +10,7 @@ import pytest
 
 from bench.claims import Claim, Column, Instance, Method
 from bench.page import results_page, stored
-from bench.records import Record, Source, latest
+from bench.records import Record, Source
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,7 +28,7 @@ def test_the_page_of_results_is_what_the_stored_results_give(project):
 def test_the_page_of_other_tools_is_what_the_stored_results_give(project, tmp_path):
     claims, records = project
     (tmp_path / "docs").mkdir()
-    last = [group[0] for group in latest(records["peers"]).values()]
+    last = records["peers"]
     claims["peers"].draw(last, tmp_path / "benchmarks")
     written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
     assert written == (ROOT / "docs" / "peers.md").read_text("utf-8")
@@ -37,7 +37,7 @@ def test_the_page_of_other_tools_is_what_the_stored_results_give(project, tmp_pa
 def test_a_run_of_another_tool_that_failed_is_a_message_in_its_table(project, tmp_path):
     claims, records = project
     (tmp_path / "docs").mkdir()
-    last = [group[0] for group in latest(records["peers"]).values()]
+    last = records["peers"]
     failed = replace(last[0], figures={"failure": "RuntimeError: no licence"})
     claims["peers"].draw([failed, *last[1:]], tmp_path / "benchmarks")
     written = (tmp_path / "docs" / "peers.md").read_text("utf-8")
@@ -67,7 +67,8 @@ def claim(**changes):
 def record(instance, method, figures, commit="aaa", limit=1.0):
     return Record(
         claim="toy", instance=instance, method=method, limit=limit, seed=0, clock="wall",
-        figures=figures, cpu_seconds=2.4, peak_mib=None, source=Source(commit=commit),
+        figures=figures, cpu_seconds=2.4, peak_mib=None, seconds=3.1,
+        source=Source("2 cores", "Python 3", commit, "python -m benchmarks toy", "2026-11-26"),
     )  # fmt: skip
 
 
@@ -82,49 +83,58 @@ def test_figures_are_written_in_their_form_and_gaps_as_dashes():
             record("b", "quick", {"loss": math.nan}),
         ]
     )
-    assert "| instance | loss | safe | CPU s |" in found
-    assert "| a | 1,234 | yes | 2 |" in found and "| b | - | - | 2 |" in found
-
-
-def test_the_figure_of_the_commit_before_stands_beside_the_last_one():
-    old, new = record("a", "quick", {"loss": 9}), record("a", "quick", {"loss": 7}, "bbb")
-    found = section([old, new, record("b", "quick", {"loss": 5}, "bbb")], before="loss")
-    assert "| a | 7 | 9 | -22.2% | 2 |" in found and "| b | 5 | - | - | 2 |" in found
-    assert "commit: bbb" in found and "commit: aaa" not in found
-    assert "before" not in section([old, new])
-
-
-def test_what_got_worse_stands_in_bold():
-    found = section(
-        [record("a", "quick", {"loss": 8}), record("a", "quick", {"loss": 10}, "bbb")],
-        before="loss",
-    )
-    assert "| a | 10 | 8 | **+25.0%** | 2 |" in found
+    assert "| instance | loss | safe | CPU s | wall s | clock | run |" in found
+    assert "| a | 1,234 | yes | 2 | 3 | wall | 1 |" in found
+    assert "| b | - | - | 2 | 3 | wall | 1 |" in found
 
 
 def test_runs_of_several_commits_are_told_apart():
     found = section([record("a", "quick", {"loss": 1}), record("b", "quick", {"loss": 2}, "bbb")])
-    assert "| a | 1 | 2 | a |" in found and "| b | 2 | 2 | b |" in found
-    assert "- Run a: " in found and "- Run b: " in found
+    assert "| a | 1 | 2 | 3 | wall | 1 |" in found and "| b | 2 | 2 | 3 | wall | 2 |" in found
+    runs = found.partition("## Runs\n\n")[2].splitlines()
+    assert [line.partition(";")[0] for line in runs] == [
+        "1. `python -m benchmarks toy`, commit aaa, 2026-11-26",
+        "2. `python -m benchmarks toy`, commit bbb, 2026-11-26",
+    ]
 
 
-def test_tables_are_split_by_method_and_limit_in_the_order_of_the_claim():
-    records = [record("a", name, {"loss": 1}, limit=limit) for name, limit in
-               (("else", None), ("slow", 1.0), ("quick", 9.0), ("quick", 1.0))]  # fmt: skip
-    found = section(records, split=True)
-    headings = [line for line in found.splitlines() if line.startswith("**")]
-    assert headings == [
-        "**quick**, limit 1 s: without care", "**quick**, limit 9 s: without care",
-        "**slow**, limit 1 s", "**else**",
-    ]  # fmt: skip
+def test_of_several_limits_the_longest_is_shown_by_method_in_the_order_of_the_claim():
+    given = (("else", 4, None), ("slow", 3, 1.0), ("quick", 1, 9.0), ("quick", 2, 1.0))
+    records = [record("a", name, {"loss": loss}, limit=limit) for name, loss, limit in given]
+    found = section(records)
+    rows = [line.split(" | ")[1:4] for line in found.splitlines() if line.startswith("| a |")]
+    assert rows == [["quick", "9", "1"], ["slow", "1", "3"], ["else", "-", "4"]]
+    assert "1 more rows, such as those with shorter limits, stand in [results/toy.jsonl]" in found
 
 
-def test_a_claim_that_was_never_measured_says_so():
-    assert "Not measured yet." in section([])
-    assert "(../docs/x.md)" in section([], page="docs/x.md")
+def test_a_page_of_many_rows_is_cut_and_names_the_files_of_the_rest():
+    toys = {f"toy {letter}": claim(name=f"toy {letter}") for letter in "abcdefghijklmnopqrst"}
+    rows = [record(f"{number}", "quick", {"loss": number}) for number in range(39)]
+    page = results_page(toys, dict.fromkeys(toys, rows))
+    assert 470 < page.count("\n") <= 500
+    assert page.count("stand in [results/toy") == 20
+
+
+def test_a_claim_without_figures_is_not_in_the_page():
+    assert results_page({"toy": claim()}, {"toy": []}).count("oy") == 0
+    assert "(../docs/x.md)" in section([record("a", "quick", {})], page="docs/x.md")
+
+
+def test_each_claim_has_a_line_on_top_with_its_largest_instance_and_its_command():
+    records = [record("small", "quick", {"loss": 1}), record("large", "quick", {"loss": 22}),
+               record("large", "slow", {"loss": 3})]  # fmt: skip
+    page = results_page({"toy": claim()}, {"toy": records})
+    line = "| [Toy](#toy) | large: loss 22 | `python -m benchmarks toy` |"
+    assert line in page.partition("## Toy")[0].splitlines()
+
+
+def test_each_row_says_where_it_comes_from(project):
+    claims, records = project
+    assert results_page(claims, records).count("\n") <= 500
+    assert all(record.source.is_complete for name in records for record in records[name])
 
 
 def test_a_remark_is_computed_from_the_last_records():
-    records = [record("a", "quick", {"loss": 9}), record("a", "quick", {"loss": 7}, "bbb")]
+    records = [record("a", "quick", {"loss": 3}), record("b", "quick", {"loss": 4}, "bbb")]
     found = section(records, remark=lambda last: f"Sum {sum(r.figures['loss'] for r in last)}.")
     assert "Sum 7." in found

@@ -22,7 +22,6 @@ def test_every_method_of_a_claim_answers_on_the_smallest_instance(name):
     json.dumps(found)
     told = set().union(*found.values())
     assert told & {column.figure for column in claim.columns}
-    assert not claim.before or claim.before in told
 
 
 @pytest.mark.parametrize("name", CLAIMS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pandas.api.extensions import ExtensionArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +137,9 @@ LEVELS: dict[str, str] = {"contributor": "contributions", "holding": "holdings"}
 Implausible = tuple[int, str, int | None]
 """A cell, the fault found there, and its position among the largest contributions, if any."""
 
+Names: TypeAlias = "npt.NDArray[np.object_] | ExtensionArray"
+"""Identifiers: objects, or text as Arrow holds it, which takes less memory."""
+
 MOST_CONTRIBUTORS = 2**53
 """Largest count that is exact as a floating-point number."""
 
@@ -165,7 +169,7 @@ class Contributions:
         How far the published value may lie below the contribution of any contributor, or of several
         together: 0 if no contribution is negative, half a unit for each rounded part, and infinite
         if contributions may be negative or are those of another variable.
-    names : numpy.ndarray of str, or None
+    names : array of str or int, or None
         Identifier of each numbered contributor; None if they have none. Secret.
     waivers : Waivers, optional
         Who needs no protection, or another margin than that of the rule; None if nobody waived.
@@ -179,7 +183,7 @@ class Contributions:
     largest_contributor: Integers
     largest_request: Floats
     shortfall: Floats
-    names: npt.NDArray[np.object_] | None = None
+    names: Names | None = None
     waivers: Waivers | None = None
 
     @classmethod
@@ -529,7 +533,7 @@ def _last_digit(values: Floats) -> float:
 
 def _renumbered(
     parts: list[Contributions],
-) -> tuple[list[Integers], npt.NDArray[np.object_] | None]:
+) -> tuple[list[Integers], Names | None]:
     """One numbering for all parts; contributors without names are never merged across parts."""
     sizes = [int(part.largest_contributor.max(initial=-1)) + 1 for part in parts]
     offsets = np.cumsum([0, *sizes[:-1]])
@@ -538,8 +542,8 @@ def _renumbered(
     # Parts in which no contributor is numbered need no names.
     numbered = [(part.names, size) for part, size in zip(parts, sizes, strict=True) if size]
     if numbered and all(known is not None for known, _ in numbered):
-        known = [known[:size] for known, size in numbered if known is not None]
-        names, code = np.unique(np.concatenate(known).astype(object), return_inverse=True)
+        known = [np.asarray(known[:size], object) for known, size in numbered if known is not None]
+        names, code = np.unique(np.concatenate(known), return_inverse=True)
     numbers = []
     for part, offset in zip(parts, offsets, strict=True):
         who = part.largest_contributor

@@ -18,11 +18,8 @@ import pytest
 
 import tablecloak as tc
 from random_records import assert_same_tables, random_records, through
-from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.job_file import Job, read_job
 from tablecloak.jobs.load import load_problem
-
-EXAMPLES = Path(__file__).parents[3] / "examples"
-
 
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """Four machines of Java for half a minute: compiling well costs more than running badly."""
@@ -60,15 +57,29 @@ def processes(folder: Path, pyspark: Path) -> tuple[list[subprocess.Popen], str]
     return [master, worker], found.group()
 
 
-def with_waivers(path: Path, engine: str) -> tc.Table:
+JOB = """
+[data]
+file = "firms.csv"
+value = "turnover"
+contributor = "firm"
+waiver = "waiver"
+waiver_p = "own"
+[dimensions.region]
+[dimensions.industry]
+[[rules]]
+rule = "p-percent"
+p = 10
+[suppression]
+"""
+
+
+def job_with_waivers(folder: Path) -> Job:
     frame = tc.examples.firms(60)
     said = ["yes", "", "No", "1", "TRUE", "0"]
     frame["waiver"], frame["own"] = (said * 10)[: len(frame)], [5, None, None, 12.5, 0] * 12
-    frame.to_csv(path, index=False)
-    return tc.tabulate(
-        path, ["region", "industry"], "turnover", contributor="firm", engine=engine,
-        waiver="waiver", waiver_p="own",
-    )  # fmt: skip
+    frame.to_csv(folder / "firms.csv", index=False)
+    (folder / "job.toml").write_text(JOB)
+    return read_job(folder / "job.toml")
 
 
 @pytest.mark.slow
@@ -80,24 +91,17 @@ def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
     pyspark = pytest.importorskip("pyspark")
     started, address = processes(tmp_path, Path(pyspark.__file__).parent)
     try:
-        job = read_job(EXAMPLES / "enterprises" / "job.toml")
+        job = job_with_waivers(tmp_path)
         one = load_problem(job)
         monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK_JAVA)
-        few = "--conf spark.sql.shuffle.partitions=2 --conf spark.ui.enabled=false pyspark-shell"
+        few = "--conf spark.sql.shuffle.partitions=1 --conf spark.ui.enabled=false pyspark-shell"
         monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", few)
         other = load_problem(job, address)
-        assert one.table.keys.equals(other.table.keys)
-        assert np.array_equal(one.table.values, other.table.values)
+        assert assert_same_tables(one.table, other.table) > 20
         assert np.array_equal(one.status, other.status)
         assert np.array_equal(one.upper_protection, other.upper_protection)
-        assert np.array_equal(one.table.contributions.count, other.table.contributions.count)
-        assert np.array_equal(one.table.contributions.largest, other.table.contributions.largest)
-        one, other = (
-            with_waivers(tmp_path / "firms.csv", engine) for engine in ("duckdb", address)
-        )
-        for name, column in one.contributions.waivers.columns().items():
-            assert np.array_equal(column, other.contributions.waivers.columns()[name]), name
+        assert one.table.contributions.waivers.full.sum() > 10
         # The work was done by the cluster.
         from pyspark.sql import SparkSession
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak.arrays import FEW_TIMES, Floats, Integers, numbered_rows
+from tablecloak.arrays import FEW_TIMES, AnyIntegers, Floats, Integers, numbered_rows
 
 Numbers: TypeAlias = npt.NDArray[Any]
 """Whole numbers or others, which are added up as what they are."""
@@ -22,7 +22,7 @@ def group_rows(rows: Integers) -> tuple[Integers, Integers]:
     return rows[first], group.reshape(-1)
 
 
-def locate(rows: Integers, cells: Integers) -> Integers:
+def locate(rows: AnyIntegers, cells: AnyIntegers) -> Integers:
     """Index of each row among the cells, which are sorted and unique."""
     among, flat = numbered_rows(cells, rows)
     size = int(among.max(initial=-1)) + 1
@@ -35,11 +35,11 @@ def locate(rows: Integers, cells: Integers) -> Integers:
 
 
 def roll_up(
-    positions: Integers,
+    positions: AnyIntegers,
     sums: Sequence[Numbers],
     maxima: Floats,
-    levels: Sequence[Sequence[Integers]],
-) -> tuple[Integers, list[Numbers], Floats]:
+    levels: Sequence[Sequence[AnyIntegers]],
+) -> tuple[AnyIntegers, list[Numbers], Floats]:
     """Add up sums, and take maxima, over all codes of all axes.
 
     Parameters
@@ -72,8 +72,8 @@ def roll_up(
 
 
 def _moved(
-    positions: Integers, figures: Sequence[Numbers], axis: int, above: Integers
-) -> tuple[Integers, list[Numbers]]:
+    positions: AnyIntegers, figures: Sequence[Numbers], axis: int, above: AnyIntegers
+) -> tuple[AnyIntegers, list[Numbers]]:
     """Put codes of a level in the place of leaves on one axis; leave out what has none."""
     code = above[positions[:, axis]]
     kept = np.flatnonzero(code >= 0) if np.any(code < 0) else slice(None)
@@ -82,7 +82,9 @@ def _moved(
     return moved, [figure[kept] for figure in figures]
 
 
-def _reduced(positions: Integers, figures: Sequence[Numbers]) -> tuple[Integers, list[Numbers]]:
+def _reduced(
+    positions: AnyIntegers, figures: Sequence[Numbers]
+) -> tuple[AnyIntegers, list[Numbers]]:
     """Add up rows of the same positions; of the last figures the maxima are taken."""
     if not len(positions):
         return positions, list(figures)
@@ -112,13 +114,13 @@ class Largest:
     The marks, shape (n_rows, n_marks), are what else is known of each contributor.
     """
 
-    positions: Integers
+    positions: AnyIntegers
     size: Floats
     weight: Floats
-    contributor: Integers
+    contributor: AnyIntegers
     marks: Floats
 
-    def take(self, rows: Integers, positions: Integers) -> Largest:
+    def take(self, rows: Integers, positions: AnyIntegers) -> Largest:
         """Return some rows, at other positions."""
         return Largest(
             positions,
@@ -128,7 +130,7 @@ class Largest:
             self.marks[rows],
         )
 
-    def rolled_up(self, levels: Sequence[Sequence[Integers]], k: int) -> Largest:
+    def rolled_up(self, levels: Sequence[Sequence[AnyIntegers]], k: int) -> Largest:
         """Return the k largest of each cell, over all codes of all axes."""
         rows = self.largest(k)
         for axis, maps in enumerate(levels):
@@ -137,7 +139,7 @@ class Largest:
             rows = Largest.joined(parts)
         return rows
 
-    def _at(self, axis: int, above: Integers) -> Largest:
+    def _at(self, axis: int, above: AnyIntegers) -> Largest:
         """Put codes of a level in the place of leaves on one axis; leave out what has none."""
         index = np.arange(len(self.size))
         positions, (kept,) = _moved(self.positions, [index], axis, above)
@@ -162,36 +164,22 @@ class Largest:
 
     def largest(self, k: int) -> Largest:
         """Keep the k largest of each cell."""
-        if not len(self.size):
-            return self
+        rows, _ = self.ranked(k)
+        return self.take(rows, self.positions[rows])
+
+    def ranked(self, k: int) -> tuple[Integers, Integers]:
+        """Return the rows of the k largest of each cell, and the rank of each in its cell."""
         (group,) = numbered_rows(self.positions)
         order = self._order(group)
-        keep = order[rank_within(group[order]) < k]
-        return self.take(keep, self.positions[keep])
+        rank = rank_within(group[order])
+        kept = rank < k
+        return order[kept], rank[kept]
 
     @staticmethod
     def joined(parts: Sequence[Largest]) -> Largest:
         """Return the rows of several."""
         names = ("positions", "size", "weight", "contributor", "marks")
         return Largest(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
-
-    def as_matrix(self, cells: Integers, k: int) -> tuple[Floats, Floats, Integers, Floats]:
-        """Return sizes, weights, contributors and marks of the k largest, one row for each cell.
-
-        Where there is no contributor, its number is -1 and all else is 0.
-        """
-        at = locate(self.positions, cells)
-        order = self._order(at)
-        row, rank = at[order], rank_within(at[order])
-        order, row, rank = order[rank < k], row[rank < k], rank[rank < k]
-        size, weight = np.zeros((len(cells), k)), np.zeros((len(cells), k))
-        contributor = np.full((len(cells), k), -1, dtype=np.int64)
-        size[row, rank] = self.size[order]
-        weight[row, rank] = self.weight[order]
-        contributor[row, rank] = self.contributor[order]
-        marks = np.zeros((len(cells), k, self.marks.shape[1]))
-        marks[row, rank] = self.marks[order]
-        return size, weight, contributor, marks
 
 
 @dataclass(frozen=True)
@@ -211,17 +199,17 @@ class Figures:
     largest : Largest
     """
 
-    positions: Integers
+    positions: AnyIntegers
     counts: Integers
     maxima: Floats
     largest: Largest
 
-    def numbered(self, contributor: Integers) -> Figures:
+    def numbered(self, contributor: AnyIntegers) -> Figures:
         """Return the same with numbers in the place of what identifies contributors."""
         return replace(self, largest=replace(self.largest, contributor=contributor))
 
     def of_codes(
-        self, chosen: Mapping[int, int], levels: Mapping[str, Sequence[Integers]]
+        self, chosen: Mapping[int, int], levels: Mapping[str, Sequence[AnyIntegers]]
     ) -> Figures:
         """Return those of some axes at the positions of codes; level 0 is given as leaves.
 
@@ -234,7 +222,7 @@ class Figures:
         """
         listed = list(levels.values())
 
-        def codes(positions: Integers) -> Integers:
+        def codes(positions: AnyIntegers) -> Integers:
             columns = []
             for axis, level in chosen.items():
                 above, code = listed[axis][level], positions[:, axis]
@@ -250,7 +238,7 @@ class Figures:
         return replace(self, positions=codes(self.positions), largest=largest)
 
     def rolled_up(
-        self, axes: Sequence[int], levels: Sequence[Sequence[Integers]], k: int
+        self, axes: Sequence[int], levels: Sequence[Sequence[AnyIntegers]], k: int
     ) -> Figures:
         """Return those of all cells over some axes, whose contributors are in one leaf each."""
         positions, (counts,), maxima = roll_up(
@@ -266,6 +254,8 @@ class Figures:
     @staticmethod
     def joined(parts: Sequence[Figures]) -> Figures:
         """Return the figures of different contributors together."""
+        if len(parts) == 1:
+            return parts[0]
         return Figures(
             np.concatenate([part.positions for part in parts]),
             np.concatenate([part.counts for part in parts]),
@@ -273,13 +263,61 @@ class Figures:
             Largest.joined([part.largest for part in parts]),
         )
 
-    def at(self, cells: Integers) -> tuple[Integers, Floats]:
-        """Return counts and maxima of given cells, sorted and unique, with 0 where none is."""
-        index = locate(self.positions, cells)
-        counts = np.zeros((len(cells), self.counts.shape[1]), dtype=np.int64)
-        maxima = np.zeros((len(cells), self.maxima.shape[1]))
-        for column, added in zip(counts.T, self.counts.T, strict=True):
+
+class FiguresOfCells:
+    """Figures of given cells, added up from those of different contributors part by part.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray of int, shape (n_cells, n_axes)
+        Sorted and unique.
+    k : int
+        Contributors that are kept for each cell.
+    parts : iterable of Figures
+        At least one.
+
+    Attributes
+    ----------
+    counts, maxima : numpy.ndarray, shape (n_cells, ...)
+        See `Figures`; 0 where nobody contributes.
+    largest : numpy.ndarray of float, shape (n_cells, k)
+        Sizes of the k largest; 0 where a cell has fewer, as are weights and marks.
+    weight : numpy.ndarray of float, shape (n_cells, k)
+    contributor : numpy.ndarray of int, shape (n_cells, k)
+        -1 where a cell has fewer.
+    marks : numpy.ndarray of float, shape (n_cells, k, n_marks)
+    """
+
+    def __init__(self, cells: AnyIntegers, k: int, parts: Iterable[Figures]) -> None:
+        n, self.cells = len(cells), cells
+        self.largest, self.weight = np.zeros((n, k)), np.zeros((n, k))
+        self.contributor = np.full((n, k), -1, dtype=np.int64)
+        for number, part in enumerate(parts):
+            if not number:
+                self.counts = np.zeros((n, part.counts.shape[1]), dtype=np.int64)
+                self.maxima = np.zeros((n, part.maxima.shape[1]))
+                self.marks = np.zeros((n, k, part.largest.marks.shape[1]))
+            self._add(part)
+
+    def _add(self, part: Figures) -> None:
+        """Add the figures of other contributors than before."""
+        index = locate(part.positions, self.cells)
+        for column, added in zip(self.counts.T, part.counts.T, strict=True):
             np.add.at(column, index, added)
-        for highest, largest in zip(maxima.T, self.maxima.T, strict=True):
+        for highest, largest in zip(self.maxima.T, part.maxima.T, strict=True):
             np.maximum.at(highest, index, largest)
-        return counts, maxima
+        rows = replace(part.largest, positions=locate(part.largest.positions, self.cells)[:, None])
+        ranked = self._standing(rows.positions[:, 0])
+        rows = Largest.joined([ranked, rows]) if len(ranked.size) else rows
+        order, rank = rows.ranked(self.largest.shape[1])
+        at = rows.positions[order, 0], rank
+        self.largest[at], self.weight[at] = rows.size[order], rows.weight[order]
+        self.contributor[at], self.marks[at] = rows.contributor[order], rows.marks[order]
+
+    def _standing(self, concerned: AnyIntegers) -> Largest:
+        """Return the largest so far of some cells, given by their numbers."""
+        is_concerned = np.zeros(len(self.cells), dtype=bool)
+        is_concerned[concerned] = True
+        at = np.nonzero((self.contributor >= 0) & is_concerned[:, None])
+        values = (self.largest[at], self.weight[at], self.contributor[at], self.marks[at])
+        return Largest(at[0][:, None], *values)

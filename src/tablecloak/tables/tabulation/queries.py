@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.figures import Figures, Largest
@@ -43,8 +42,11 @@ ROW_HERE, ROW_THERE = 1.4e-6, 0.15e-6
 MANY_RECORDS = 6
 """Records of a contributor beyond which those of the same leaf are added up first."""
 
-MOST_CELLS_OF_A_KEY = 2**62
-"""Combinations of codes that fit into one whole number."""
+ROWS_AT_ONCE = 2_500_000
+"""Rows that DuckDB groups at once: it keeps a list of the largest for each group."""
+
+MOST_CELLS_OF_A_KEY = 2**52
+"""Combinations of codes in one whole number, which engines divide as a double."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +66,13 @@ class Leaves:
 
     hierarchies: Mapping[str, Hierarchy]
     overview: Overview
-    positions: Integers
+    positions: AnyIntegers
     values: Integers
     totals: Integers
     grouped: Mapping[str, Grouped]
 
     @cached_property
-    def levels(self) -> dict[str, list[Integers]]:
+    def levels(self) -> dict[str, list[AnyIntegers]]:
         """Levels of each hierarchy."""
         return {name: levels_of(tree) for name, tree in self.hierarchies.items()}
 
@@ -96,7 +98,7 @@ class Spanning:
     marks : numpy.ndarray of float, shape (n_rows, 0 or 2)
     """
 
-    positions: Integers
+    positions: AnyIntegers
     contributor: Integers
     signed: Integers
     weight: Floats
@@ -116,13 +118,13 @@ class Grouped:
         Those that stand in several.
     cells : mapping of tuple of str to list of Figures
         For the dimensions of a table what the engine found of its cells, at positions of codes.
-    names : numpy.ndarray of object
+    names : array of str or int
     """
 
     leaves: Figures | None
     spanning: Spanning | None
-    cells: Mapping[tuple[str, ...], Sequence[Figures]]
-    names: npt.NDArray[np.object_]
+    cells: Mapping[tuple[str, ...], list[Figures]]
+    names: Any
     n_largest: int
     has_requests: bool
     has_waivers: bool
@@ -147,7 +149,9 @@ def aggregated(
     return Leaves(records.hierarchies, records.overview, positions, values, totals, grouped)
 
 
-def _leaf_sums(records: CheckedRecords, roles: ColumnRoles) -> tuple[Integers, Integers, Integers]:
+def _leaf_sums(
+    records: CheckedRecords, roles: ColumnRoles
+) -> tuple[AnyIntegers, Integers, Integers]:
     """Words of the weighted sums of the value and of the shadow variable for each leaf."""
     table, sums = records.table, records.overview.sums
     key = _Key.of(table, dict(enumerate(records.axes)), records.sizes)
@@ -156,11 +160,11 @@ def _leaf_sums(records: CheckedRecords, roles: ColumnRoles) -> tuple[Integers, I
         words["total"] = sums["total"].words(table.shadow * table.weight)
     columns = {f"{name}{i}": word.sum() for name, of in words.items() for i, word in enumerate(of)}
     answer = key.table.group_by(key.names).agg(**columns).to_pyarrow()
-    values, totals = (
-        np.column_stack([_array(answer, f"{name}{i}", np.int64) for i in range(len(words[name]))])
-        for name in ("value", "total" if "total" in words else "value")
-    )
-    return key.positions(answer), values, totals
+    found = {
+        name: np.column_stack([_array(answer, f"{name}{i}", np.int64) for i in range(len(of))])
+        for name, of in words.items()
+    }
+    return key.positions(answer), found["value"], found.get("total", found["value"])
 
 
 @dataclass(frozen=True)
@@ -193,14 +197,33 @@ class _Key:
             packed[f"key{number}"] = key
         return cls(table.mutate(**packed), list(packed), words, len(sizes))
 
-    def positions(self, answer: Any) -> Integers:
+    def positions(self, answer: Any) -> AnyIntegers:
         """Return the codes of the cells in an answer, 0 on axes without a column."""
-        positions = np.zeros((answer.num_rows, self.n_axes), dtype=np.int64)
+        positions = np.zeros((answer.num_rows, self.n_axes), dtype=np.int32)
         for name, word in zip(self.names, self.words, strict=True):
-            key = _array(answer, name, np.int64)
+            key = answer.column(name).to_numpy()
             for axis, size in reversed(word):
                 key, positions[:, axis] = np.divmod(key, size)
         return positions
+
+    def part(self, number: int, n_parts: int) -> _Key:
+        """Return one of several parts of the records, with cells that no other part has."""
+        return replace(self, table=self.table.filter(self.table[self.names[0]] % n_parts == number))
+
+    def codes(self, table: Any, named: Mapping[int, str]) -> dict[str, Any]:
+        """Return the codes of all axes as columns of a table that has the numbers."""
+        columns = {}
+        for name, word in zip(self.names, self.words, strict=True):
+            rest = math.prod(size for _, size in word)
+            for axis, size in word:
+                rest //= size
+                columns[named[axis]] = ((table[name] // rest) % size).cast("int32")
+        return columns
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells that could occur."""
+        return math.prod(size for word in self.words for _, size in word)
 
 
 class _Units:
@@ -251,9 +274,10 @@ class _Units:
                 continue
             if self._is_quicker_there(here, n_rows):
                 for names in cells:
-                    cells[names] += self._cells(rows, names, is_whole=rows is alone)
+                    cells[names] += self._cells(rows, n_rows, names, is_whole=rows is alone)
             elif rows is alone:
-                leaves = self._figures(rows, dict.fromkeys(range(len(self.levels)), 0), True)
+                chosen = dict.fromkeys(range(len(self.levels)), 0)
+                leaves = Figures.joined([*self._figures(rows, n_rows, chosen, is_whole=True)])
             else:
                 spanning = self._one_by_one(rows)
         return self._named(leaves, spanning, cells)
@@ -288,9 +312,11 @@ class _Units:
         axes = self.records.axes
         rows = self._rows(level)
         lightest = {"lightest": rows.weight.min()} if self.weights else {}
-        contributors = rows.group_by("who").agg(
-            **{axis: rows[axis].min() for axis in axes},
-            **{f"last_{axis}": rows[axis].max() for axis in axes},
+        # A leaf as few numbers: its codes one by one would take twice the memory.
+        key = _Key.of(rows, dict(enumerate(axes)), self.records.sizes)
+        contributors = key.table.group_by("who").agg(
+            **{name: key.table[name].min() for name in key.names},
+            **{f"last_{name}": key.table[name].max() for name in key.names},
             **self._added(rows),
             **lightest,
         )
@@ -298,17 +324,18 @@ class _Units:
             # Grouping by a number costs less than by text, and as many times as there are margins.
             kind = "int32" if self._count < 2**31 else "int64"
             contributors = contributors.rename(name="who").mutate(who=ibis.row_number().cast(kind))
-        contributors = contributors.cache()
+        contributors = self.records.cached(contributors)
         if self.weights:
             _check_weights(contributors, level, "name" if "name" in contributors.columns else "who")
         self.identified = contributors
-        is_alone = ibis.and_(*(contributors[axis] == contributors[f"last_{axis}"] for axis in axes))
+        is_alone = ibis.and_(*(contributors[k] == contributors[f"last_{k}"] for k in key.names))
         counts = contributors.agg(
             alone=ibis.ifelse(is_alone, 1, 0).sum(),
             several=ibis.ifelse(is_alone, 0, 1).sum(),
         )
         n = {name: int(of[0]) for name, of in counts.to_pyarrow().to_pydict().items()}
-        alone = contributors.filter(is_alone).select(*axes, *self.known, *self.words, "who")
+        codes = key.codes(contributors, dict(enumerate(axes)))
+        alone = contributors.filter(is_alone).select(*self.known, *self.words, "who", **codes)
         if not n["several"]:
             return alone, n["alone"], None, 0
         spanning = contributors.filter(~is_alone)
@@ -318,10 +345,12 @@ class _Units:
             several = several.rename(who="number")
         else:
             several = rows.semi_join(spanning, "who")
-        several = several.cache()
+        several = self.records.cached(several)
         n_rows = int(several.count().to_pyarrow().as_py())
         if n_rows > MANY_RECORDS * n["several"]:
-            several = several.group_by([*axes, "who"]).agg(**self._added(several)).cache()
+            added = several.group_by([*axes, "who"]).agg(**self._added(several))
+            several, records = self.records.cached(added), several
+            records.release()
             n_rows = int(several.count().to_pyarrow().as_py())
         return alone, n["alone"], several, n_rows
 
@@ -332,36 +361,45 @@ class _Units:
 
     # -- margins ----------------------------------------------------------------------------
 
-    def _cells(self, rows: Any, names: Sequence[str], is_whole: bool) -> list[Figures]:
+    def _cells(self, rows: Any, n_rows: int, names: Sequence[str], is_whole: bool) -> list[Figures]:
         """Ask for all cells of a table, one combination of levels after the other."""
         listed = list(self.levels)
         axes = [listed.index(name) for name in names]
         figures = []
         for combination in itertools.product(*(range(len(self.levels[name])) for name in names)):
             chosen = dict(zip(axes, combination, strict=True))
-            figures.append(self._figures(rows, chosen, is_whole).of_codes(chosen, self.levels))
+            for part in self._figures(rows, n_rows, chosen, is_whole):
+                figures.append(part.of_codes(chosen, self.levels))
         return figures
 
-    def _figures(self, rows: Any, chosen: Mapping[int, int], is_whole: bool) -> Figures:
+    def _figures(
+        self, rows: Any, n_rows: int, chosen: Mapping[int, int], is_whole: bool
+    ) -> Iterator[Figures]:
         """Ask for the cells on one level of each of some axes.
 
         Parameters
         ----------
         rows : ibis.Table
+        n_rows : int
+            How many there are: many are asked for in parts, each with cells of its own.
         chosen : mapping of int to int
             The level of each axis.
         is_whole : bool
             Whether each row is a contributor that is whole in every cell.
         """
         key = self._key(rows, chosen)
-        units = self._units(key.table, key.names, is_whole)
         if self.engine != "duckdb":
-            units = units.cache()
+            # Ranks and sums of a cell from one place: rows travel once to the cell they belong to.
+            units = self._ranked(self._units(key.table, key.names, is_whole), key.names, "who")
             answer = self._grouped_by(units, key.names).to_pyarrow()
-            top = self._ranked(units, key.names, "who")
-            return self._read(key, answer, top)
-        answer = self._grouped_by(units, key.names, self.k + 1).to_pyarrow()
-        return self._read(key, answer, self._unfolded(key, answer, is_whole))
+            yield self._read(key, answer, self._unfolded(key, answer))
+            return
+        n_parts = min(-(-n_rows // ROWS_AT_ONCE), key.n_cells)
+        for number in range(n_parts):
+            part = key if n_parts == 1 else key.part(number, n_parts)
+            units = self._units(part.table, key.names, is_whole)
+            answer = self._grouped_by(units, key.names).to_pyarrow()
+            yield self._read(key, answer, self._resolved(part, answer, is_whole))
 
     def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
         sizes, columns = list(self.records.sizes), {}
@@ -394,8 +432,8 @@ class _Units:
         signed = self.exact.joined([rows[word].cast("float64") for word in self.words])
         return rows.select(*keys, *self.known, "who", size=signed.abs())
 
-    def _grouped_by(self, units: Any, keys: list[str], n_top: int = 0) -> Any:
-        """Count the contributors of each cell, and so on."""
+    def _grouped_by(self, units: Any, keys: list[str]) -> Any:
+        """Count the contributors of each cell, list the largest, and so on."""
         import ibis
 
         size = units["size"]
@@ -412,33 +450,48 @@ class _Units:
             figures["full"] = ibis.ifelse(is_full, 1, 0).sum()
             figures["largest_unwaived"] = ibis.ifelse(units.unwaived > 0, size, 0.0).max()
             figures["largest_own_p"] = units.own_p.max()
-        if n_top:
+        if "rank" in units.columns:
+            top = units["rank"] < self.k
+            for name in ("size", "who", *self.known):
+                figures[f"top_{name}"] = units[name].collect(where=top)
+        else:
             # A number costs less than a structure.
             unit = {name: units[name] for name in ("who", *self.known)}
             top = ibis.struct(unit) if self.known else units.who
-            figures["top"] = _listed("arg_max", top, size, n_top)
-            figures["sizes"] = _listed("max", size, n_top)
+            figures["top"] = _listed("arg_max", top, size, self.k + 1)
+            figures["top_size"] = _listed("max", size, self.k + 1)
         return units.group_by(keys).agg(**figures)
 
     def _ranked(self, units: Any, keys: list[str], identifier: str) -> Any:
-        """Return the largest of each cell; what identifies them decides between those alike."""
+        """Rank those of each cell; what identifies them decides between those alike."""
         import ibis
 
         # As in `Largest`, which joins them with others.
         order = [units[name].desc() for name in ("size", *self.known) if name != "request"]
         rank = ibis.row_number().over(group_by=keys, order_by=[*order, units[identifier].asc()])
-        ranked = units.mutate(rank=rank)
-        return ranked.filter(ranked["rank"] < self.k).drop("rank").to_pyarrow()
+        return units.mutate(rank=rank)
 
-    def _unfolded(self, key: _Key, answer: Any, is_whole: bool) -> Any:
-        """Return the lists of the largest of each cell as rows.
+    def _unfolded(self, key: _Key, answer: Any) -> Any:
+        """Return the lists of the largest of each cell as rows."""
+        import pyarrow as pa
+
+        lists = {
+            name: answer.column(f"top_{name}").combine_chunks()
+            for name in ("size", "who", *self.known)
+        }
+        cell = np.repeat(np.arange(answer.num_rows), np.diff(np.asarray(lists["size"].offsets)))
+        keys = {name: answer.column(name).take(pa.array(cell)) for name in key.names}
+        return pa.table(keys | {name: of.flatten() for name, of in lists.items()})
+
+    def _resolved(self, key: _Key, answer: Any, is_whole: bool) -> Any:
+        """Return the lists of the largest of each cell as rows, one more than are needed before.
 
         Which of those with the same size an engine lists last is chance. One more than are needed
         was asked for, and where the last two are alike the engine looks closely.
         """
         import pyarrow as pa
 
-        lists, sizes = (answer.column(name).combine_chunks() for name in ("top", "sizes"))
+        lists, sizes = (answer.column(name).combine_chunks() for name in ("top", "top_size"))
         start, flat = np.asarray(lists.offsets), lists.flatten()
         cell, size = np.repeat(np.arange(len(lists)), np.diff(start)), np.asarray(sizes.flatten())
         columns = {"size": sizes.flatten()} | (
@@ -467,7 +520,8 @@ class _Units:
         if self.identified is not None:
             names = self.identified.select("who", "name")
             units, identifier = units.join(names, "who"), "name"
-        resolved = self._ranked(units, key.names, identifier).select(top.column_names)
+        ranked = self._ranked(units, key.names, identifier)
+        resolved = ranked.filter(ranked["rank"] < self.k).select(*top.column_names).to_pyarrow()
         return pa.concat_tables([top, resolved.cast(top.schema)])
 
     def _read(self, key: _Key, answer: Any, top: Any) -> Figures:
@@ -484,14 +538,14 @@ class _Units:
         maxima = np.zeros((answer.num_rows, len(greatest)))
         for column, name in zip(maxima.T, greatest, strict=True):
             column[:] = _array(answer, name, np.float64)
-        ones = np.ones(top.num_rows)
+        ones = np.broadcast_to(1.0, top.num_rows)
         marks = [_array(top, name, np.float64) for name in self.marks]
         largest = Largest(
             key.positions(top),
             _array(top, "size", np.float64),
             _array(top, "weight", np.float64) if self.weights else ones,
             top.column("who").to_numpy(),
-            np.column_stack([ones[:, None][:, :0], *marks]),
+            np.column_stack([np.zeros((top.num_rows, 0)), *marks]),
         )
         return Figures(key.positions(answer), counts, maxima, largest)
 
@@ -526,18 +580,19 @@ class _Units:
         identifiers += [spanning.contributor] if spanning else []
         flat = np.concatenate(identifiers)
         if self.identified is not None and "name" in self.identified.columns:
-            number = np.zeros(flat.max() + 1, dtype=np.int64)
+            number = np.zeros(flat.max() + 1, dtype=np.int32)
             number[flat] = 1
             wanted = table_of({"who": np.flatnonzero(number)})
             listed = self.identified.semi_join(wanted, "who").select("who", "name")
             listed = listed.order_by("name").to_pyarrow()
             self.identified.release()
-            number[_array(listed, "who", np.int64)] = np.arange(listed.num_rows)
-            codes, names = number[flat], listed.column("name").to_pandas().to_numpy(dtype=object)
+            number[listed.column("who").to_numpy()] = np.arange(listed.num_rows)
+            # Text as Arrow holds it takes a fifth of the memory of as many objects.
+            codes, names = number[flat], listed.column("name").to_pandas().array
         else:
             codes, names = pd.factorize(flat, sort=True)
         ends = np.cumsum([len(part) for part in identifiers])[:-1]
-        numbers = np.split(codes.astype(np.int64), ends)
+        numbers = np.split(codes, ends)
         if spanning:
             spanning = replace(spanning, contributor=numbers.pop())
         renumbered = iter([part.numbered(of) for part, of in zip(figures, numbers, strict=True)])
@@ -545,7 +600,7 @@ class _Units:
             next(renumbered) if leaves else None,
             spanning,
             {names: list(itertools.islice(renumbered, len(of))) for names, of in cells.items()},
-            np.asarray(names, dtype=object),
+            names,
             self.k,
             "request" in self.known,
             bool(self.marks),

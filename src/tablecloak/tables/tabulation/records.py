@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,14 @@ class CheckedRecords:
     overview : Overview
     hierarchies : dict of str to Hierarchy
         Of each dimension.
+    cached : callable
+        Computes a table in the engine, and keeps it there until the records are closed.
     """
 
     table: Any
     overview: Overview
     hierarchies: dict[str, Hierarchy]
+    cached: Callable[[Any], Any]
 
     @property
     def axes(self) -> list[str]:
@@ -124,12 +127,25 @@ def checked_records(
         If the data cannot be read; names row, column and code of the first wrong entry.
     """
     specified = as_dimensions(dimensions)
-    with engine_errors(data):
+    with engine_errors(data), ExitStack() as opened:
         source, is_quick = _open_source(data, specified, roles, engine)
-        records, numbered = _select_records(source, specified, roles, is_quick)
+        if isinstance(data, str | Path):
+            opened.callback(engine_named(engine).close, source)
+
+        def cached(table: Any) -> Any:
+            kept = table.cache()
+            opened.callback(kept.release)
+            return kept
+
+        # Numbers of rows are needed where each record is a contributor, and else for errors only;
+        # they are given once. Text, and what somebody else computes, is read once.
+        records, numbered = _select_records(source, specified, roles)
+        if not (is_quick and roles.contributor):
+            records = cached(records)
+        records, numbered = (_completed(table, roles) for table in (records, numbered))
         hierarchies, codes = _resolved(records, specified)
         overview = _check_records(records, numbered, roles, hierarchies, codes)
-        yield CheckedRecords(_with_positions(records, hierarchies), overview, hierarchies)
+        yield CheckedRecords(_with_positions(records, hierarchies), overview, hierarchies, cached)
 
 
 LIBRARIES = ("duckdb", "_duckdb", "ibis", "pyarrow", "pyspark", "py4j", "psycopg", "sqlglot")
@@ -301,38 +317,28 @@ def table_of(columns: Mapping[str, Any]) -> Any:
 
 
 def _select_records(
-    source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, is_quick: bool
+    source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles
 ) -> tuple[Any, Any]:
     """Select what is needed, under names of our own: d0.., value, shadow, weight, ...
 
-    Returns the records, cached unless they are quick to read, and the same with row numbers, to be
-    executed for errors only.
+    Returns the records, and the same with row numbers, to be executed for errors only.
     """
-    given = _given_columns(source, dimensions, roles)
-    same = _constant_columns(roles)
-
-    def complete(table: Any) -> Any:
-        columns = {
-            role: table[column] if isinstance(column, str) else column
-            for role, column in same.items()
-        }
-        if roles.has_waivers:
-            columns |= _waiver_marks(table, roles)
-        return table.mutate(**columns)
-
-    numbered = _numbered(source, given)
-    # Numbers of rows are needed where each record is a contributor, and else for errors only; they
-    # are given once. Text, and what somebody else computes, is read once.
-    wanted = source.select(**given) if roles.contributor else numbered
-    if not (is_quick and roles.contributor):
-        wanted = wanted.cache()
-    return complete(wanted), complete(numbered)
-
-
-def _numbered(source: Any, given: dict[str, Any]) -> Any:
     import ibis
 
-    return source.select(row=ibis.row_number(), **given)
+    given = _given_columns(source, dimensions, roles)
+    numbered = source.select(row=ibis.row_number(), **given)
+    return source.select(**given) if roles.contributor else numbered, numbered
+
+
+def _completed(table: Any, roles: ColumnRoles) -> Any:
+    """Add columns that follow from others, or are the same everywhere."""
+    columns = {
+        role: table[column] if isinstance(column, str) else column
+        for role, column in _constant_columns(roles).items()
+    }
+    if roles.has_waivers:
+        columns |= _waiver_marks(table, roles)
+    return table.mutate(**columns)
 
 
 def _given_columns(

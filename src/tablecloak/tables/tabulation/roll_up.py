@@ -13,14 +13,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.contributions import Contributions, Waivers
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
 from tablecloak.tables.relations import all_positions, relations_of_cells
 from tablecloak.tables.table import Table
-from tablecloak.tables.tabulation.figures import Figures, Largest, locate, roll_up
+from tablecloak.tables.tabulation.figures import (
+    Figures,
+    FiguresOfCells,
+    Largest,
+    locate,
+    roll_up,
+)
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 
@@ -64,8 +70,12 @@ def rolled_up(
     empty_cells: bool = False,
 ) -> Table:
     """Roll the leaves up to all cells of one table, or of several that are linked."""
-    built = [_table(leaves, names, roles, unit, decimals, empty_cells) for names in tables]
-    return built[0] if len(built) == 1 else link(*built)
+    built: dict[tuple[str, ...], Table] = {}
+    for names in map(tuple, tables):
+        if names not in built:
+            built[names] = _table(leaves, names, roles, unit, decimals, empty_cells)
+    chosen = [built[tuple(names)] for names in tables]
+    return chosen[0] if len(chosen) == 1 else link(*chosen)
 
 
 def _table(
@@ -111,7 +121,7 @@ def _table(
 
 def _sums(
     leaves: Leaves, names: Sequence[str], decimals: int | None
-) -> tuple[Integers, Floats, Floats, Integers]:
+) -> tuple[AnyIntegers, Floats, Floats, Integers]:
     """Return the cells of a table with values, totals, and how many leaves are in each."""
     sums, axes = leaves.overview.sums, leaves.axes(names)
     if decimals is None:
@@ -120,21 +130,24 @@ def _sums(
         # Whole numbers in doubles, so that what is rounded adds up exactly.
         rounded = np.round(sums["value"].of_arrays(leaves.values), decimals)
         values = np.rint(rounded * 10.0**decimals)[:, None]
-    ones = np.ones((len(values), 1), dtype=np.int64)
-    cells, (values, totals, parts), _ = roll_up(
+    added = [values, np.ones((len(values), 1), dtype=np.int64)]
+    added += [] if values is leaves.totals else [leaves.totals]
+    cells, added, _ = roll_up(
         leaves.positions[:, axes],
-        [values, leaves.totals, ones],
+        added,
         np.zeros((len(values), 0)),
         [leaves.levels[name] for name in names],
     )
+    values, parts, *rest = added
+    totals = sums["total"].of_arrays(rest[0] if rest else values)
     if decimals is None:
-        values = sums["value"].of_arrays(values)
+        values = sums["value"].of_arrays(values) if rest else totals
     else:
         values = np.round(values[:, 0] / 10.0**decimals, decimals)
-    return cells, values, sums["total"].of_arrays(totals), parts[:, 0]
+    return cells, values, totals, parts[:, 0]
 
 
-def _with_empty_cells(cells: Integers, every: Integers, *figures: Any) -> list[Any]:
+def _with_empty_cells(cells: AnyIntegers, every: Integers, *figures: Any) -> list[Any]:
     """Return figures of every combination of codes, 0 where no record falls into it."""
     index, filled = locate(cells, every), []
     for figure in figures:
@@ -178,22 +191,21 @@ def _contributions(
     leaves: Leaves,
     grouped: Grouped,
     names: Sequence[str],
-    cells: Integers,
+    cells: AnyIntegers,
     totals: Floats,
     shortfall: Floats,
 ) -> Contributions:
     """Statistics of contributors for each cell."""
     k, axes = grouped.n_largest, leaves.axes(names)
     levels = [leaves.levels[name] for name in names]
-    parts = list(grouped.cells[tuple(names)])
+    parts = grouped.cells[tuple(names)]
     if grouped.leaves:
         parts.append(grouped.leaves.rolled_up(axes, levels, k))
     if grouped.spanning:
         trees = [leaves.hierarchies[name] for name in names]
         parts += _spanning(grouped.spanning, leaves.overview, axes, trees, k)
-    figures = Figures.joined(parts)
-    counts, maxima = figures.at(cells)
-    largest, weight, contributor, marks = figures.largest.as_matrix(cells, k)
+    figures = FiguresOfCells(cells, k, _batches(parts, len(cells)))
+    counts, maxima, marks = figures.counts, figures.maxima, figures.marks
     weighted = counts[:, 0].astype(np.float64)
     if leaves.overview.is_weighted:
         words = counts[:, 1 : 1 + leaves.overview.sums["weight"].n_words]
@@ -211,14 +223,26 @@ def _contributions(
         count=counts[:, 0],
         weighted_count=weighted,
         total=totals,
-        largest=largest,
-        largest_weight=weight,
-        largest_contributor=contributor,
+        largest=figures.largest,
+        largest_weight=figures.weight,
+        largest_contributor=figures.contributor,
         largest_request=maxima[:, :2] if grouped.has_requests else np.zeros((len(cells), 2)),
         shortfall=shortfall,
         names=grouped.names,
         waivers=waivers,
     )
+
+
+def _batches(parts: list[Figures], rows: int) -> Iterator[Figures]:
+    """Join parts until they have so many rows: to find few among many cells takes long.
+
+    Parts are taken out of the list, so that nobody holds those that were added.
+    """
+    while parts:
+        batch = [parts.pop()]
+        while parts and sum(len(part.largest.size) for part in batch) < rows:
+            batch.append(parts.pop())
+        yield Figures.joined(batch)
 
 
 def _spanning(

@@ -116,7 +116,7 @@ def tabulate(
     Time is one aggregation of the records by contributor, one more for each margin if many
     contributors stand in several cells, and work that grows with the number of non-empty cells
     times `n_largest`. DuckDB puts what does not fit into its memory on disk; here the cells have to
-    fit, at about 1 kB each.
+    fit, at about 500 bytes each.
 
     Sums are exact: numbers of up to 6 decimals are added up as whole numbers in the last one, so
     that 0.1 + 0.2 is 0.3, and others as three whole numbers each; see `ExactSum`. The same records

@@ -44,6 +44,12 @@ class DuckDB(Engine):
                 return connection.read_csv(name, types=types, **options)
         return connection.create_table("records", file_format.read(path, text_columns))
 
+    def close(self, table: Any) -> None:
+        """Close the connection: memory that is free again goes back to the system only then."""
+        import ibis
+
+        ibis.get_backend(table).disconnect()
+
     def is_quick(self, file_format: FrameFormat) -> bool:
         """Whether columns are read as they lie there, and not parsed from text."""
         return file_format.is_typed

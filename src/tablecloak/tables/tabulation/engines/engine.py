@@ -37,6 +37,10 @@ class Engine(ABC):
     def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
         """Open a file that is there as an Ibis table; the named columns are text."""
 
+    def close(self, table: Any) -> None:
+        """Close what `open` opened, after the last question to it."""
+        del table
+
     def is_quick(self, file_format: FrameFormat) -> bool:
         """Whether reading a file of that format again costs little."""
         del file_format

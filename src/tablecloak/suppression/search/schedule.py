@@ -37,6 +37,7 @@ from tablecloak.suppression.search.portfolio import (
     try_strategies,
 )
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.totals_first import protect_totals_first
 
 EXACT_CELLS = 2000
 """Most free cells for which the method "auto" searches for a proved optimum. docs/decisions,
@@ -169,6 +170,12 @@ WHOLE_NUMBERS_SHARE = 0.8
 def is_open(state: SearchState, budget: Budget) -> bool:
     """Whether there is anything left to prove, and time for it."""
     return not state.is_settled and not budget.is_over
+
+
+def has_figures(state: SearchState, budget: Budget) -> bool:
+    """Whether derived figures are published beside the totals."""
+    del budget
+    return state.system.has_rooms
 
 
 def is_unsettled(state: SearchState, budget: Budget) -> bool:
@@ -306,6 +313,7 @@ INSIDE = (
 """Phases of a search among the cells of several patterns; its bound says nothing of the table."""
 
 SEQUENTIAL = (
+    Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(delete_from_all_hidden, OPENING_SHARE),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_crossed),
     Phase(try_strategies, 1 - CLEAN_UP_SHARE, when=is_left_to_programs),
@@ -365,6 +373,7 @@ EXACT_SMALL = (
 )
 
 EXACT = (
+    Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(delete_from_all_hidden, OPENING_SHARE_MEDIUM),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(
@@ -385,6 +394,7 @@ EXACT = (
 )
 
 BOUNDED = (
+    Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(open_by_prices, DENSE_SHARE, when=is_dense),
     Phase(take_turns, 1 - BOUND_SHARE, when=is_priced_and_dense),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_unpriced),

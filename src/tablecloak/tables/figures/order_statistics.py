@@ -241,7 +241,7 @@ class StandardDeviation(DerivedFigure):
     """
 
     variable: Annotated[str, Field(description="Variable.")]
-    name: ClassVar[str] = "standard deviation"
+    name: ClassVar[str] = "standard-deviation"
 
     def __post_init__(self) -> None:
         raise InputError(

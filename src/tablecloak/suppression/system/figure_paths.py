@@ -23,17 +23,23 @@ COARSE_BITS = 20
 a figure, which takes up to 31, they are exact."""
 
 
+Terms = list[tuple[int, float]]
+"""Totals with their coefficients."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Figure:
-    """The cells of one figure, each -1 where it is not unknown, and its row A (x - u) - b y = s."""
+    """A figure by its rows: s = terms + size u, and s + s' = width.
 
-    numerator: int
-    denominator: int
+    u is the figure, -1 if it is published in every pattern, s its room and s' the rest.
+    """
+
     figure: int
     room: int
     rest: int
     size: float
-    factor: float
+    terms: Terms
+    width: Terms
 
 
 class FiguresOfTotals:
@@ -54,12 +60,7 @@ class FiguresOfTotals:
     ) -> None:
         self.system, self.totals, self.part = system, totals, part
         self.of_cell: dict[int, list[_Figure]] = {}
-        pairs = [
-            (cell, figure)
-            for figure in figures
-            for cell in (figure.numerator, figure.denominator)
-            if cell >= 0
-        ]
+        pairs = [(cell, figure) for figure in figures for cell, _ in figure.terms]
         for cell, figure in pairs:
             self.of_cell.setdefault(cell, []).append(figure)
         hideable = [(cell, figure.figure) for cell, figure in pairs if figure.figure >= 0]
@@ -132,27 +133,27 @@ class FiguresOfTotals:
 
     def _completes(self, figure: _Figure, moves: Floats, cost: Floats, symmetric: bool) -> bool:
         """Move the rooms of a figure, and the figure itself if they do not suffice."""
-        below = float(moves[figure.denominator]) if figure.denominator >= 0 else 0.0
-        above = float(moves[figure.numerator]) if figure.numerator >= 0 else 0.0
-        size, factor = figure.size, figure.factor
-        move = size * above - factor * below
-        if not self._fits(figure, move, 2 * below - move, symmetric):
+        move, wider = (
+            float(sum(size * moves[cell] for cell, size in terms))
+            for terms in (figure.terms, figure.width)
+        )
+        if not self._fits(figure, move, wider - move, symmetric):
             if figure.figure < 0 or not np.isfinite(cost[figure.figure]):
                 return False
             room, rest = -self.system.low[figure.room], -self.system.low[figure.rest]
-            width = (room + rest) / 2
-            left = width - abs(below) if symmetric else width + below
+            width = room + rest
+            left = width - abs(wider) if symmetric else width + wider
             if left <= 0:
                 return False
             # A hidden figure may be anything: it goes where both rooms are alike, or, so that the
-            # mirror image fits, where they stay the same shares of the denominator.
-            aim = below * room / width if symmetric else width + below - room
-            grid = 2.0 ** math.floor(math.log2(left / (8 * size)))
-            hidden = round((above - (factor * below + aim) / size) / grid) * grid
+            # mirror image fits, where they stay the same shares of their width.
+            aim = wider * room / width if symmetric else (width + wider) / 2 - room
+            grid = 2.0 ** math.floor(math.log2(left / abs(16 * figure.size)))
+            hidden = round((aim - move) / figure.size / grid) * grid
             moves[figure.figure] = hidden
-            move = size * (above - hidden) - factor * below
-        moves[figure.room], moves[figure.rest] = move, 2 * below - move
-        return self._fits(figure, move, 2 * below - move, symmetric)
+            move += figure.size * hidden
+        moves[figure.room], moves[figure.rest] = move, wider - move
+        return self._fits(figure, move, wider - move, symmetric)
 
     def _fits(self, figure: _Figure, room: float, rest: float, symmetric: bool) -> bool:
         """Whether both rooms can move so, and the other way as well if need be."""
@@ -210,24 +211,26 @@ def _figures_of(system: System, is_total: Flags, of_figure: Flags) -> list[_Figu
     """Return the figures of a system from their rows: that of the room, and that of both rooms."""
     matrix, rooms = system.matrix, system.rooms
     first: dict[int, dict[int, float]] = {}
-    rest: dict[int, int] = {}
+    rest: dict[int, tuple[int, Terms]] = {}
     for number in np.flatnonzero(of_figure).tolist():
         part = slice(matrix.indptr[number], matrix.indptr[number + 1])
         row = dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
         inside = [cell for cell in row if rooms[cell]]
+        # What the room, or both, are the sum of.
+        others = {cell: -size / row[inside[0]] for cell, size in row.items() if not rooms[cell]}
         if len(inside) == 1:
-            first[inside[0]] = row
-        else:
-            rest |= {inside[0]: inside[1], inside[1]: inside[0]}
+            first[inside[0]] = others
+        elif len(inside) == 2:
+            width = list(others.items())
+            rest |= {inside[0]: (inside[1], width), inside[1]: (inside[0], width)}
     figures = []
     for room, row in first.items():
-        even = [cell for cell, size in row.items() if is_total[cell] and size % 2 == 0]
-        odd = [cell for cell, size in row.items() if is_total[cell] and size % 2]
-        hideable = [cell for cell in row if not is_total[cell] and not rooms[cell]]
-        numerator, denominator, figure = (some[0] if some else -1 for some in (even, odd, hideable))
-        size = row.get(numerator, -row.get(figure, -1.0))
-        factor = -row.get(denominator, 0.0)
+        if room not in rest:
+            continue
+        terms = [(cell, size) for cell, size in row.items() if is_total[cell]]
+        hideable = [cell for cell in row if not is_total[cell]]
+        figure = hideable[0] if hideable else -1
         figures.append(
-            _Figure(numerator, denominator, figure, room, rest.get(room, -1), size, factor)
+            _Figure(figure, room, rest[room][0], row.get(figure, 0.0), terms, rest[room][1])
         )
-    return [figure for figure in figures if figure.rest >= 0]
+    return figures

@@ -178,13 +178,14 @@ def test_primary_flags_of_ready_tables_make_cells_sensitive(tmp_path):
 
 
 def test_unreliable_estimates_are_hidden_and_not_protected(tmp_path):
-    flagged(tmp_path)
+    rule = '[[rules]]\nrule = "manual"\ncells = [{a = "x", b = "q", c = "Total"}]\n'
+    flagged(tmp_path, rules=rule)
     job = tmp_path / "job.toml"
     job.write_text(job.read_text().replace('flags = "secret"', 'unreliable = "secret"'))
     problem = load_problem(read_job(job))
-    cells = problem.table.keys[problem.forced].apply(tuple, axis=1).tolist()
-    assert cells == [("Total", "Total", "y"), ("x", "q", "Total")]
-    assert not problem.sensitive.any()
+    labels = problem.table.keys.apply(tuple, axis=1)
+    assert labels[problem.forced].tolist() == [("Total", "Total", "y")]
+    assert labels[problem.sensitive].tolist() == [("x", "q", "Total")]
 
 
 def test_a_rule_says_more_of_a_cell_than_its_flag(tmp_path):

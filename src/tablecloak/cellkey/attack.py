@@ -505,8 +505,8 @@ def _places(shown: pd.DataFrame, codes: pd.DataFrame, trees: Mapping[str, Hierar
             f"The cell {row} has a code that is not in its hierarchy. Add the code to the "
             "hierarchy, or correct the release."
         )
-    found: Integers = places.to_numpy(np.int64)
-    return found
+    numbers: Integers = places.to_numpy(np.int64)
+    return numbers
 
 
 def guesses_for(

@@ -34,7 +34,7 @@ def protect_totals_first(state: SearchState, budget: Budget) -> SearchState:
         beside.completed(*witness, np.zeros(state.system.n_unknown), symmetric=False)
         for witness in _witnesses_of_totals(state, beside, working)
     ]
-    for cells, moves in pool.take_exact([each for each in completed if each is not None]):
+    for cells, moves in pool.take_exact([witness for witness in completed if witness is not None]):
         pool.add_sparse(cells, moves, working)
     weights = state.problem.weights[state.system.cells]
     first = Candidate(state.must | pool.moved(), pool, weights)

@@ -106,7 +106,7 @@ def with_derived(
     if statistics:
         problem = with_order_statistics(problem, statistics, contributions)
     given = problem if earlier is None else earlier.beside(problem).problem
-    return derived_cells(given, [each for each in derived if each not in statistics]).problem
+    return derived_cells(given, [figure for figure in derived if figure not in statistics]).problem
 
 
 def require_no_figures(problem: ProtectionProblem, what: str) -> None:

@@ -64,18 +64,18 @@ def with_order_statistics(
     every = every[[len(cells.amounts(cell)) > 0 for cell in every.tolist()]]
     below = cells.below(every)
     low, high = problem.lower_bound.copy(), problem.upper_bound.copy()
-    told: list[dict[int, tuple[float, bool]]] = [{} for _ in statistics]
+    decisions: list[dict[int, tuple[float, bool]]] = [{} for _ in statistics]
     for cell in every.tolist():
-        own = cells.amounts(cell)
+        given = cells.amounts(cell)
         kept: list[OrderStatistic] = []
         for number, figure in enumerate(statistics):
             if cell not in asked[number]:
                 continue
-            value = figure.value(own)
-            behind = np.abs(own - value) <= figure.grid / 2
+            value = figure.value(given)
+            behind = np.abs(given - value) <= figure.grid / 2
             shown = int(behind.sum()) >= figure.contributors
             shown = shown and not cells.is_told([*kept, figure], cell, below[cell])
-            told[number][cell] = value, shown
+            decisions[number][cell] = value, shown
             kept += [figure] * shown
         for part in below[cell] if kept else ():
             floors, caps = cells.places(kept, cell, part)
@@ -88,7 +88,7 @@ def with_order_statistics(
             np.array([value for value, _ in decided.values()]),
             np.array([shown for _, shown in decided.values()], dtype=bool),
         )
-        for figure, decided in zip(statistics, told, strict=True)
+        for figure, decided in zip(statistics, decisions, strict=True)
     )
     kept_figures = [other for other in problem.table.figures if other not in statistics]
     table = replace(problem.table, figures=(*kept_figures, *judged))
@@ -124,20 +124,20 @@ class _Cells:
                 f"{label}: give the contributions to each cell, as `tablecloak.contributed` adds "
                 f"them up from the records of one variable."
             )
-        own = contributions.own
-        if np.any(own.data < 0):
+        given = contributions.own
+        if np.any(given.data < 0):
             raise InputError(
                 f"{label}: a contribution is negative, so that it is not known what the statistic "
                 f"tells of others."
             )
-        sums = np.asarray(own.sum(axis=1)).ravel()
+        sums = np.asarray(given.sum(axis=1)).ravel()
         if np.any(np.abs(sums - contributions.totals) > NOISE * np.abs(contributions.totals)):
             raise InputError(
                 f"{label}: the records have sampling weights. It is not known what a weighted "
                 f"quantile tells of a contribution. Publish it from unweighted records only."
             )
         member = contributions.membership(problem.table)
-        return cls(problem, member, _with_zeros(member, own))
+        return cls(problem, member, _with_zeros(member, given))
 
     def amounts(self, cell: int) -> Floats:
         """Return the contributions to a cell."""
@@ -145,8 +145,8 @@ class _Cells:
         return part
 
     def _who(self, cell: int) -> Integers:
-        found: Integers = self.given.indices[self.given.indptr[cell] : self.given.indptr[cell + 1]]
-        return found
+        who: Integers = self.given.indices[self.given.indptr[cell] : self.given.indptr[cell + 1]]
+        return who
 
     def below(self, cells: Integers) -> dict[int, list[int]]:
         """Return for each cell those whose contributions all go to it, itself included."""
@@ -162,10 +162,10 @@ class _Cells:
         shared = (self.member @ chosen.T).tocoo()
         row, column = shared.coords
         inside = shared.data == size[row]
-        found: dict[int, list[int]] = {cell: [] for cell in cells.tolist()}
+        parts: dict[int, list[int]] = {cell: [] for cell in cells.tolist()}
         for part, place in zip(row[inside].tolist(), column[inside].tolist(), strict=True):
-            found[int(cells[place])].append(part)
-        return found
+            parts[int(cells[place])].append(part)
+        return parts
 
     def places(
         self, statistics: Sequence[OrderStatistic], cell: int, part: int
@@ -176,10 +176,10 @@ class _Cells:
         class of a statistic of rank r, and no more than n - r above it.
         """
         here = np.searchsorted(self._who(cell), self._who(part))
-        every, own = self.amounts(cell), self.amounts(part)
-        n, n_own = len(every), len(own)
+        every, given = self.amounts(cell), self.amounts(part)
+        n, n_own = len(every), len(given)
         # Who gives to other parts as well may give less than the floor to this one.
-        n_elsewhere = int(np.sum(own != every[here]))
+        n_elsewhere = int(np.sum(given != every[here]))
         floors, caps = np.zeros(n_own), np.full(n_own, np.inf)
         for figure in statistics:
             rank, value = figure.rank(n), figure.value(every)
@@ -203,18 +203,18 @@ class _Cells:
             floors, caps = self.places(statistics, cell, part)
             least, most = self.least(part), self.most(part)
             excluded = floors.sum() > least * (1 + NOISE) or caps.sum() < most * (1 - NOISE)
-            own = np.sort(self.amounts(part))
-            if excluded or tells_a_contribution(own, floors, caps, (least, most), p):
+            given = np.sort(self.amounts(part))
+            if excluded or tells_a_contribution(given, floors, caps, (least, most), p):
                 return True
         return False
 
 
-def _with_zeros(member: csr_array, own: csr_array) -> csr_array:
+def _with_zeros(member: csr_array, given: csr_array) -> csr_array:
     """Return the contributions to each cell; products of sparse matrices lose those of 0."""
-    times = csr_array((np.ones(own.nnz), own.indices, own.indptr), shape=own.shape)
-    places, sums = csr_array(member @ times).tocoo(), csr_array(member @ own).tocoo()
+    times = csr_array((np.ones(given.nnz), given.indices, given.indptr), shape=given.shape)
+    places, sums = csr_array(member @ times).tocoo(), csr_array(member @ given).tocoo()
     place, part = (
-        each.coords[0].astype(np.int64) * own.shape[1] + each.coords[1] for each in (places, sums)
+        each.coords[0].astype(np.int64) * given.shape[1] + each.coords[1] for each in (places, sums)
     )
     order = np.argsort(place)
     data = np.zeros(len(place))

@@ -185,7 +185,7 @@ class JudgedStatistic(DerivedFigure):
     ----------
     statistic : OrderStatistic
     cells : numpy.ndarray of int, shape (n_statistics,)
-    told : numpy.ndarray of float, shape (n_statistics,)
+    printed_values : numpy.ndarray of float, shape (n_statistics,)
         What would be published.
     shown : numpy.ndarray of bool, shape (n_statistics,)
         Whether it is.
@@ -193,7 +193,7 @@ class JudgedStatistic(DerivedFigure):
 
     statistic: OrderStatistic
     cells: Integers
-    told: Floats
+    printed_values: Floats
     shown: Flags
     name: ClassVar[str] = "judged statistic"
     needs_contributions: ClassVar[bool] = True
@@ -218,7 +218,7 @@ class JudgedStatistic(DerivedFigure):
         keys = table.keys.iloc[self.cells]
         keys.insert(0, "figure", self.label)
         return keys.assign(
-            value=np.where(self.shown, self.told, np.nan),
+            value=np.where(self.shown, self.printed_values, np.nan),
             status=np.where(self.shown, "published", "suppressed"),
         )
 

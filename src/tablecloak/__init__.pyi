@@ -69,6 +69,11 @@ from .tables.changes.derived_figures import with_derived as with_derived
 from .tables.changes.earlier_releases import Published as Published
 from .tables.confidentiality import Confidentiality as Confidentiality
 from .tables.equations import Equation as Equation
+from .tables.figures.order_statistics import Maximum as Maximum
+from .tables.figures.order_statistics import Median as Median
+from .tables.figures.order_statistics import Minimum as Minimum
+from .tables.figures.order_statistics import Quantile as Quantile
+from .tables.figures.order_statistics import StandardDeviation as StandardDeviation
 from .tables.figures.over_time import Growth as Growth
 from .tables.figures.over_time import Index as Index
 from .tables.figures.ratios import Average as Average

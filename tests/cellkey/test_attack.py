@@ -142,6 +142,20 @@ def test_a_published_count_above_zero_has_records_also_where_only_d_is_known():
     assert alone.to_frame().set_index("a").loc["Total", ["lower", "upper"]].tolist() == [1, 6]
 
 
+def test_a_mean_beside_a_perturbed_count_undoes_it():
+    """3 or 6 records can have a mean of 33.67 in whole years, and with a total of 101 only 3."""
+    release = pd.DataFrame({"a": ["x", "Total"], "count": [5, 6]})
+    means = pd.DataFrame({"a": ["x"], "mean": [33.67]})
+    known = {"deviation": 3, "hierarchies": {"a": TREES["a"]}, "decimals": 2}
+    ends = []
+    for told in (None, means, means.assign(total=101)):
+        frame = attack_counts(release, means=told, **known).to_frame().set_index("a")
+        ends.append(frame.loc["x", ["lower", "upper"]].tolist())
+    assert ends == [[2, 8], [3, 6], [3, 3]]
+    with pytest.raises(InputError, match="No table of whole counts"):
+        attack_counts(release, means=means.assign(mean=33.41), **(known | {"deviation": 1}))
+
+
 def test_tables_that_agree_two_by_two_but_are_those_of_no_records_are_found_out():
     # a goes with b and b with c, but a with the other c.
     pairs = {"ab": ["xp", "yq"], "bc": ["pm", "qn"], "ac": ["xn", "ym"]}

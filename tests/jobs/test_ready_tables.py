@@ -177,6 +177,17 @@ def test_primary_flags_of_ready_tables_make_cells_sensitive(tmp_path):
     assert problem.upper_protection[problem.sensitive].tolist() == pytest.approx([3.3, 6.0])
 
 
+def test_unreliable_estimates_are_hidden_and_not_protected(tmp_path):
+    rule = '[[rules]]\nrule = "manual"\ncells = [{a = "x", b = "q", c = "Total"}]\n'
+    flagged(tmp_path, rules=rule)
+    job = tmp_path / "job.toml"
+    job.write_text(job.read_text().replace('flags = "secret"', 'unreliable = "secret"'))
+    problem = load_problem(read_job(job))
+    labels = problem.table.keys.apply(tuple, axis=1)
+    assert labels[problem.forced].tolist() == [("Total", "Total", "y")]
+    assert labels[problem.sensitive].tolist() == [("x", "q", "Total")]
+
+
 def test_a_rule_says_more_of_a_cell_than_its_flag(tmp_path):
     rule = '[[rules]]\nrule = "manual"\ncells = [{a = "x", b = "q", c = "Total"}]\nrange = 60\n'
     problem = flagged(tmp_path, rules=rule)

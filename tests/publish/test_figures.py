@@ -156,3 +156,31 @@ def test_a_job_names_what_is_wrong_with_a_figure(tmp_path):
     with pytest.raises(tc.InputError, match="no variable 'staff'"):
         tc.run_job(job)
     assert "ratio" in FIGURES
+
+
+def test_a_job_publishes_medians_and_refuses_standard_deviations(tmp_path):
+    tc.examples.write("derived", tmp_path)
+    job = tmp_path / "derived.toml"
+    head, rest = job.read_text().split("[variables.turnover]")
+    head = head.replace('contributor = "business"', 'contributor = "business"\nvalue = "turnover"')
+    rules = rest[rest.index("[[rules]]") : rest.index("[[derived]]")]
+    industries = tc.examples.businesses()["industry"].unique().tolist()
+    median = f"""
+[[derived]]
+figure = "median"
+variable = "turnover"
+base = 1000
+where = {{ region = "Total", industry = {industries} }}
+
+[suppression]
+hold = "off"
+time_limit = 5
+"""
+    job.write_text(head + rules + median)
+    assert tc.run_job(job, tmp_path / "out").is_safe
+    figures = pd.read_csv(tmp_path / "out" / "release" / "suppression" / "figures.csv")
+    assert len(figures) == len(industries)
+    assert (figures["status"] == "published").sum() == figures["value"].notna().sum() > 0
+    job.write_text(head + rules + median.replace('"median"', '"standard-deviation"'))
+    with pytest.raises(tc.InputError, match="base|sum of squares"):
+        tc.run_job(job, tmp_path / "out")

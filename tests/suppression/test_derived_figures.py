@@ -12,6 +12,11 @@ import tablecloak as tc
 from ratio_systems import System, exposed, interval, optimum, random_system
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
+from tablecloak.solve.exact import NullSpace
+from tablecloak.suppression.system.figure_paths import FiguresOfTotals
+from tablecloak.suppression.system.needs import needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.system import System as CellSystem
 from tablecloak.tables.keys import are_derived
 
 SEEDS = range(9)
@@ -160,3 +165,31 @@ def alter(arrays: dict[str, np.ndarray], system: System, random: np.random.Gener
     array = arrays[name]
     place = random.integers(len(array))
     array[place] = array[place] * random.choice([0.5, 1.5, -1.0]) + random.choice([0.0, 1.0, -1.0])
+
+
+def test_every_figure_follows_a_deviation_of_the_totals():
+    """Ratios, and means, whose denominators are numbers: their rows hold exactly afterwards."""
+    records = tc.examples.businesses()
+    problem = tc.tabulate(records, ["region", "industry"], "turnover", contributor="business")
+    system = random_system(2)
+    means = tc.with_derived(problem.protect(tc.PPercent(10)), [tc.Average("turnover")])
+    for beside, n_figures in ((system.problem, len(system.printed)), (means, problem.n_cells)):
+        needs = needs_of(beside, Requirement.TWO_SIDED)
+        whole = CellSystem.of(beside, needs, ~beside.frozen)
+        totals = FiguresOfTotals.of(whole)
+        moves = NullSpace(*_entries(totals.part), np.zeros(len(totals.totals), dtype=bool)).near(
+            np.random.default_rng(1).integers(-2, 3, len(totals.totals)).astype(float)
+        )
+        cells, moved = totals.completed(
+            np.flatnonzero(moves), moves[moves != 0], np.zeros(whole.n_unknown), symmetric=False
+        )
+        assert len({int(cell) for cell in cells[whole.rooms[cells]]}) <= 2 * n_figures
+        deviation = np.zeros(whole.n_unknown)
+        deviation[cells] = moved
+        assert np.any(deviation[whole.rooms])
+        assert np.max(np.abs(whole.matrix @ deviation)) <= 1e-6 * np.max(np.abs(deviation))
+
+
+def _entries(part: CellSystem):
+    entries = part.matrix.tocoo()
+    return (*(each.astype(np.int64) for each in entries.coords), entries.data)

@@ -33,7 +33,11 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cellkey.counts import PerturbedCounts
 from tablecloak.cellkey.perturbation_table import Perturbations
-from tablecloak.comparison.possible_counts import CountGuesses, possible_counts
+from tablecloak.comparison.possible_counts import (
+    NOTHING_FITS,
+    CountGuesses,
+    possible_counts,
+)
 from tablecloak.errors import InputError
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.tables.hierarchy import Hierarchy
@@ -254,6 +258,8 @@ def attack_counts(
     deviation: int | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     threshold: int = 0,
+    means: pd.DataFrame | None = None,
+    decimals: int = 1,
     time_limit: float = 60.0,
     progress: Any = None,
     solver: str | None = None,
@@ -274,6 +280,12 @@ def attack_counts(
         Hierarchies of the dimensions; needed for frames.
     threshold : int, default=0
         Counts below it are not published; see `perturb_counts`. A `PerturbedCounts` brings its own.
+    means : pandas.DataFrame, optional
+        Means of a variable in whole numbers, such as age, that are published beside the counts: a
+        column of codes for each dimension, and `mean`. With a column `total` the total of the
+        variable is published as well. Both are taken to be those of the true records.
+    decimals : int, default=1
+        Digits with which means are printed.
     time_limit : float, default=60
         Seconds. Intervals that are not settled by then are outer bounds.
     progress : callable, optional
@@ -291,6 +303,12 @@ def attack_counts(
     InputError
         If neither `perturbations` nor `deviation` is given; if no table of whole counts fits what
         is published; if a grid is too large.
+
+    Notes
+    -----
+    A mean beside a perturbed count undoes it: n records have a total within n times half of the
+    last digit of n times the mean, and few n have a whole number there. With the total one n is
+    left, or a few. The remedy is to publish the perturbed total over the perturbed count.
     """
     del solver
     budget = Budget.begun(time_limit, progress=progress)
@@ -298,9 +316,31 @@ def attack_counts(
     codes, relations = _grid(frames, trees)
     published, listed = _published(frames, codes, trees)
     guesses = guesses_for(published, listed, known, deviation, least)
+    if means is not None:
+        guesses = _fitting(guesses, means, decimals, _places(means, codes, trees))
     tables = [[str(name) for name in frame if name != "count"] for frame in frames]
     lower, upper, exact = _inferred(guesses, relations, codes, tables, trees, budget)
     return CountAttack(codes, published, lower, upper, exact, guesses, listed)
+
+
+def _fitting(
+    guesses: CountGuesses, means: pd.DataFrame, decimals: int, places: Integers
+) -> CountGuesses:
+    """Return the guesses for which records with whole values have the means that are printed."""
+    case, counts, chances = guesses.case.copy(), list(guesses.counts), list(guesses.chances)
+    half = 0.5 * 10.0**-decimals * (1 + 1e-9)
+    totals = means["total"] if "total" in means else pd.Series(np.nan, index=means.index)
+    printed = zip(places.tolist(), means["mean"].tolist(), totals.tolist(), strict=True)
+    for place, mean, total in printed:
+        tried = counts[case[place]]
+        nearest = np.rint(tried * mean) if np.isnan(total) else total
+        fits = (tried > 0) & (np.abs(nearest - tried * mean) <= tried * half)
+        if not fits.any():
+            raise InputError(NOTHING_FITS)
+        counts.append(tried[fits])
+        chances.append(chances[case[place]][fits])
+        case[place] = len(counts) - 1
+    return CountGuesses(case, counts, chances)
 
 
 def _inferred(
@@ -432,25 +472,11 @@ def _published(
     frames: Sequence[pd.DataFrame], codes: pd.DataFrame, trees: Mapping[str, Hierarchy]
 ) -> tuple[Integers, Flags]:
     """Return the published count of each cell, and which cells are listed."""
-    number = pd.Series(np.arange(len(codes)), index=pd.MultiIndex.from_frame(codes))
     published = np.full(len(codes), -1, dtype=np.int64)
     for frame in frames:
         shown = frame[frame["count"].notna()]
-        full = pd.DataFrame(
-            {
-                name: shown[name].astype(str) if name in shown else trees[name].total
-                for name in codes.columns
-            }
-        )
-        places = number.reindex(pd.MultiIndex.from_frame(full))
-        if places.isna().any():
-            row = full[places.isna().to_numpy()].iloc[0].to_dict()
-            raise InputError(
-                f"The cell {row} has a code that is not in its hierarchy. Add the code to the "
-                "hierarchy, or correct the release."
-            )
         values = shown["count"].to_numpy(np.float64)
-        at = places.to_numpy(np.int64)
+        at = _places(shown, codes, trees)
         clash = (published[at] >= 0) & (published[at] != values)
         if clash.any():
             cell = codes.iloc[at[np.flatnonzero(clash)[0]]].to_dict()
@@ -460,6 +486,27 @@ def _published(
             )
         published[at] = values.astype(np.int64)
     return published, published >= 0
+
+
+def _places(shown: pd.DataFrame, codes: pd.DataFrame, trees: Mapping[str, Hierarchy]) -> Integers:
+    """Return which cell each row of a release is."""
+    number = pd.Series(np.arange(len(codes)), index=pd.MultiIndex.from_frame(codes))
+    full = pd.DataFrame(
+        {
+            name: shown[name].astype(str) if name in shown else trees[name].total
+            for name in codes.columns
+        },
+        index=shown.index,
+    )
+    places = number.reindex(pd.MultiIndex.from_frame(full))
+    if places.isna().any():
+        row = full[places.isna().to_numpy()].iloc[0].to_dict()
+        raise InputError(
+            f"The cell {row} has a code that is not in its hierarchy. Add the code to the "
+            "hierarchy, or correct the release."
+        )
+    numbers: Integers = places.to_numpy(np.int64)
+    return numbers
 
 
 def guesses_for(

@@ -16,6 +16,7 @@ from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
 from tablecloak.publish.released_cells import read_published
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
@@ -141,13 +142,19 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
     )
     if job.data.flags is None:
         # Some ways to protect find the cells that they protect themselves.
-        return protected(*(job.rules or [Manual([])]))
-    flagged = _flagged_cells(table, _sources(job, dimensions), job.data.flags)
-    if job.rules:
-        # A rule says more of a cell than a flag: how far it must be protected.
-        flagged &= ~protected(*job.rules).sensitive
-    cells = np.flatnonzero(flagged).tolist()
-    return protected(*job.rules, Manual(cells, range=job.data.flags_range))
+        problem = protected(*(job.rules or [Manual([])]))
+    else:
+        flagged = _flagged_cells(table, _sources(job, dimensions), job.data.flags)
+        if job.rules:
+            # A rule says more of a cell than a flag: how far it must be protected.
+            flagged &= ~protected(*job.rules).sensitive
+        cells = np.flatnonzero(flagged).tolist()
+        problem = protected(*job.rules, Manual(cells, range=job.data.flags_range))
+    if job.data.unreliable is None:
+        return problem
+    hidden = _flagged_cells(table, _sources(job, dimensions), job.data.unreliable)
+    hidden &= ~problem.sensitive
+    return problem.with_changes(status=np.where(hidden, CellStatus.FORCED.value, problem.status))
 
 
 def _sources(job: Job, dimensions: dict[str, Dimension]) -> list[tuple[Path, dict[str, Dimension]]]:

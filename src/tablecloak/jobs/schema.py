@@ -66,6 +66,7 @@ class Data(_JobPart):
     largest: list[str] = []
     flags: str | None = None
     flags_range: float = Field(20.0, ge=0)
+    unreliable: str | None = None
     decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
     empty_cells: bool | None = None
@@ -91,7 +92,7 @@ class Data(_JobPart):
         return self
 
 
-_OF_TABLES = ("frequency", "largest", "flags")
+_OF_TABLES = ("frequency", "largest", "flags", "unreliable")
 _OF_MICRODATA = ("contributor", "holding", "weight", "shadow", "request", "waiver", "waiver_p")
 
 

@@ -151,7 +151,14 @@ class Suppression(TableProtection):
         if problem.table.figures:
             weighed = problem if self.cost else problem.with_weights(self.weights)
             # Growth rates refer to earlier releases, whose cells are part of the problem then.
-            problem = with_derived(weighed, problem.table.figures, published=published)
+            figures = problem.table.figures
+            given = any(figure.needs_contributions for figure in figures)
+            problem = with_derived(
+                weighed,
+                figures,
+                published=published,
+                contributions=material.contributions() if given else None,
+            )
             published = ()
         previous = None if self.previous is None else read_previous(problem, self.previous)
         search = self.call(

@@ -11,7 +11,6 @@ import pandas as pd
 from tablecloak.errors import InputError
 from tablecloak.protection import required_way
 from tablecloak.tables.figures.figure import DerivedFigure
-from tablecloak.tables.figures.release import printed_figures
 
 
 def released_figures(release: Any, derived: Sequence[DerivedFigure] = ()) -> pd.DataFrame:
@@ -46,9 +45,10 @@ def released_figures(release: Any, derived: Sequence[DerivedFigure] = ()) -> pd.
     figures = tuple(derived) or table.figures
     if not figures:
         raise InputError("The table has no derived figures. Name them in `derived`.")
-    return printed_figures(
-        table,
-        figures,
-        table.values if values is None else values,
-        np.zeros(table.n_cells, dtype=bool) if hidden is None else hidden,
-    )
+    values = table.values if values is None else values
+    hidden = np.zeros(table.n_cells, dtype=bool) if hidden is None else hidden
+    released = [figure.released(table, values, hidden) for figure in figures]
+    every: pd.DataFrame = pd.concat(released, ignore_index=True)
+    variable = [] if table.variables is None else [table.variables.dimension]
+    without: pd.DataFrame = every.drop(columns=variable)
+    return without

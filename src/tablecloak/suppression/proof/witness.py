@@ -334,16 +334,33 @@ class KeptWitnesses(ProvedNeeds):
             beyond the first `MOST_SPARE`.
         """
         rows = list(witnesses)[: max(MOST_SPARE + len(self._used()) - len(self.rows), 0)]
-        if not rows:
-            return
+        if rows:
+            inside = self._are_inside(rows)
+            self._hold([row for row, is_inside in zip(rows, inside, strict=True) if is_inside])
+
+    def _are_inside(self, rows: Witnesses) -> list[bool]:
+        """Return which witnesses keep all bounds."""
         system, length = self.system, [len(cells) for cells, _ in rows]
         every = np.concatenate([cells for cells, _ in rows])
         moves, slack = np.concatenate([row for _, row in rows]), system.slack[every] / 2
         outside = is_outside(moves, system.low[every], system.high[every], (slack, slack))
-        bad = np.zeros(len(rows), dtype=bool)
-        bad[np.repeat(np.arange(len(rows)), length)[outside]] = True
-        good = [row for row, is_bad in zip(rows, bad.tolist(), strict=True) if not is_bad]
-        self._hold(good)
+        inside = np.ones(len(rows), dtype=bool)
+        inside[np.repeat(np.arange(len(rows)), length)[outside]] = False
+        flags: list[bool] = inside.tolist()
+        return flags
+
+    def take_exact(self, witnesses: Witnesses) -> Witnesses:
+        """Take those witnesses that satisfy all relations and bounds; return the others."""
+        system = self.system
+        if not witnesses:
+            return []
+        whole = system.matrix.multiply(np.maximum(system.factor, 1.0)[:, None]).tocsr()
+        rows = _stacked(witnesses, system.n_unknown)
+        exact = products_vanish(csr_array((np.rint(whole.data), whole.indices, whole.indptr),
+                                          shape=whole.shape), rows)  # fmt: skip
+        good = exact & np.array(self._are_inside(witnesses)) & bool(np.all(system.factor > 0))
+        self.take(row for row, is_good in zip(witnesses, good.tolist(), strict=True) if is_good)
+        return [row for row, is_good in zip(witnesses, good.tolist(), strict=True) if not is_good]
 
     def take(self, witnesses: Iterable[tuple[Integers, Floats]]) -> None:
         """Keep witnesses that satisfy all relations and bounds, and use them for open needs."""
@@ -548,6 +565,10 @@ class WitnessPool(KeptWitnesses):
         asked: int = -1,
     ) -> None:
         """Keep a solution that is given on the cells that it moves."""
+        if self.system.has_rooms:
+            as_they_are = [self.add_exact(cells, signed) for signed in (deviation, -deviation)]
+            if any(as_they_are):
+                return
         size = np.abs(deviation)
         largest = np.max(size, initial=0.0)
         most = 0
@@ -571,16 +592,18 @@ class WitnessPool(KeptWitnesses):
             if self._n_new(index[touched], d[touched]) <= LEFT_SHARE * most:
                 return
 
-    def add_exact(self, cells: Integers, deviation: Floats) -> None:
+    def add_exact(self, cells: Integers, deviation: Floats) -> bool:
         """Keep a solution as it is, if all relations hold for it and it proves something new."""
         index = self.need_of[cells]
         touched = index >= 0
         if not self._is_new(index[touched], deviation[touched]):
-            return
+            return False
         exactness = Exactness(self.system, self.needs, self._whole_only)
         is_within = exactness.beyond(cells, deviation) == 0
-        if is_within and exactness.is_exact(cells, deviation):
-            self._keep(cells, deviation, index[touched], deviation[touched])
+        if not is_within or not exactness.is_exact(cells, deviation):
+            return False
+        self._keep(cells, deviation, index[touched], deviation[touched])
+        return True
 
     def against(self, system: System) -> tuple[WitnessPool, Flags]:
         """Return the part of the proof that holds against an intruder with narrower bounds.

@@ -35,6 +35,7 @@ from tablecloak.suppression.search.portfolio import (
     try_strategies,
 )
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.totals_first import protect_totals_first
 
 EXACT_CELLS = 2000
 """Most free cells for which the method "auto" searches for a proved optimum. docs/decisions,
@@ -156,6 +157,12 @@ WHOLE_NUMBERS_SHARE = 0.8
 def is_open(state: SearchState, budget: Budget) -> bool:
     """Whether there is anything left to prove, and time for it."""
     return not state.is_settled and not budget.is_over
+
+
+def has_figures(state: SearchState, budget: Budget) -> bool:
+    """Whether derived figures are published beside the totals."""
+    del budget
+    return state.system.has_rooms
 
 
 def is_unsettled(state: SearchState, budget: Budget) -> bool:
@@ -281,6 +288,7 @@ INSIDE = (
 """Phases of a search among the cells of several patterns; its bound says nothing of the table."""
 
 FIRST = (
+    Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
@@ -347,6 +355,7 @@ EXACT_SMALL = (
 )
 
 EXACT = (
+    Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_sparse),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(build_by_programs, DENSE_SHARE, when=is_unfound),

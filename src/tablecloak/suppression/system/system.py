@@ -174,7 +174,10 @@ class System:
 
     @cached_property
     def rooms(self) -> Flags:
-        """Forced cells of coefficient 1 in a row of larger ones: they absorb its rounding."""
+        """Forced cells of coefficient 1 in a row of larger ones: they absorb its rounding.
+
+        Two of them may be alone in a row, where their sum is known.
+        """
         size = np.abs(self.matrix.data)
         row = np.repeat(np.arange(self.matrix.shape[0]), np.diff(self.matrix.indptr))
         largest = np.zeros(self.matrix.shape[0])
@@ -182,7 +185,13 @@ class System:
         absorbs = (size == 1) & (largest[row] > 1)
         flags = np.zeros(self.n_unknown, dtype=bool)
         flags[self.matrix.indices[absorbs]] = True
-        return flags & self.forced
+        flags &= self.forced
+        among = np.bincount(row[flags[self.matrix.indices]], minlength=len(largest)) > 0
+        alone = among & (
+            np.bincount(row[~self.forced[self.matrix.indices]], minlength=len(largest)) == 0
+        )
+        flags[self.matrix.indices[alone[row] & (size == 1)]] = True
+        return flags
 
     @cached_property
     def has_rooms(self) -> bool:

@@ -33,6 +33,7 @@ from tablecloak.errors import InputError
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.earlier_releases import Published
+from tablecloak.tables.changes.order_statistics import with_order_statistics
 from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.figures.figure import (
     MOST_DIGITS,
@@ -40,8 +41,10 @@ from tablecloak.tables.figures.figure import (
     Quotients,
     marked_keys,
 )
+from tablecloak.tables.figures.order_statistics import statistics_among
 from tablecloak.tables.keys import DERIVED, LIMIT, are_derived
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.tabulation.contributed import Contributed
 
 BEYOND = 1e-6
 """Share by which the bounds of a hidden figure lie beyond what it can be, whatever is rounded."""
@@ -52,6 +55,7 @@ def with_derived(
     derived: Sequence[DerivedFigure],
     *,
     published: object = (),
+    contributions: Contributed | None = None,
 ) -> ProtectionProblem:
     """Return the problem of a table together with figures that are published beside it.
 
@@ -68,6 +72,9 @@ def with_derived(
     published : Published, release, or sequence or mapping of releases, default=()
         Earlier releases, as for `tablecloak.suppress`, to which growth rates and indices refer by
         their names. Do not give them to `suppress` again.
+    contributions : Contributed, optional
+        What each contributor gives to each cell, for quantiles, minima and maxima. These are hidden
+        by rule, and what the others tell becomes part of the external bounds of the totals.
 
     Returns
     -------
@@ -95,8 +102,11 @@ def with_derived(
     135
     """
     earlier = Published.parse(published)
+    statistics = statistics_among(derived)
+    if statistics:
+        problem = with_order_statistics(problem, statistics, contributions)
     given = problem if earlier is None else earlier.beside(problem).problem
-    return derived_cells(given, derived).problem
+    return derived_cells(given, [figure for figure in derived if figure not in statistics]).problem
 
 
 def require_no_figures(problem: ProtectionProblem, what: str) -> None:
@@ -107,6 +117,13 @@ def require_no_figures(problem: ProtectionProblem, what: str) -> None:
     InputError
         Says what to do instead.
     """
+    judged = [figure for figure in problem.table.figures if figure.needs_contributions]
+    if judged:
+        raise InputError(
+            f"{judged[0].label}: it is not known what an order statistic of true contributions "
+            f"tells beside other values. {what} takes a problem without; suppress its cells "
+            f"instead."
+        )
     if np.any(are_derived(problem.table.keys)):
         raise InputError(
             f"{what} takes a problem without derived figures. Those of changed values are computed "

@@ -26,7 +26,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.parameters import take_parameters
 from tablecloak.registry import Registry
-from tablecloak.tables.keys import EARLIER, are_derived
+from tablecloak.tables.keys import DERIVED, EARLIER, are_derived
 from tablecloak.tables.table import Table
 
 MOST_DIGITS = 2**31 - 1
@@ -97,6 +97,9 @@ class DerivedFigure(ABC):
 
     name: ClassVar[str]
     """Name of the kind in job files."""
+
+    needs_contributions: ClassVar[bool] = False
+    """Whether it is a statistic of the contributions to a cell, rather than of cells."""
 
     def __post_init__(self) -> None:
         take_parameters(self, type(self).__name__)
@@ -171,6 +174,40 @@ class DerivedFigure(ABC):
             round(unit * (self.scale * _exact(x) / _exact(y) + self.offset))
             for x, y in zip(above.tolist(), below.tolist(), strict=True)
         ]
+
+    def released(self, table: Table, values: Floats, hidden: Flags) -> pd.DataFrame:
+        """Return the figures of all cells that have one, each with its status.
+
+        Parameters
+        ----------
+        table : Table
+        values : numpy.ndarray of float, shape (n_cells,)
+            As they are published, or would be.
+        hidden : numpy.ndarray of bool, shape (n_cells,)
+            Cells that are not published. A figure that is a cell of the table is hidden if that is;
+            any other one if its numerator or denominator is.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``figure``, those of the keys, ``value`` and ``status``. A quotient with a
+            denominator that is not positive has no figure.
+        """
+        every = pd.MultiIndex.from_frame(table.keys)
+        quotients = self.quotients(table)
+        quotients = quotients.chosen(quotients.denominators(values) > 0)
+        marked = marked_keys(table, self, quotients.numerator, DERIVED)
+        place = every.get_indexer(pd.MultiIndex.from_frame(marked))
+        below = quotients.denominator
+        unknown = hidden[quotients.numerator] | (hidden[below] & (below >= 0))
+        is_hidden = np.where(place >= 0, hidden[place], unknown)
+        digits: Floats = np.array(self.printed(quotients, values), dtype=np.float64)
+        keys = table.keys.iloc[quotients.numerator]
+        keys.insert(0, "figure", self.label)
+        return keys.assign(
+            value=np.where(is_hidden, np.nan, np.round(digits / 10**self.decimals, self.decimals)),
+            status=np.where(is_hidden, "suppressed", "published"),
+        )
 
 
 FIGURES: Registry[DerivedFigure] = Registry("derived figure", "tablecloak.tables.figures")

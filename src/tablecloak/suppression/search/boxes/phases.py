@@ -43,7 +43,9 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     """
     needs = state.system.needs
     is_late = budget.is_stopped or (budget.is_over and state.best is not None)
-    if is_late or not len(needs.cells) or Paths.of(state.system) is not None:
+    # Boxes are products of codes, and figures have none: `protect_totals_first` builds those.
+    has_boxes = not state.system.has_rooms and Paths.of(state.system) is None
+    if is_late or not len(needs.cells) or not has_boxes:
         return state
     grid = Grid.of(state.problem.table, state.system)
     if grid is None:

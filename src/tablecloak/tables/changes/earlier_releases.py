@@ -24,7 +24,7 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import LEVELS
 from tablecloak.tables.equations import Equation, match
-from tablecloak.tables.keys import EARLIER, are_rests
+from tablecloak.tables.keys import EARLIER, are_rests, number_rows
 from tablecloak.tables.link import completed_keys, linked_hierarchies, stacked_contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -232,12 +232,8 @@ def _joined_table(
     hierarchies = linked_hierarchies(every)
     keys = dict(zip(tables, completed_keys(every, _totals(every)), strict=True))
     starts = np.cumsum([0, *(member.n_cells for member in every)])
-    bare = set(releases).difference(*(equation.variables for equation in equations))
-    between = [
-        _equalities(keys[NOW], keys[name], table, tables[name], int(start), int(starts[-1]))
-        for name, start in zip(tables, starts, strict=False)
-        if name in bare
-    ]
+    compared = {NOW, *releases}.difference(*(equation.variables for equation in equations)) | {NOW}
+    between = [_equalities([name in compared for name in tables], list(keys.values()), every)]
     between += _equated(tables, keys, equations)
     contributions: dict[str, Any] = {
         level: stacked_contributions(every, level) if getattr(table, level) else None
@@ -293,20 +289,33 @@ def _tops(table: Table, name: str) -> set[str]:
 
 
 def _equalities(
-    now: pd.DataFrame, then: pd.DataFrame, table: Table, other: Table, start: int, n_cells: int
+    compared: Sequence[bool], keys: Sequence[pd.DataFrame], tables: Sequence[Table]
 ) -> tuple[csr_array, Floats]:
-    """Return one relation for each cell that has the value it had then."""
-    place = pd.MultiIndex.from_frame(now).get_indexer(pd.MultiIndex.from_frame(then))
-    a, b = table.values[place], other.values
-    near = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + max(
-        table.tolerance, other.tolerance
+    """Return the relations that make cells of the same codes and the same value one cell.
+
+    Releases are compared with each other as well: two that tell little of a cell apart may tell all
+    of it together, whether or not the new one has it. Of m copies m - 1 relations are enough, each
+    between neighbours when copies are ordered by value.
+    """
+    stacked = pd.concat(keys)
+    sizes = [table.n_cells for table in tables]
+    values = np.concatenate([table.values for table in tables])
+    tolerance = np.repeat([table.tolerance for table in tables], sizes)
+    cells = np.flatnonzero(np.repeat(compared, sizes) & ~are_rests(stacked))
+    _, number = number_rows(stacked.iloc[cells])
+    order = np.lexsort((values[cells], number))
+    number, cells = number[order], cells[order]
+    one, other = cells[:-1], cells[1:]
+    a, b = values[one], values[other]
+    near = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + np.maximum(
+        tolerance[one], tolerance[other]
     )
-    cells = np.flatnonzero((place >= 0) & near & ~are_rests(then))
-    n = len(cells)
+    same = (number[:-1] == number[1:]) & near
+    one, other = one[same], other[same]
+    n = len(one)
     entries = np.concatenate([np.ones(n), -np.ones(n)])
-    columns = np.concatenate([place[cells], start + cells])
-    rows = csr_array((entries, (np.tile(np.arange(n), 2), columns)), shape=(n, n_cells))
-    return rows, a[cells] - b[cells]
+    rows, columns = np.tile(np.arange(n), 2), np.concatenate([one, other])
+    return csr_array((entries, (rows, columns)), shape=(n, len(values))), a[same] - b[same]
 
 
 def _equated(

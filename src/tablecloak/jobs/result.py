@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tablecloak.errors import listed
 from tablecloak.protection import Material, Product
+from tablecloak.publish.register import Entry
 from tablecloak.tables.problem import ProtectionProblem
 
 
@@ -25,6 +27,8 @@ class JobResult:
         All files that were written.
     failures : dict of str to str
         Ways that gave no release although another did, and why.
+    entries : list of Entry
+        What the register says of the release, if the job names one.
     withheld : dict of str to str
         Ways whose release was found but not written to ``release/``, and why. Its files, if
         there are any, lie in ``internal/withheld/``.
@@ -35,6 +39,7 @@ class JobResult:
     files: list[Path] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     withheld: dict[str, str] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
 
     @property
     def problem(self) -> ProtectionProblem:
@@ -81,6 +86,10 @@ class JobResult:
             yield "All releases are proved safe against an external intruder."
         for product in self.products.values():
             yield from product.way.statements(product)
+        for entry in self.entries:
+            beside = listed([str(number) for number in entry.beside])
+            together = f", protected together with {beside}" if beside else ""
+            yield f"Entered in the register as {entry.number}{together}. Receipt: {entry.receipt}"
 
     def refusals(self) -> Iterator[str]:
         """Yield what is said of releases that are not safe, each sentence once."""

@@ -230,8 +230,7 @@ def _joined_table(
     tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    keys = dict(zip(tables, completed_keys(every, _totals(every)), strict=True))
-    starts = np.cumsum([0, *(member.n_cells for member in every)])
+    keys = dict(zip(tables, comparable_keys(every), strict=True))
     compared = {NOW, *releases}.difference(*(equation.variables for equation in equations)) | {NOW}
     between = [_equalities([name in compared for name in tables], list(keys.values()), every)]
     between += _equated(tables, keys, equations)
@@ -255,18 +254,39 @@ def _joined_table(
     )
 
 
-def _totals(tables: Sequence[Table]) -> dict[str, str]:
+def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
+    """Return the keys of each table over the dimensions of all, so that equal keys mean one cell.
+
+    A dimension that a table lacks stands at its total there. Where one table holds several
+    variables, each of the others holds the variable that it is named after.
+
+    Raises
+    ------
+    InputError
+        If the total of a dimension that a table lacks is not known.
+    """
+    column = next((table.variables.dimension for table in tables if table.variables), None)
+    keys = completed_keys(tables, _totals(tables, column))
+    if column is None:
+        return keys
+    return [
+        codes if table.variables else codes.assign(**{column: table.name})
+        for table, codes in zip(tables, keys, strict=True)
+    ]
+
+
+def _totals(tables: Sequence[Table], variable: str | None) -> dict[str, str]:
     """Return the total of each dimension that some table lacks.
 
     Where no table has a hierarchy, as those read from files of problems, it is the code that is the
-    total of relations and never a part.
+    total of relations and never a part. The dimension of variables has none.
     """
     totals = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
     for name in dict.fromkeys(name for table in tables for name in table.keys.columns):
         holders = [table for table in tables if name in table.keys.columns]
         if name in totals or len(holders) == len(tables):
             continue
-        tops = set.union(*(_tops(table, name) for table in holders))
+        tops = {""} if name == variable else set.union(*(_tops(table, name) for table in holders))
         if len(tops) != 1:
             raise InputError(
                 f"Dimension {name!r} is missing in one of the releases, and its total is not "
@@ -274,6 +294,16 @@ def _totals(tables: Sequence[Table]) -> dict[str, str]:
             )
         totals[name] = tops.pop()
     return totals
+
+
+def totals_of(table: Table) -> dict[str, str]:
+    """Return the code of the total of each dimension; a dimension without one has an empty one."""
+    found = {}
+    for name in map(str, table.keys.columns):
+        tops = _tops(table, name)
+        tree = table.hierarchies.get(name)
+        found[name] = tree.total if tree else tops.pop() if len(tops) == 1 else ""
+    return found
 
 
 def _tops(table: Table, name: str) -> set[str]:

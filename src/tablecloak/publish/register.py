@@ -281,7 +281,7 @@ class Register:
             values = cells[n + 1].values
             both = [(v, known[key]) for key, v in zip(place[n + 1], values, strict=True)
                     if key in known]  # fmt: skip
-            revised = sum(abs(a - b) > SAME * max(abs(a), abs(b)) for a, b in both)
+            revised = sum(bool(abs(a - b) > SAME * max(abs(a), abs(b))) for a, b in both)
             found.append(Overlap(counted[n], len(both), revised, len(values) - len(both)))
         return found
 
@@ -511,7 +511,5 @@ def _read_entry(path: Path) -> Entry:
 
 def _is_same(entry: Entry, other: Entry, files: Mapping[str, str]) -> bool:
     """Whether an entry has the files of another one, for the same receiver."""
-    alike = (entry.kind, entry.receiver, entry.series, entry.recalls)
-    return entry.files == files and alike == (
-        other.kind, other.receiver, other.series, other.recalls
-    )  # fmt: skip
+    names = ("kind", "receiver", "series", "variables", "recalls", "has_left")
+    return entry.files == files and all(getattr(entry, n) == getattr(other, n) for n in names)

@@ -1,7 +1,7 @@
 """An attack on several releases together, from their frames alone; no code of the package.
 
-Whoever has all releases knows each cell by its codes, whichever of them show it: one unknown for each
-hidden cell, one equation for each sum along a dimension of each release, two programs for each
+Whoever has all releases knows each cell by its codes, whichever of them show it: one unknown for
+each hidden cell, one equation for each sum along a dimension of each release, two programs for each
 sensitive cell.
 """
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from tablecloak.publish.register import Entry, OvertakenError, Register
 
 KILLED = """
 import os, random, signal, sys, time
-from pathlib import Path
 import numpy as np, pandas as pd
 import tablecloak as tc
 from tablecloak.publish.register import Entry, Register

@@ -10,6 +10,7 @@ from typing import Any
 from tablecloak.errors import listed
 from tablecloak.protection import Material, Product
 from tablecloak.publish.register import Entry
+from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 
 
@@ -99,6 +100,29 @@ class JobResult:
             if name not in self.withheld and product.audit and not product.audit.is_safe
         ]
         yield from dict.fromkeys(product.way.refusal(product) for product in unsafe)
+
+    def report(self) -> list[str]:
+        """Return all that is said to people of the releases, line by line. Secret."""
+        said = [*self.lines()]
+        said += [f"no {name}: {why}" for name, why in self.failures.items()]
+        return said + list(self.statements() if self.is_safe else self.refusals())
+
+    def figures(self) -> dict[str, float]:
+        """Return the size of the problem, and loss, bound and seconds of the first search. Secret.
+
+        Cells and relations are missing where records are changed and not a table; the rest where
+        nothing was minimised.
+        """
+        product = next(iter(self.products.values()))
+        found: dict[str, float] = {}
+        if not product.way.is_alone:
+            table = self.problem.table
+            found = {"cells": table.n_cells, "relations": table.n_relations,
+                     "sensitive": self.problem.n_sensitive}  # fmt: skip
+        release = product.release
+        if isinstance(release, Result):
+            found |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
+        return {name: float(figure) for name, figure in found.items()}
 
     def summary(self) -> str:
         """Say in one line what was found. Secret: losses are sums of hidden values."""

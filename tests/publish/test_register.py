@@ -15,6 +15,7 @@ from tablecloak.publish.register import Entry, OvertakenError, Register
 
 KILLED = """
 import os, random, signal, sys, time
+from pathlib import Path
 import numpy as np, pandas as pd
 import tablecloak as tc
 from tablecloak.publish.register import Entry, Register

@@ -118,13 +118,13 @@ def _publication(job: Path, out: Path, engine: str, executor: str) -> None:
     publication = read_publication(job)
     typer.echo(publication.plan.summary())
     workers = executor_named(executor)
-    found = run_publication(publication, out, engine=engine, executor=workers, said=_tell_outcome)
-    for path in found.files:
+    done = run_publication(publication, out, engine=engine, executor=workers, said=_tell_outcome)
+    for path in done.files:
         typer.echo(f"    {path}")
-    outcomes = found.outcomes.values()
+    outcomes = done.outcomes.values()
     if any(outcome.has_failed for outcome in outcomes):
         raise typer.Exit(BAD_INPUT)
-    if not found.is_safe:
+    if not done.is_safe:
         raise typer.Exit(NOT_SAFE)
 
 

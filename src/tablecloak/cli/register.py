@@ -70,13 +70,13 @@ def check(
     """
     from tablecloak.publish.register import Register
 
-    found = Register(folder)
-    faults = found.faults(receipt)
+    kept = Register(folder)
+    faults = kept.faults(receipt)
     for fault in faults:
         typer.echo(fault, err=True)
     if faults:
         raise typer.Exit(NOT_SAFE)
-    entries = found.entries
+    entries = kept.entries
     last = f", the last with the receipt {entries[-1].receipt}" if entries else ""
     typer.echo(f"{len(entries)} entries are as they were entered{last}.")
 
@@ -94,11 +94,11 @@ def find(
     from tablecloak.jobs.load import load_problem
     from tablecloak.publish.register import PUBLIC, Register
 
-    given = read_job(job)
-    receiver = PUBLIC if given.registered is None else given.registered.receiver
-    overlaps = Register(folder).overlaps(load_problem(given), given.series, receiver)
-    for each in overlaps:
-        typer.echo(_said(each))
+    named = read_job(job)
+    receiver = PUBLIC if named.registered is None else named.registered.receiver
+    overlaps = Register(folder).overlaps(load_problem(named), named.series, receiver)
+    for overlap in overlaps:
+        typer.echo(_said(overlap))
     typer.echo(f"{len(overlaps)} earlier releases count.")
 
 
@@ -154,11 +154,11 @@ def add(
         raise InputError("--transmission: a file with all values is not public. Give --receiver.")
     truth = read_problem(problem)
     truth = replace(truth, table=replace(truth.table, name=variable))
-    found = Register(folder)
-    told, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
+    kept = Register(folder)
+    ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
-        told, is_bounded = known_ends(truth, file)
-        earlier = found.published(found.overlaps(truth, series, receiver))
+        ends, is_bounded = known_ends(truth, file)
+        earlier = kept.published(kept.overlaps(truth, series, receiver))
         is_safe = audit(truth, file, published=earlier).is_safe
         if not is_safe and not has_left:
             typer.echo("Not entered: together with earlier releases it is not safe.", err=True)
@@ -171,7 +171,7 @@ def add(
         is_bounded=is_bounded,
         is_safe=is_safe,
     )
-    entered = found.enter(entry, truth, told, [file])
+    entered = kept.enter(entry, truth, ends, [file])
     typer.echo(f"Entered as {entered.number}. Receipt: {entered.receipt}")
 
 

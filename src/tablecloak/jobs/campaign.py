@@ -118,7 +118,7 @@ def run_jobs(
         By the names of their folders in `out`.
     """
     out, done, waiting = Path(out), dict[str, JobOutcome](), list[_Task]()
-    told = said or (lambda outcome: None)
+    notify = said or (lambda outcome: None)
     for name, job in jobs.items():
         try:
             # Data in a database may have changed without any file being different.
@@ -129,10 +129,10 @@ def run_jobs(
             waiting.append((job, str(out / name), engine))
         else:
             done[name] = earlier
-            told(earlier)
+            notify(earlier)
     for _, outcome in (executor or SerialExecutor()).run(_do, waiting):
         done[outcome.name] = outcome
-        told(outcome)
+        notify(outcome)
     return [done[name] for name in jobs]
 
 

@@ -99,7 +99,7 @@ class PublicationResult:
 
     def summary(self) -> str:
         """Say in one line for each cluster what was found. Secret."""
-        return "\n".join(f"{name}: {each.message}" for name, each in self.outcomes.items())
+        return "\n".join(f"{name}: {outcome.message}" for name, outcome in self.outcomes.items())
 
 
 def is_publication(path: str | Path) -> bool:
@@ -256,5 +256,5 @@ def expected_seconds(job: Job, problem: ProtectionProblem) -> float:
 
 
 SECONDS_OF_CELL = 0.01
-"""Seconds of suppression for each cell. Seven random tables of 30 to 2,159 cells took 0.003 to 0.04,
+"""Seconds of suppression for each cell. Of random tables with 30 to 2,159 it took 0.003 to 0.04,
 so that an earlier run of the same cluster tells far better."""

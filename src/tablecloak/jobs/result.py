@@ -114,15 +114,15 @@ class JobResult:
         nothing was minimised.
         """
         product = next(iter(self.products.values()))
-        found: dict[str, float] = {}
+        figures: dict[str, float] = {}
         if not product.way.is_alone:
             table = self.problem.table
-            found = {"cells": table.n_cells, "relations": table.n_relations,
+            figures = {"cells": table.n_cells, "relations": table.n_relations,
                      "sensitive": self.problem.n_sensitive}  # fmt: skip
         release = product.release
         if isinstance(release, Result):
-            found |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
-        return {name: float(figure) for name, figure in found.items()}
+            figures |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
+        return {name: float(figure) for name, figure in figures.items()}
 
     def summary(self) -> str:
         """Say in one line what was found. Secret: losses are sums of hidden values."""

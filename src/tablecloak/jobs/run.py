@@ -100,7 +100,7 @@ def _entered(
     """Enter the only release of a job, unless others that share cells came after the last one."""
     assert job.registered is not None
     ((name, product),) = result.products.items()
-    told, is_bounded = known_ends(result.problem, product.release)
+    ends, is_bounded = known_ends(result.problem, product.release)
     entry = Entry(
         kind="release",
         title=job.title or name,
@@ -108,7 +108,7 @@ def _entered(
         series=job.series,
         is_bounded=is_bounded,
     )
-    return register.enter(entry, result.problem, told, files, after=last)
+    return register.enter(entry, result.problem, ends, files, after=last)
 
 
 def protected(

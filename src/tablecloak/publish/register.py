@@ -222,11 +222,11 @@ class Register:
     def _faults_of(self, entry: Entry) -> list[str]:
         """Compare the files of an entry with their digests."""
         place, faults = self._place(entry.number), list[str]()
-        found = _digests(place)
-        for name in sorted({*found, *entry.files}):
-            if name not in found:
+        digests = _digests(place)
+        for name in sorted({*digests, *entry.files}):
+            if name not in digests:
                 faults.append(f"entry {entry.number}: {name} is lost")
-            elif found[name] != entry.files.get(name):
+            elif digests[name] != entry.files.get(name):
                 what = "was altered" if name in entry.files else "was added"
                 faults.append(f"entry {entry.number}: {name} {what}")
         return faults
@@ -267,23 +267,23 @@ class Register:
             As in `Entry`.
         """
         counted = self.counted(series, receiver)
-        own = _Cells.of(problem.table)
-        cells = [own, *(_Cells.read(entry, self._place(entry.number) / TOLD) for entry in counted)]
+        new = _Cells.of(problem.table)
+        cells = [new, *(_Cells.read(entry, self._place(entry.number) / TOLD) for entry in counted)]
         place = _numbered(cells)
         reached, waiting, linked = set(place[0]), set(range(len(counted))), set[int]()
         while met := {n for n in waiting if not reached.isdisjoint(place[n + 1])}:
             linked |= met
             waiting -= met
             reached.update(*(place[n + 1] for n in met))
-        known = dict(zip(place[0], own.values, strict=True))
-        found = []
+        value_of = dict(zip(place[0], new.values, strict=True))
+        overlaps = []
         for n in sorted(linked):
             values = cells[n + 1].values
-            both = [(v, known[key]) for key, v in zip(place[n + 1], values, strict=True)
-                    if key in known]  # fmt: skip
+            both = [(v, value_of[key]) for key, v in zip(place[n + 1], values, strict=True)
+                    if key in value_of]  # fmt: skip
             revised = sum(bool(abs(a - b) > SAME * max(abs(a), abs(b))) for a, b in both)
-            found.append(Overlap(counted[n], len(both), revised, len(values) - len(both)))
-        return found
+            overlaps.append(Overlap(counted[n], len(both), revised, len(values) - len(both)))
+        return overlaps
 
     def published(self, overlaps: Iterable[Overlap]) -> dict[str, EarlierRelease]:
         """Return what entries tell, by the names under which a job knows them.
@@ -293,7 +293,9 @@ class Register:
         InputError
             If one of them tells no bounds, or its files are lost or altered.
         """
-        return {f"register {each.entry.number}": self._told(each.entry) for each in overlaps}
+        return {
+            f"register {overlap.entry.number}": self._told(overlap.entry) for overlap in overlaps
+        }
 
     def _told(self, entry: Entry) -> EarlierRelease:
         faults = self._faults_of(entry)
@@ -316,7 +318,7 @@ class Register:
         self,
         entry: Entry,
         problem: ProtectionProblem,
-        told: tuple[Floats, Floats],
+        ends: tuple[Floats, Floats],
         files: Sequence[Path],
         *,
         after: int | None = None,
@@ -329,7 +331,7 @@ class Register:
             Without number, date, files and what follows from the problem.
         problem : ProtectionProblem
             The true table.
-        told : tuple of numpy.ndarray of float, shape (n_cells,)
+        ends : tuple of numpy.ndarray of float, shape (n_cells,)
             Both ends of what the release tells of each cell.
         files : sequence of Path
             What leaves: files, or folders with all that is in them.
@@ -355,8 +357,8 @@ class Register:
 
         def fill(place: Path) -> None:
             write_problem(problem, place / PROBLEM)
-            ends = table.keys.assign(value=table.values, lower=told[0], upper=told[1])
-            write_frame(ends, place / TOLD, secret=True)
+            told_of = table.keys.assign(value=table.values, lower=ends[0], upper=ends[1])
+            write_frame(told_of, place / TOLD, secret=True)
             (place / RELEASE).mkdir()
             for path in files:
                 if path.is_dir():
@@ -366,14 +368,14 @@ class Register:
 
         def beside(entry: Entry) -> Entry:
             overlaps = self.overlaps(problem, entry.series, entry.receiver)
-            numbers = [each.entry.number for each in overlaps]
+            numbers = [overlap.entry.number for overlap in overlaps]
             if after is not None and max(numbers, default=0) > after:
                 new = listed([str(number) for number in numbers if number > after])
                 raise OvertakenError(
                     f"{self.folder}: entries {new} came while this release was protected, and "
                     f"share cells with it. Protect it again, together with them."
                 )
-            revised = tuple(each.entry.number for each in overlaps if each.revised)
+            revised = tuple(overlap.entry.number for overlap in overlaps if overlap.revised)
             return entry.model_copy(update={"beside": tuple(numbers), "revises": revised})
 
         return self._added(entry, fill, beside)
@@ -474,31 +476,31 @@ class _Cells:
 
 def _numbered(cells: Sequence[_Cells]) -> list[list[int]]:
     """Number the cells of all tables, so that equal numbers mean one cell."""
-    column = next((each.dimension for each in cells if each.dimension), "variable")
+    column = next((table.dimension for table in cells if table.dimension), "variable")
     totals: dict[str, str] = {}
-    for each in cells:
-        totals = {**each.totals, **totals}
+    for table in cells:
+        totals = {**table.totals, **totals}
     names = [column, *(name for name in totals if name != column)]
     keys = pd.concat([
-        each.keys.assign(
-            **{name: totals[name] for name in names[1:] if name not in each.keys},
-            **({} if each.dimension else {column: each.variable}),
+        table.keys.assign(
+            **{name: totals[name] for name in names[1:] if name not in table.keys},
+            **({} if table.dimension else {column: table.variable}),
         )[names]
-        for each in cells
+        for table in cells
     ])  # fmt: skip
-    ends = np.cumsum([len(each.keys) for each in cells])[:-1]
+    ends = np.cumsum([len(table.keys) for table in cells])[:-1]
     return [part.tolist() for part in np.split(number_rows(keys)[1], ends)]
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Return the digest of each file of an entry but its own."""
-    found = {}
+    """Return the digest of table file of an entry but its own."""
+    digests = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and name != ENTRY:
             with path.open("rb") as stream:
-                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return found
+                digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return digests
 
 
 def _read_entry(path: Path) -> Entry:

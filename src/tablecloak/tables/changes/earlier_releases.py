@@ -298,12 +298,12 @@ def _totals(tables: Sequence[Table], variable: str | None) -> dict[str, str]:
 
 def totals_of(table: Table) -> dict[str, str]:
     """Return the code of the total of each dimension; a dimension without one has an empty one."""
-    found = {}
+    totals = {}
     for name in map(str, table.keys.columns):
         tops = _tops(table, name)
         tree = table.hierarchies.get(name)
-        found[name] = tree.total if tree else tops.pop() if len(tops) == 1 else ""
-    return found
+        totals[name] = tree.total if tree else tops.pop() if len(tops) == 1 else ""
+    return totals
 
 
 def _tops(table: Table, name: str) -> set[str]:

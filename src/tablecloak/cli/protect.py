@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -134,7 +135,7 @@ def _tell_outcome(outcome: JobOutcome) -> None:
     again = "" if outcome.is_new else " (was there already)"
     typer.echo(f"\ncluster {outcome.name}: {state}{again}")
     for line in outcome.report or (outcome.message,):
-        typer.echo(f"  {line}")
+        typer.echo(indent(line, "  "))
 
 
 def _tell_of_table(result: JobResult) -> None:

@@ -23,6 +23,9 @@ class Result(ABC):
     bound: float
     """Proved lower bound on the loss of any release that meets the same requirements."""
 
+    seconds: float
+    """Time of the search."""
+
     @property
     @abstractmethod
     def loss(self) -> float:

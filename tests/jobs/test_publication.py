@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -13,10 +14,11 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from instances import Instances
+from private import is_private
 from tablecloak.cli.main import app
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
-from tablecloak.jobs.publication import read_publication
+from tablecloak.jobs.publication import read_publication, sizes_of
 
 METADATA = """table_name,field,indicator,spanning_1,hrc_spanning_1,spanning_2,hrc_spanning_2
 T1,2026,lettuce,region,hrc_geo,size,
@@ -125,12 +127,53 @@ def test_a_draft_shows_no_more_detail_than_is_published(folder, tmp_path, monkey
     assert load_problem(read_job(path)).table.n_cells == 3 * 3 + 2
 
 
-def test_a_fault_in_one_cluster_names_it(folder, tmp_path):
-    (tmp_path / "metadata.csv").write_text(METADATA.replace("pizza", "pasta"))
-    (tmp_path / "firms.csv").write_bytes((folder / "firms.csv").read_bytes())
+def test_a_cluster_that_fails_names_itself_and_the_others_go_on(folder, tmp_path):
+    """What was done is not done again; once the fault is mended, its cluster alone is."""
+    metadata = tmp_path / "metadata.csv"
+    metadata.write_text(METADATA.replace("pizza", "pasta"))
+    shutil.copy(folder / "firms.csv", tmp_path)
     (tmp_path / "job.toml").write_text(JOB)
-    with pytest.raises(tc.InputError, match=r"Cluster 2026.pasta: .*'pasta'"):
-        tc.run_publication(tmp_path / "job.toml")
+    command = ["protect", str(tmp_path / "job.toml"), "-o", str(tmp_path / "out")]
+    found = CliRunner().invoke(app, [*command, "--executor", "threads:2"])
+    assert found.exit_code == 2
+    assert "cluster 2026.lettuce: safe" in found.output
+    assert re.search(r"cluster 2026\.pasta: FAILED\n.*'pasta'", found.output)
+    page = tmp_path / "out" / "plan.html"
+    assert is_private(page)
+    assert "failed: " in page.read_text()
+    metadata.write_text(METADATA)
+    again = tc.run_publication(tmp_path / "job.toml", tmp_path / "out")
+    assert again.is_safe
+    assert {name: each.is_new for name, each in again.outcomes.items()} == {
+        "2026.lettuce": False,
+        "2026.pizza": True,
+    }
+
+
+def test_the_page_shows_size_loss_bound_and_verdict_of_each_cluster_with_its_report(done):
+    _, out = done
+    page = (out / "plan.html").read_text()
+    assert is_private(out / "plan.html")
+    for name in ("2026.lettuce", "2026.pizza"):
+        assert f'href="{name}/internal/report.html"' in page
+        figures = json.loads((out / name / "internal/result.json").read_text())["figures"]
+        problem = tc.read_problem(out / name / "internal/problem.csv")
+        assert figures["cells"] == problem.table.n_cells
+        assert figures["relations"] == problem.table.n_relations
+        statuses = pd.read_csv(out / name / "internal/suppression_statuses.csv")
+        hidden = statuses["status"].isin(["primary", "secondary"])
+        assert figures["loss"] == problem.weights[hidden].sum()
+        assert f"<td>{figures['loss']:.6g}</td>" in page
+        assert figures["bound"] <= figures["loss"]
+
+
+def test_a_plan_tells_the_size_of_each_cluster_and_how_long_it_took_before(folder, done):
+    _, out = done
+    sizes = sizes_of(read_publication(folder / "job.toml"), out)
+    assert sizes["2026.lettuce"].figures["cells"] == 3 * 7 * 3
+    for name, size in sizes.items():
+        state = json.loads((out / name / "internal/result.json").read_text())
+        assert size.figures["expected seconds"] == state["figures"]["seconds"]
 
 
 def test_a_publication_is_no_job(folder):

@@ -113,6 +113,8 @@ def test_the_state_says_of_which_inputs_the_results_are(written):
         "fingerprint": "the fingerprint",
         "is_safe": True,
         "message": result.summary(),
+        "report": result.report(),
+        "figures": result.figures(),
     }
 
 

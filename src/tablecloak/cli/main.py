@@ -24,6 +24,7 @@ with ended_at_once():
         protect,
         publish,
         reconcile,
+        register,
         securesum,
         serve,
         transmit,
@@ -85,6 +86,7 @@ for command in (
     reconcile.reconcile,
 ):
     app.command(command.__name__.strip("_"), cls=LiveCommand)(command)
+app.add_typer(register.register, name="register")
 app.add_typer(securesum.securesum, name="securesum")
 app.add_typer(cellkey.cellkey, name="cellkey")
 MADE.extend([ways.commands, microdata.commands])

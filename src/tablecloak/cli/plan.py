@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tablecloak.errors import InputError, TablecloakWarning
+from tablecloak.errors import InputError, TablecloakWarning, listed
 
 if TYPE_CHECKING:
+    from tablecloak.planning.page import ClusterState
     from tablecloak.planning.plan import Plan
 
 Metadata = Annotated[
@@ -94,7 +95,7 @@ def plan(
         warnings.simplefilter("ignore", TablecloakWarning)
         if metadata is not None and metadata.suffix == ".toml":
             options = (equations, template, formula, codes, known, field, variable, job)
-            found, jobs = _given(metadata, options)
+            found, jobs, states = _given(metadata, options, out)
         else:
             found = tc.plan(
                 metadata,
@@ -107,23 +108,29 @@ def plan(
                 variable=variable,
             )
             jobs = _drafted(found, job, field_column) if out or job else {}
+            states = {}
     written = []
     if out is not None:
         # Paths of a draft are relative to where the command runs.
         source = job or (metadata if metadata and metadata.suffix == ".toml" else None)
-        written = _written(found, jobs, source.parent if source else Path(), out)
+        written = _written(found, jobs, source.parent if source else Path(), out, states)
     typer.echo(found.summary())
+    for name, state in states.items():
+        figures = [f"{key} {figure:.6g}" for key, figure in state.figures.items()]
+        typer.echo(f"{name}: {listed(figures) if figures else state.verdict}")
     for path in written:
         typer.echo(f"written: {path}")
 
 
-def _given(path: Path, options: Sequence[object]) -> tuple[Plan, dict[str, Any]]:
-    """Return the plan and the jobs of a file with a section ``[publication]``."""
-    from tablecloak.jobs.publication import planned
+def _given(
+    path: Path, options: Sequence[object], out: Path | None
+) -> tuple[Plan, dict[str, Any], dict[str, ClusterState]]:
+    """Return plan, jobs and sizes of problems of a file with a section ``[publication]``."""
+    from tablecloak.jobs.publication import planned, read_publication, sizes_of
 
     if any(options):
         raise InputError(f"{path}: says itself which tables there are. Give no option but --out.")
-    return planned(path)
+    return *planned(path), sizes_of(read_publication(path), out)
 
 
 def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:
@@ -140,7 +147,9 @@ def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:
     return JobWriter(plan, shared, field_column=field_column).jobs()
 
 
-def _written(plan: Plan, jobs: dict[str, Any], folder: Path, out: Path) -> list[Path]:
+def _written(
+    plan: Plan, jobs: dict[str, Any], folder: Path, out: Path, states: dict[str, ClusterState]
+) -> list[Path]:
     """Write page, table and jobs, whose paths are relative to a folder."""
     from tablecloak.planning.jobs import moved
     from tablecloak.planning.page import require_ours, write_jobs, write_plan
@@ -148,7 +157,7 @@ def _written(plan: Plan, jobs: dict[str, Any], folder: Path, out: Path) -> list[
     to = out / "jobs"
     placed = {name: moved(job, folder, to) for name, job in jobs.items()}
     require_ours(to / f"{name}.toml" for name in placed)
-    return [*write_plan(plan, out), *write_jobs(placed, to)]
+    return [*write_plan(plan, out, states=states), *write_jobs(placed, to)]
 
 
 def _pairs(option: str, given: Sequence[str] | None) -> list[tuple[str, str]]:

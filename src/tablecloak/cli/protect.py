@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from tablecloak.cli.display import BAD_INPUT, NOT_SAFE, reporting
 from tablecloak.cli.options import Engine, Executor, Verbose
 
 if TYPE_CHECKING:
+    from tablecloak.jobs.campaign import JobOutcome
     from tablecloak.jobs.job_file import KindReport
     from tablecloak.jobs.result import JobResult
 
@@ -60,7 +62,7 @@ def protect(
         _all(job, out, executor)
         return
     if is_publication(job):
-        _publication(job, out, engine, verbose)
+        _publication(job, out, engine, executor)
         return
     kind = kind_of_job(job)
     if kind is not None:
@@ -109,26 +111,31 @@ def _tell_of_kind(report: KindReport) -> None:
     _tell_written(report.files)
 
 
-def _publication(job: Path, out: Path, engine: str, verbose: bool) -> None:
-    """Protect a whole publication; the exit code is the worst of those of its clusters."""
+def _publication(job: Path, out: Path, engine: str, executor: str) -> None:
+    """Protect a whole publication; each cluster is told once it is on disk."""
+    from tablecloak.executors import executor_named
     from tablecloak.jobs.publication import read_publication, run_publication
 
     publication = read_publication(job)
     typer.echo(publication.plan.summary())
-    with reporting() as reporter:
-        found = run_publication(publication, out, engine=engine, progress=reporter)
-    codes = [0]
-    for name, result in found.results.items():
-        typer.echo(f"\ncluster {name}")
-        try:
-            _told(result, verbose)
-        except typer.Exit as ended:
-            codes.append(ended.exit_code)
-    for path in found.files:
+    workers = executor_named(executor)
+    done = run_publication(publication, out, engine=engine, executor=workers, said=_tell_outcome)
+    for path in done.files:
         typer.echo(f"    {path}")
-    for code in (NOT_SAFE, BAD_INPUT):
-        if code in codes:
-            raise typer.Exit(code)
+    outcomes = done.outcomes.values()
+    if any(outcome.has_failed for outcome in outcomes):
+        raise typer.Exit(BAD_INPUT)
+    if not done.is_safe:
+        raise typer.Exit(NOT_SAFE)
+
+
+def _tell_outcome(outcome: JobOutcome) -> None:
+    """Print how the job of a cluster went."""
+    state = "safe" if outcome.is_safe else "FAILED" if outcome.has_failed else "NOT SAFE"
+    again = "" if outcome.is_new else " (was there already)"
+    typer.echo(f"\ncluster {outcome.name}: {state}{again}")
+    for line in outcome.report or (outcome.message,):
+        typer.echo(indent(line, "  "))
 
 
 def _tell_of_table(result: JobResult) -> None:
@@ -155,7 +162,7 @@ def _tell_files(result: JobResult) -> None:
 def _all(jobs: Path, out: Path, executor: str) -> None:
     """Run all jobs of a folder; each outcome is printed once it is on disk."""
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.campaign import JobOutcome, run_campaign
+    from tablecloak.jobs.campaign import run_campaign
 
     def said(outcome: JobOutcome) -> None:
         state = "safe" if outcome.is_safe else "NOT SAFE"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,23 @@ class JobOutcome:
         Whether it was done now; False if its results were there already.
     message : str
         One line: losses and gaps, or what went wrong.
+    report : tuple of str
+        What is said of the releases, line by line; empty if the job failed.
+    figures : mapping of str to float
+        ``cells``, ``relations``, ``sensitive``, ``loss``, ``bound``, ``seconds``, as far as known.
     """
 
     name: str
     is_safe: bool
     is_new: bool
     message: str
+    report: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether there are no results."""
+        return not self.report
 
 
 def run_campaign(
@@ -87,48 +98,73 @@ def run_campaign(
         )
     read = {path: read_job(path) for path in files}
     _refuse_linked(read)
-    out = Path(out)
-    done: dict[Path, JobOutcome] = {}
-    waiting: list[tuple[str, str]] = []
-    for path, job in read.items():
-        # Data in a database may have changed without any file being different.
-        earlier = _finished(out / path.stem, job.fingerprint()) if job.data.file else None
+    named = {path.stem: job for path, job in read.items()}
+    return run_jobs(named, out, executor=executor, said=said)
+
+
+def run_jobs(
+    jobs: Mapping[str, Job],
+    out: str | Path,
+    *,
+    executor: Executor | None = None,
+    said: Callable[[JobOutcome], None] | None = None,
+    engine: str = "duckdb",
+) -> list[JobOutcome]:
+    """Do jobs that are not linked; arguments as those of `run_campaign`.
+
+    Parameters
+    ----------
+    jobs : mapping of str to Job
+        By the names of their folders in `out`.
+    """
+    out, done, waiting = Path(out), dict[str, JobOutcome](), list[_Task]()
+    notify = said or (lambda outcome: None)
+    for name, job in jobs.items():
+        try:
+            # Data in a database may have changed without any file being different.
+            earlier = finished(out / name, job.fingerprint()) if job.data.file else None
+        except TablecloakError as error:
+            earlier = JobOutcome(name, False, True, str(error))
         if earlier is None:
-            waiting.append((str(path), str(out / path.stem)))
+            waiting.append((job, str(out / name), engine))
         else:
-            done[path] = earlier
-            if said is not None:
-                said(earlier)
-    for number, outcome in (executor or SerialExecutor()).run(_do, waiting):
-        done[Path(waiting[number][0])] = outcome
-        if said is not None:
-            said(outcome)
-    return [done[path] for path in files]
+            done[name] = earlier
+            notify(earlier)
+    for _, outcome in (executor or SerialExecutor()).run(_do, waiting):
+        done[outcome.name] = outcome
+        notify(outcome)
+    return [done[name] for name in jobs]
 
 
-def _finished(folder: Path, key: str) -> JobOutcome | None:
-    """Return the outcome that lies in a folder, if it is that of the same inputs."""
+_Task = tuple[Job, str, str]
+"""A job, the folder of its results, and what reads its records."""
+
+
+def finished(folder: Path, key: str | None = None) -> JobOutcome | None:
+    """Return the outcome that lies in a folder, if it is that of the same inputs, or of any."""
     path = folder / RESULT
     if not path.exists():
         return None
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
-        if state["fingerprint"] != key:
+        if key not in (None, state["fingerprint"]):
             return None
-        return JobOutcome(folder.name, state["is_safe"], False, state["message"])
+        report, figures = tuple(state["report"]), state["figures"]
+        return JobOutcome(folder.name, state["is_safe"], False, state["message"], report, figures)
     except (ValueError, KeyError):
         return None
 
 
-def _do(task: tuple[str, str]) -> JobOutcome:
+def _do(task: _Task) -> JobOutcome:
     """Do one job; runs in whatever process the executor chooses."""
-    path, folder = task
+    job, folder, engine = task
     name = Path(folder).name
     try:
-        result = run_job(path, folder)
+        result = run_job(job, folder, engine=engine)
     except TablecloakError as error:
         return JobOutcome(name, False, True, str(error))
-    return JobOutcome(name, result.is_safe, True, result.summary())
+    said = tuple(result.report())
+    return JobOutcome(name, result.is_safe, True, result.summary(), said, result.figures())
 
 
 FEW = 50

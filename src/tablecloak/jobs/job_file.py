@@ -112,6 +112,8 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
     job.ways = {name: way.below(folder) for name, way in job.ways.items()}
     if job.transmission is not None and job.transmission.template is not None:
         job.transmission.template = folder / job.transmission.template
+    if job.registered is not None:
+        job.registered.folder = folder / job.registered.folder
     for each in job.published:
         each.file = folder / each.file
         each.problem = folder / each.problem if each.problem is not None else None
@@ -268,7 +270,7 @@ def _keys(location: Sequence[Any], job: type[BaseModel], siblings: Siblings) -> 
     ways = PROTECTIONS.names if WAYS in job.model_fields else []
     if location:
         return list(_model(job, str(location[0])).model_fields)
-    return [*(name for name in job.model_fields if name != WAYS), *ways]
+    return [*(name for name in _fields(job) if name != WAYS), *ways]
 
 
 def _model(job: type[BaseModel], section: str) -> type[BaseModel]:
@@ -276,8 +278,13 @@ def _model(job: type[BaseModel], section: str) -> type[BaseModel]:
     if WAYS in job.model_fields and section in PROTECTIONS:
         way = PROTECTIONS[section]
         return way if way.kinds is None else job
-    field = job.model_fields.get(section)
+    field = _fields(job).get(section)
     return (field and _model_within(field.annotation)) or job
+
+
+def _fields(job: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a model by their keys in a file."""
+    return {field.alias or name: field for name, field in job.model_fields.items()}
 
 
 def _model_within(annotation: Any) -> type[BaseModel] | None:

@@ -15,6 +15,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
+from tablecloak.publish.register import Register
 from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
@@ -85,6 +86,10 @@ def _published(job: Job, problem: ProtectionProblem) -> Published | None:
             )
         truth = None if spec.problem is None else read_problem(spec.problem)
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
+    if job.registered is not None:
+        register = Register(job.registered.folder)
+        overlaps = register.overlaps(problem, job.series, job.registered.receiver)
+        found |= register.published(overlaps)
     return Published(found, tuple(job.between)) if found else None
 
 

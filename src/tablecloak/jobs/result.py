@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tablecloak.errors import listed
 from tablecloak.protection import Material, Product
+from tablecloak.publish.register import Entry
+from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 
 
@@ -25,6 +28,8 @@ class JobResult:
         All files that were written.
     failures : dict of str to str
         Ways that gave no release although another did, and why.
+    entries : list of Entry
+        What the register says of the release, if the job names one.
     withheld : dict of str to str
         Ways whose release was found but not written to ``release/``, and why. Its files, if
         there are any, lie in ``internal/withheld/``.
@@ -35,6 +40,7 @@ class JobResult:
     files: list[Path] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     withheld: dict[str, str] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
 
     @property
     def problem(self) -> ProtectionProblem:
@@ -81,6 +87,10 @@ class JobResult:
             yield "All releases are proved safe against an external intruder."
         for product in self.products.values():
             yield from product.way.statements(product)
+        for entry in self.entries:
+            beside = listed([str(number) for number in entry.beside])
+            together = f", protected together with {beside}" if beside else ""
+            yield f"Entered in the register as {entry.number}{together}. Receipt: {entry.receipt}"
 
     def refusals(self) -> Iterator[str]:
         """Yield what is said of releases that are not safe, each sentence once."""
@@ -90,6 +100,29 @@ class JobResult:
             if name not in self.withheld and product.audit and not product.audit.is_safe
         ]
         yield from dict.fromkeys(product.way.refusal(product) for product in unsafe)
+
+    def report(self) -> list[str]:
+        """Return all that is said to people of the releases, line by line. Secret."""
+        said = [*self.lines()]
+        said += [f"no {name}: {why}" for name, why in self.failures.items()]
+        return said + list(self.statements() if self.is_safe else self.refusals())
+
+    def figures(self) -> dict[str, float]:
+        """Return the size of the problem, and loss, bound and seconds of the first search. Secret.
+
+        Cells and relations are missing where records are changed and not a table; the rest where
+        nothing was minimised.
+        """
+        product = next(iter(self.products.values()))
+        figures: dict[str, float] = {}
+        if not product.way.is_alone:
+            table = self.problem.table
+            figures = {"cells": table.n_cells, "relations": table.n_relations,
+                     "sensitive": self.problem.n_sensitive}  # fmt: skip
+        release = product.release
+        if isinstance(release, Result):
+            figures |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
+        return {name: float(figure) for name, figure in figures.items()}
 
     def summary(self) -> str:
         """Say in one line what was found. Secret: losses are sums of hidden values."""

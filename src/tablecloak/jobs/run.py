@@ -8,6 +8,7 @@ statuses, intervals, certificates and the report.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
+from tablecloak.publish.audit import known_ends
+from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
 from tablecloak.tables.formats import FORMATS
@@ -58,6 +61,22 @@ def run_job(
         require_own_folder(out, RESULT)
     for name in job.output.formats:
         FORMATS[name].require()
+    for _ in range(ATTEMPTS - 1):
+        with suppress(OvertakenError):
+            return _run(job, out, engine, progress, fingerprint)
+    return _run(job, out, engine, progress, fingerprint)
+
+
+ATTEMPTS = 5
+"""Most searches of a job while others enter releases that share cells with it. Chosen."""
+
+
+def _run(
+    job: Job, out: str | Path | None, engine: str, progress: Progress | None, fingerprint: str
+) -> JobResult:
+    """Protect and audit, write both folders, and enter the release in the register."""
+    register = None if job.registered is None else Register(job.registered.folder)
+    last = 0 if register is None else register.last
     with using_solver(job.solver):
         material = replace(load_data(job, engine), progress=progress)
         if job.transmission is not None:
@@ -67,8 +86,29 @@ def run_job(
         out = Path(out)
         with replacing_folder(out) as folder:
             write_results(job, result, folder, fingerprint)
+            if register is not None and result.is_safe:
+                # Before the results are seen: what is killed in between is entered, but unknown.
+                files = sorted((folder / "release").iterdir())
+                result.entries.append(_entered(job, result, register, files, last))
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
+
+
+def _entered(
+    job: Job, result: JobResult, register: Register, files: list[Path], last: int
+) -> Entry:
+    """Enter the only release of a job, unless others that share cells came after the last one."""
+    assert job.registered is not None
+    ((name, product),) = result.products.items()
+    ends, is_bounded = known_ends(result.problem, product.release)
+    entry = Entry(
+        kind="release",
+        title=job.title or name,
+        receiver=job.registered.receiver,
+        series=job.series,
+        is_bounded=is_bounded,
+    )
+    return register.enter(entry, result.problem, ends, files, after=last)
 
 
 def protected(

@@ -28,6 +28,7 @@ from tablecloak.arrays import Flags
 from tablecloak.budget import MOST_THREADS
 from tablecloak.errors import suggestion
 from tablecloak.protection import PROTECTIONS, Attackers, Protection
+from tablecloak.publish.register import PUBLIC
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
@@ -279,6 +280,14 @@ class TransmissionSpec(_JobPart):
         return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
 
 
+class RegisterSpec(_JobPart):
+    """``[register]``: the register of what has left, and who gets this release; see `Register`."""
+
+    folder: Path
+    receiver: str = PUBLIC
+    series: str = ""
+
+
 WAYS = SectionsOf(PROTECTIONS)
 
 
@@ -304,6 +313,8 @@ class Job(_JobPart):
     """The ways to protect that are asked for, by the names of their sections."""
     audit: AuditSpec = AuditSpec()
     transmission: TransmissionSpec | None = None
+    registered: RegisterSpec | None = Field(None, alias="register")
+    """Every class of pydantic has something else that is called register."""
     output: OutputSpec = OutputSpec()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
@@ -327,6 +338,14 @@ class Job(_JobPart):
         """Who attacks the releases."""
         groups = self.group_rules if self.audit.groups else []
         return Attackers(self.audit.intruders, groups, self.audit.time_limit)
+
+    @property
+    def series(self) -> str:
+        """What the register calls the cells of the job: other records are another series."""
+        named = [self.registered.series] if self.registered and self.registered.series else []
+        return " ".join(
+            [*named, *(f"{key}={code}" for key, code in sorted(self.data.only.items()))]
+        )
 
     @property
     def paths(self) -> list[Path]:
@@ -430,6 +449,10 @@ class Job(_JobPart):
         self._require_user("derived", "[[derived]] is for {}")
         self._require_user("published", "[[published]] is for {}")
         self._require_user("transmission", "[transmission] flags hidden cells")
+        self._require_user("registered", "[register] keeps what can be protected together")
+        if self.registered is not None and (len(self.ways) > 1 or self.derived):
+            others = "[[derived]]" if self.derived else "all ways to protect but one"
+            raise ValueError(f"[register] keeps one release of one table; leave out {others}")
         if any(way.needs_rules for way in self.ways.values()) and not self._has_rules:
             raise missing("rules", {})
         if self.variables or self.equations:

@@ -77,9 +77,9 @@ class JobFiles:
         """Write a frame into the internal folder."""
         self.written(name, lambda path: write_frame(content, path, secret=True))
 
-    def state(self, fingerprint: str, is_safe: bool, message: str) -> None:
+    def state(self, fingerprint: str, is_safe: bool, message: str, **others: object) -> None:
         """Write how the job went, and the fingerprint of its inputs."""
-        state = {"fingerprint": fingerprint, "is_safe": is_safe, "message": message}
+        state = {"fingerprint": fingerprint, "is_safe": is_safe, "message": message, **others}
         text = json.dumps(state, indent=2) + "\n"
         self.written(Path(RESULT).name, lambda path: write_text(path, text, secret=True))
 
@@ -128,7 +128,13 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
     waivers = _waivers(job, result)
     if waivers is not None:
         files.secret("waivers.csv", waivers)
-    files.state(fingerprint, result.is_safe, result.summary())
+    files.state(
+        fingerprint,
+        result.is_safe,
+        result.summary(),
+        report=result.report(),
+        figures=result.figures(),
+    )
     if job.output.report:
         files.written("report.html", _report(job, result, waivers).write)
 

@@ -26,7 +26,7 @@ DRAFT: Tables = {
 
 FILES = (
     ("data", "file"), ("suppression", "previous"), ("transmission", "template"),
-    ("perturbation", "ptable"), ("perturbation", "small_cells"),
+    ("register", "folder"), ("perturbation", "ptable"), ("perturbation", "small_cells"),
 )  # fmt: skip
 """Keys of a job that are paths, besides those of tables, variables and dimensions."""
 

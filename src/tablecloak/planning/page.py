@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.errors import InputError
+from tablecloak.planning.jobs import file_names
 from tablecloak.planning.plan import Cluster, Plan, ProtectedTable
 from tablecloak.render.page import Page
 from tablecloak.storage import readable, require_writable, write_text
@@ -90,14 +92,53 @@ def _text(x: float, y: float, text: str, width: float) -> str:
     )
 
 
-def plan_page(plan: Plan, title: str = "Plan of a publication") -> Page:
-    """Return a page: each cluster with its tables, its picture and its reasons."""
-    page = Page(title, secret=False)
+@dataclass(frozen=True)
+class ClusterState:
+    """What a page says of a cluster besides its tables.
+
+    Parameters
+    ----------
+    figures : mapping of str to float
+        Such as ``cells``, ``relations``, ``expected seconds``, ``loss``.
+    verdict : str, default=""
+        How its protection went; empty before.
+    report : str, default=""
+        Path of its report, relative to the page.
+    """
+
+    figures: Mapping[str, float]
+    verdict: str = ""
+    report: str = ""
+
+
+def plan_page(
+    plan: Plan,
+    title: str = "Plan of a publication",
+    states: Mapping[str, ClusterState] | None = None,
+) -> Page:
+    """Return a page: each cluster with its tables, its picture and its reasons.
+
+    Parameters
+    ----------
+    plan : Plan
+    title : str
+    states : mapping of str to ClusterState, optional
+        By the names of the folders of clusters. A page with verdicts is secret, as losses are.
+    """
+    states = states or {}
+    page = Page(title, secret=any(state.verdict for state in states.values()))
     page.text(plan.summary().partition("\n")[0] + ".")
     for note in plan.notes:
         page.text(f"Note: {note}.")
-    for cluster in plan.clusters:
+    if states:
+        page.table(pd.DataFrame(
+            {"cluster": name, "verdict": state.verdict} | dict(state.figures)
+            for name, state in states.items()
+        ), index=False)  # fmt: skip
+    for name, cluster in zip(file_names(plan.clusters), plan.clusters, strict=True):
         page.heading(f"Cluster {cluster.name}")
+        if name in states and states[name].report:
+            page.link("Report of its protection", states[name].report)
         for reason in cluster.reasons:
             page.text(f"Tables {reason}.")
         caption = "Published tables (left) and tables to protect as one problem (right)"
@@ -117,12 +158,17 @@ def plan_page(plan: Plan, title: str = "Plan of a publication") -> Page:
     return page
 
 
-def write_plan(plan: Plan, out: str | Path, title: str = "Plan of a publication") -> list[Path]:
+def write_plan(
+    plan: Plan,
+    out: str | Path,
+    title: str = "Plan of a publication",
+    states: Mapping[str, ClusterState] | None = None,
+) -> list[Path]:
     """Write ``plan.html`` and ``plan.csv`` into a folder, and return their paths."""
     out = Path(out)
     require_writable(out / "plan.html")
     out.mkdir(parents=True, exist_ok=True)
-    plan_page(plan, title).write(out / "plan.html")
+    plan_page(plan, title, states).write(out / "plan.html")
     write_frame(plan.to_frame(), out / "plan.csv")
     return [out / "plan.html", out / "plan.csv"]
 

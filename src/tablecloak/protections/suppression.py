@@ -53,7 +53,7 @@ class Suppression(TableProtection):
     function: ClassVar[str] = "suppress"
     command: ClassVar[str] = "suppress"
     target: ClassVar[str] = "pattern"
-    sections: ClassVar[tuple[str, ...]] = ("published", "transmission", "derived")
+    sections: ClassVar[tuple[str, ...]] = ("published", "transmission", "derived", "registered")
     is_suggested: ClassVar[bool] = True
     is_on_bench: ClassVar[bool] = True
     note: ClassVar[str] = (

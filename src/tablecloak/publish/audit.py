@@ -290,6 +290,14 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     return published_ends(problem, frame, keys, source)
 
 
+def known_ends(problem: ProtectionProblem, release: Release) -> tuple[tuple[Floats, Floats], bool]:
+    """Return both ends of what a release tells of each cell, and whether it tells bounds at all."""
+    suppressed, intervals, values = told_by(problem, release)
+    if suppressed is None or values is not None:
+        return (problem.lower_bound, problem.upper_bound), False
+    return (ends_of(problem, suppressed) if intervals is None else intervals), True
+
+
 def ends_of(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
     """Return what a pattern tells of each cell: its value, or its external bounds."""
     values = problem.table.values

@@ -13,6 +13,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from tablecloak.errors import TablecloakWarning
 from tablecloak.extras import how_to_install, is_installed
@@ -160,6 +161,10 @@ class Page:
     def text(self, text: str) -> None:
         """Add a paragraph."""
         self.parts.append(f"<p>{escape(text)}</p>")
+
+    def link(self, text: str, path: str) -> None:
+        """Add a link to a file, relative to the page."""
+        self.parts.append(f'<p><a href="{escape(quote(path))}">{escape(text)}</a></p>')
 
     def table(self, frame: pd.DataFrame, *, index: bool = True, folded: str = "") -> None:
         """Add a table with six significant digits; folded away below a title if one is given."""

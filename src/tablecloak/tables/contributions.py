@@ -543,7 +543,9 @@ def _renumbered(
     numbered = [(part.names, size) for part, size in zip(parts, sizes, strict=True) if size]
     if numbered and all(known is not None for known, _ in numbered):
         known = [np.asarray(known[:size], object) for known, size in numbered if known is not None]
-        names, code = np.unique(np.concatenate(known), return_inverse=True)
+        # Those of files are text, also where they are numbers elsewhere.
+        texts, code = np.unique(np.concatenate(known).astype(str), return_inverse=True)
+        names = texts.astype(object)
     numbers = []
     for part, offset in zip(parts, offsets, strict=True):
         who = part.largest_contributor

@@ -82,7 +82,7 @@ class SmallCountTable(Result):
         return self.adjustment.unavoidable
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> float:  # type: ignore[override]
         """Seconds that the search took."""
         return self.adjustment.seconds
 

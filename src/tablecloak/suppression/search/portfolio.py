@@ -203,7 +203,6 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
             PORTFOLIO[0],
             budget.share(UNHURRIED_SHARE),
             latest=budget,
-            may_end=True,
         )
         built = completed(found, state.best, state.must)
         return replace(state, best=cheaper(state.best, built))

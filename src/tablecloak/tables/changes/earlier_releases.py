@@ -24,7 +24,7 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import LEVELS
 from tablecloak.tables.equations import Equation, match
-from tablecloak.tables.keys import EARLIER, are_rests
+from tablecloak.tables.keys import EARLIER, are_rests, number_rows
 from tablecloak.tables.link import completed_keys, linked_hierarchies, stacked_contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -230,14 +230,9 @@ def _joined_table(
     tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    keys = dict(zip(tables, completed_keys(every, _totals(every)), strict=True))
-    starts = np.cumsum([0, *(member.n_cells for member in every)])
-    bare = set(releases).difference(*(equation.variables for equation in equations))
-    between = [
-        _equalities(keys[NOW], keys[name], table, tables[name], int(start), int(starts[-1]))
-        for name, start in zip(tables, starts, strict=False)
-        if name in bare
-    ]
+    keys = dict(zip(tables, comparable_keys(every), strict=True))
+    compared = {NOW, *releases}.difference(*(equation.variables for equation in equations)) | {NOW}
+    between = [_equalities([name in compared for name in tables], list(keys.values()), every)]
     between += _equated(tables, keys, equations)
     contributions: dict[str, Any] = {
         level: stacked_contributions(every, level) if getattr(table, level) else None
@@ -259,24 +254,55 @@ def _joined_table(
     )
 
 
-def _totals(tables: Sequence[Table]) -> dict[str, str]:
+def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
+    """Return the keys of each table over the dimensions of all, so that equal keys mean one cell.
+
+    A dimension that a table lacks stands at its total there. Where one table holds several
+    variables, each of the others holds the variable that it is named after.
+
+    Raises
+    ------
+    InputError
+        If the total of a dimension that a table lacks is not known.
+    """
+    column = next((table.variables.dimension for table in tables if table.variables), None)
+    keys = completed_keys(tables, _totals(tables, column))
+    if column is None:
+        return keys
+    return [
+        codes if table.variables else codes.assign(**{column: table.name})
+        for table, codes in zip(tables, keys, strict=True)
+    ]
+
+
+def _totals(tables: Sequence[Table], variable: str | None) -> dict[str, str]:
     """Return the total of each dimension that some table lacks.
 
     Where no table has a hierarchy, as those read from files of problems, it is the code that is the
-    total of relations and never a part.
+    total of relations and never a part. The dimension of variables has none.
     """
     totals = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
     for name in dict.fromkeys(name for table in tables for name in table.keys.columns):
         holders = [table for table in tables if name in table.keys.columns]
         if name in totals or len(holders) == len(tables):
             continue
-        tops = set.union(*(_tops(table, name) for table in holders))
+        tops = {""} if name == variable else set.union(*(_tops(table, name) for table in holders))
         if len(tops) != 1:
             raise InputError(
                 f"Dimension {name!r} is missing in one of the releases, and its total is not "
                 f"known. Give the hierarchy of each dimension."
             )
         totals[name] = tops.pop()
+    return totals
+
+
+def totals_of(table: Table) -> dict[str, str]:
+    """Return the code of the total of each dimension; a dimension without one has an empty one."""
+    totals = {}
+    for name in map(str, table.keys.columns):
+        tops = _tops(table, name)
+        tree = table.hierarchies.get(name)
+        totals[name] = tree.total if tree else tops.pop() if len(tops) == 1 else ""
     return totals
 
 
@@ -293,20 +319,33 @@ def _tops(table: Table, name: str) -> set[str]:
 
 
 def _equalities(
-    now: pd.DataFrame, then: pd.DataFrame, table: Table, other: Table, start: int, n_cells: int
+    compared: Sequence[bool], keys: Sequence[pd.DataFrame], tables: Sequence[Table]
 ) -> tuple[csr_array, Floats]:
-    """Return one relation for each cell that has the value it had then."""
-    place = pd.MultiIndex.from_frame(now).get_indexer(pd.MultiIndex.from_frame(then))
-    a, b = table.values[place], other.values
-    near = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + max(
-        table.tolerance, other.tolerance
+    """Return the relations that make cells of the same codes and the same value one cell.
+
+    Releases are compared with each other as well: two that tell little of a cell apart may tell all
+    of it together, whether or not the new one has it. Of m copies m - 1 relations are enough, each
+    between neighbours when copies are ordered by value.
+    """
+    stacked = pd.concat(keys)
+    sizes = [table.n_cells for table in tables]
+    values = np.concatenate([table.values for table in tables])
+    tolerance = np.repeat([table.tolerance for table in tables], sizes)
+    cells = np.flatnonzero(np.repeat(compared, sizes) & ~are_rests(stacked))
+    _, number = number_rows(stacked.iloc[cells])
+    order = np.lexsort((values[cells], number))
+    number, cells = number[order], cells[order]
+    one, other = cells[:-1], cells[1:]
+    a, b = values[one], values[other]
+    near = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + np.maximum(
+        tolerance[one], tolerance[other]
     )
-    cells = np.flatnonzero((place >= 0) & near & ~are_rests(then))
-    n = len(cells)
+    same = (number[:-1] == number[1:]) & near
+    one, other = one[same], other[same]
+    n = len(one)
     entries = np.concatenate([np.ones(n), -np.ones(n)])
-    columns = np.concatenate([place[cells], start + cells])
-    rows = csr_array((entries, (np.tile(np.arange(n), 2), columns)), shape=(n, n_cells))
-    return rows, a[cells] - b[cells]
+    rows, columns = np.tile(np.arange(n), 2), np.concatenate([one, other])
+    return csr_array((entries, (rows, columns)), shape=(n, len(values))), a[same] - b[same]
 
 
 def _equated(

@@ -1,0 +1,197 @@
+"""``tablecloak register``: what has left the office, and to whom."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tablecloak.cli.display import NOT_SAFE
+from tablecloak.cli.names import PROBLEM_FILES, LiveCommand
+from tablecloak.errors import InputError, listed
+
+if TYPE_CHECKING:
+    from tablecloak.publish.register import Overlap
+
+register = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help=(
+        "Keep what has left, so that new releases are protected together with it.\n\n"
+        "A job with a section [register] finds the earlier releases that share cells, is protected "
+        "together with them, and enters its own. These commands enter what left otherwise, list, "
+        "find, recall and check. The folder is secret. See docs/register.md."
+    ),
+)
+
+Folder = Annotated[Path, typer.Argument(help="Folder of the register; made by the first entry.")]
+Series = Annotated[
+    str, typer.Option(help="What is measured, where and when, as in 'turnover 2025'.")
+]
+Receiver = Annotated[str, typer.Option(help="Who gets it; 'public' is everybody.")]
+
+
+@register.command(name="list")
+def list_(folder: Folder) -> None:
+    """List all entries.
+
+    Example: tablecloak register list register
+    """
+    from tablecloak.publish.register import Register
+
+    for entry in Register(folder).entries:
+        what = entry.kind if not entry.recalls else f"recall of {entry.recalls} ({entry.reason})"
+        if entry.recalls and not entry.has_left:
+            what += ", which nobody received"
+        revised = f", revises {listed(list(map(str, entry.revises)))}" if entry.revises else ""
+        names = f", {listed(list(entry.variables))}" if entry.variables else ""
+        safe = "" if entry.is_safe else ", NOT SAFE with those before"
+        typer.echo(
+            f"{entry.number}  {entry.date}  {what} to {entry.receiver}: {entry.title} "
+            f"[{entry.series}]{names}{revised}{safe}"
+        )
+
+
+@register.command()
+def check(
+    folder: Folder,
+    receipt: Annotated[
+        str, typer.Option(help="Receipt of an entry, as it was printed when it was entered.")
+    ] = "",
+) -> None:
+    """Look for entries and files that are lost or were altered.
+
+    Without a receipt of the last entry its loss cannot be noticed.
+
+    Exit code 0: all is there; 1: something is not.
+
+    Example: tablecloak register check register
+    """
+    from tablecloak.publish.register import Register
+
+    kept = Register(folder)
+    faults = kept.faults(receipt)
+    for fault in faults:
+        typer.echo(fault, err=True)
+    if faults:
+        raise typer.Exit(NOT_SAFE)
+    entries = kept.entries
+    last = f", the last with the receipt {entries[-1].receipt}" if entries else ""
+    typer.echo(f"{len(entries)} entries are as they were entered{last}.")
+
+
+@register.command()
+def find(
+    folder: Folder,
+    job: Annotated[Path, typer.Argument(help="Job file (TOML) with a section [register].")],
+) -> None:
+    """Say which earlier releases share cells with a job, without protecting it.
+
+    Example: tablecloak register find register job.toml
+    """
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
+    from tablecloak.publish.register import PUBLIC, Register
+
+    named = read_job(job)
+    receiver = PUBLIC if named.registered is None else named.registered.receiver
+    overlaps = Register(folder).overlaps(load_problem(named), named.series, receiver)
+    for overlap in overlaps:
+        typer.echo(_said(overlap))
+    typer.echo(f"{len(overlaps)} earlier releases count.")
+
+
+def _said(overlap: Overlap) -> str:
+    entry = overlap.entry
+    if not overlap.shared:
+        return f"{entry.number}: {entry.title} shares cells with one of the others"
+    revised = f", {overlap.revised} of them revised" if overlap.revised else ""
+    return (
+        f"{entry.number}: {entry.title} shares {overlap.shared} cells{revised}, and has "
+        f"{overlap.further} others"
+    )
+
+
+@register.command(cls=LiveCommand)
+def add(
+    folder: Folder,
+    file: Annotated[Path, typer.Argument(help="What left: a release, or a transmission file.")],
+    problem: Annotated[
+        Path, typer.Option(help=f"The true table behind it: {PROBLEM_FILES.placeholder}.")
+    ],
+    series: Series = "",
+    variable: Annotated[str, typer.Option(help="Name of the variable of the table.")] = "value",
+    receiver: Receiver = "public",
+    title: Annotated[str, typer.Option(help="Title, for people.")] = "",
+    transmission: Annotated[
+        bool, typer.Option("--transmission", help="It holds all values, hidden ones too.")
+    ] = False,
+    has_left: Annotated[
+        bool, typer.Option("--already-out", help="Enter it even if it discloses something.")
+    ] = False,
+) -> None:
+    """Enter what left without a job that did it.
+
+    A release is audited together with those that share cells, and refused if it is not safe with
+    them, unless it is out already. A receiver of a transmission file knows all values: what is sent
+    to it later need not hold against it.
+
+    Exit code 0: entered; 1: not, since it would disclose something; 2: wrong input.
+
+    Example: tablecloak register add register table.csv --problem problem.csv --series "firms 2024"
+
+    Example: tablecloak register add register transmission.csv --problem problem.csv
+    --transmission --receiver Eurostat --series "firms 2025"
+    """
+    from dataclasses import replace
+
+    from tablecloak.publish.audit import audit, known_ends
+    from tablecloak.publish.register import PUBLIC, Entry, Register
+    from tablecloak.tables.formats import read_problem
+
+    if transmission and receiver == PUBLIC:
+        raise InputError("--transmission: a file with all values is not public. Give --receiver.")
+    truth = read_problem(problem)
+    truth = replace(truth, table=replace(truth.table, name=variable))
+    kept = Register(folder)
+    ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
+    if not transmission:
+        ends, is_bounded = known_ends(truth, file)
+        earlier = kept.published(kept.overlaps(truth, series, receiver))
+        is_safe = audit(truth, file, published=earlier).is_safe
+        if not is_safe and not has_left:
+            typer.echo("Not entered: together with earlier releases it is not safe.", err=True)
+            raise typer.Exit(NOT_SAFE)
+    entry = Entry(
+        kind="transmission" if transmission else "release",
+        title=title or file.stem,
+        receiver=receiver,
+        series=series,
+        is_bounded=is_bounded,
+        is_safe=is_safe,
+    )
+    entered = kept.enter(entry, truth, ends, [file])
+    typer.echo(f"Entered as {entered.number}. Receipt: {entered.receipt}")
+
+
+@register.command()
+def recall(
+    folder: Folder,
+    number: Annotated[int, typer.Argument(min=1, help="Number of the entry.")],
+    reason: Annotated[str, typer.Option(help="Why, for people.")],
+    unsent: Annotated[
+        bool, typer.Option("--unsent", help="Nobody received it: it counts no more.")
+    ] = False,
+) -> None:
+    """Enter that a release is recalled, or that it never left.
+
+    What somebody received cannot be taken back: new releases are protected together with a
+    recalled one as before, unless nobody received it.
+
+    Example: tablecloak register recall register 3 --reason "wrong year"
+    """
+    from tablecloak.publish.register import Register
+
+    entered = Register(folder).recall(number, reason, has_left=not unsent)
+    typer.echo(f"Entered as {entered.number}. Receipt: {entered.receipt}")

@@ -1,0 +1,112 @@
+"""Jobs that are protected together with what has left, and enter what they release."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+from tablecloak.jobs import run
+from tablecloak.publish.register import Register
+
+JOB = """title = "{other}"
+[data]
+file = "firms.csv"
+value = "turnover"
+[dimensions.region]
+[dimensions.{other}]
+[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+[suppression]
+hold = "off"
+time_limit = 20
+[output]
+report = false
+[register]
+folder = "register"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tc.examples.firms(40, seed=2).to_csv(tmp_path / "firms.csv", index=False)
+    for other in ("industry", "size"):
+        (tmp_path / f"{other}.toml").write_text(JOB.format(other=other))
+    return tmp_path
+
+
+def command(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_job_that_others_overtook_is_protected_again_together_with_them(folder, monkeypatch):
+    """The other job ends between the moment this one reads the register and its own entry."""
+    register, searches = Register(folder / "register"), []
+
+    def overtaken(ways, material, attackers):
+        result = protected(ways, material, attackers)
+        searches.append(None if material.published is None else material.published.names)
+        if len(searches) == 1:
+            tc.run_job(folder / "industry.toml", folder / "industry")
+        return result
+
+    protected = run.protected
+    monkeypatch.setattr(run, "protected", overtaken)
+    result = tc.run_job(folder / "size.toml", folder / "size")
+    # This job alone, the other one meanwhile, and this one again.
+    assert searches == [None, None, ("register 1",)]
+    (entry,) = result.entries
+    assert (entry.number, entry.beside, entry.title) == (2, (1,), "size")
+    assert register.faults(entry.receipt) == []
+    table = register.folder / "000002/release/suppression/table.csv"
+    assert table.read_bytes() == (folder / "size/release/suppression/table.csv").read_bytes()
+    said = json.loads((folder / "size/internal/result.json").read_text())
+    assert "register" not in json.dumps(said["figures"])
+    # Once more: what is entered already is not entered again.
+    assert tc.run_job(folder / "size.toml", folder / "size").entries == [entry]
+    assert len(register.entries) == 2
+    found = command("register", "find", register.folder, folder / "size.toml")
+    assert "1: industry shares" in found.output
+
+
+def test_commands_enter_recall_and_check(folder):
+    register = folder / "register"
+    result = tc.run_job(folder / "industry.toml", folder / "out")
+    assert [entry.number for entry in result.entries] == [1]
+    internal = folder / "out/internal"
+    truth = ["--problem", internal / "problem.csv", "--variable", "turnover"]
+    everything = folder / "everything.csv"
+    tc.read_problem(internal / "problem.csv").table.to_frame().assign(status="published").to_csv(
+        everything, index=False
+    )
+    refused = command("register", "add", register, everything, *truth)
+    assert refused.exit_code == 1
+    assert len(Register(register).entries) == 1
+    late = command("register", "add", register, everything, *truth, "--already-out")
+    assert "Entered as 2." in late.output
+    assert not Register(register).entries[1].is_safe
+    unsent = command("register", "recall", register, 2, "--reason", "a trial", "--unsent")
+    assert "Entered as 3." in unsent.output
+    sent = command("register", "add", register, everything, *truth, "--transmission")
+    assert sent.exit_code == 2
+    assert "is not public" in str(sent.exception or sent.output) + sent.output
+    listed = command("register", "list", register)
+    assert "NOT SAFE with those before" in listed.output
+    assert "recall of 2 (a trial), which nobody received" in listed.output
+    assert command("register", "check", register).exit_code == 0
+    (register / "000002/told.csv").unlink()
+    assert command("register", "check", register).exit_code == 1
+
+
+def test_a_register_keeps_one_release_that_can_be_protected_together(folder):
+    text = (folder / "size.toml").read_text()
+    (folder / "two.toml").write_text(text + "[rounding]\nbase = 3\n")
+    with pytest.raises(tc.InputError, match="keeps one release of one table"):
+        tc.run_job(folder / "two.toml")
+    (folder / "other.toml").write_text(text.replace('[suppression]\nhold = "off"', "[rounding]"))
+    with pytest.raises(tc.InputError, match="register"):
+        tc.run_job(folder / "other.toml")

@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from tablecloak.cli.entry import Commands
 from tablecloak.cli.files import require_writable_result
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
 from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of
 from tablecloak.errors import InputError, suggestion
 
 cellkey = typer.Typer(
+    name="cellkey",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(

@@ -284,7 +284,7 @@ class CovarianceNoise(NoiseMethod):
     name: ClassVar[str] = "noise"
     guide: ClassVar[str] = (
         "Publish the share: users need it to correct variances and slopes.\n\n"
-        "Example: tablecloak noise people.csv -o masked.csv --column wage --column bonus "
+        "Example: tablecloak records noise people.csv -o masked.csv --column wage --column bonus "
         "--share 0.15"
     )
 
@@ -341,7 +341,8 @@ class IndependentNoise(NoiseMethod):
     name: ClassVar[str] = "independent-noise"
     guide: ClassVar[str] = (
         "Publish the share: users need it to correct variances and slopes.\n\n"
-        "Example: tablecloak independent-noise people.csv -o masked.csv --column wage --share 0.15"
+        "Example: tablecloak records independent-noise people.csv -o masked.csv --column wage "
+        "--share 0.15"
     )
 
     keep_zeros: Annotated[bool, Field(description="Whether zeros stay zeros.")] = False
@@ -396,7 +397,7 @@ class RestrictedNoise(NoiseMethod):
 
     name: ClassVar[str] = "restricted-noise"
     guide: ClassVar[str] = (
-        "Example: tablecloak restricted-noise people.csv -o masked.csv --column wage "
+        "Example: tablecloak records restricted-noise people.csv -o masked.csv --column wage "
         "--column bonus --share 0.15"
     )
 
@@ -459,7 +460,7 @@ class OrthogonalMasking(NoiseMethod):
 
     name: ClassVar[str] = "romm"
     guide: ClassVar[str] = (
-        "Example: tablecloak romm people.csv -o masked.csv --column wage --column bonus "
+        "Example: tablecloak records romm people.csv -o masked.csv --column wage --column bonus "
         "--share 0.15"
     )
 
@@ -549,8 +550,8 @@ class OutlierNoise(NoiseMethod):
 
     name: ClassVar[str] = "outlier-noise"
     guide: ClassVar[str] = (
-        "Example: tablecloak outlier-noise people.csv -o masked.csv --column wage --column bonus "
-        "--share 0.15"
+        "Example: tablecloak records outlier-noise people.csv -o masked.csv --column wage "
+        "--column bonus --share 0.15"
     )
 
     def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:

@@ -12,6 +12,7 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from tablecloak.cli.entry import Commands
 from tablecloak.storage import require_writable
 
 if TYPE_CHECKING:
@@ -21,11 +22,23 @@ if TYPE_CHECKING:
     from tablecloak.microdata.methods.method import Columns, Method, Release
 
 
-def commands() -> dict[str, Any]:
-    """Return the commands of all methods."""
-    from tablecloak.microdata.methods.method import METHODS
+class Records(Commands):
+    """One command for each method."""
 
-    return {name: _command(name) for name in METHODS.names}
+    @staticmethod
+    def made() -> dict[str, Any]:
+        """Return the commands of all methods."""
+        from tablecloak.microdata.methods.method import METHODS
+
+        return {name: _command(name) for name in METHODS.names}
+
+
+records = typer.Typer(
+    name="records",
+    cls=Records,
+    no_args_is_help=True,
+    help="Protect records of people or firms by one method; by several with protect.",
+)
 
 
 def _command(name: str) -> Any:

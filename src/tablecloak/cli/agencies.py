@@ -9,6 +9,7 @@ import typer
 
 from tablecloak.cli.entry import Commands
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
+from tablecloak.cli.options import reading_data
 
 if TYPE_CHECKING:
     from tablecloak.microdata.agencies import Study
@@ -55,6 +56,7 @@ def certificate(
 
 
 @agencies.command(cls=LiveCommand)
+@reading_data
 def join(
     study: Annotated[Path, typer.Argument(help="Study file (TOML), the same for all agencies.")],
     file: Annotated[

@@ -19,6 +19,7 @@ with ended_at_once():
         convert,
         example,
         explain,
+        init,
         plan,
         protect,
         publish,
@@ -63,7 +64,7 @@ def _main(
 
 
 PANELS = {
-    "Begin": (example.example, protect.protect, serve.app),
+    "Begin": (example.example, init.init, protect.protect, serve.app),
     ways.PANEL: (ways.suppress, ways.adjust, ways.round_, ways.intervals, argus.argus),
     "Look at a release": (audit.audit, audit.verify, explain.explain, compare.compare),
     "Before and after": (

@@ -378,6 +378,7 @@ INFER = ("cellkey", "attack", "counts.csv", "--by", "region", "--by", "sex", "--
          "ptable.csv", *OUT)  # fmt: skip
 RECONCILE = ("reconcile", "noisy.csv", *OUT, "--by", "region", "--value", "count")
 EXAMPLE = ("example", "firms", "--out", "out")
+INIT = ("init", "people.csv", "--output", "out.toml")
 CHECK = ("check", "bundle", "--approve", "output_0", "--who", "Ada")
 PLAN = ("plan", "metadata.csv", "--equations", "equations.csv", "--out", "out")
 PLANNED = ("protect", "planned.toml", "--out", "out")
@@ -389,7 +390,7 @@ SOUND = [
     SUPPRESS, INTERVALS, ADJUST, ROUND, SMALL, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
     ARGUS, EXPLAIN, VERIFY, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
-    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
+    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, INIT, RECONCILE, TRANSMIT, LIST, PUBLISH,
     CALL, CHECK, ("check", "bundle"),
     PLAN, PLANNED, ("plan", "planned.toml", "--out", "out"), ASKED_FOR,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",

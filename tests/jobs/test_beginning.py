@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
+from tablecloak.jobs.beginning import guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
 
@@ -32,6 +33,14 @@ def test_init_tells_roles_levels_and_signs_and_its_job_runs(tmp_path, monkeypatc
     again = RUN.invoke(app, ["init", "firms.csv"])
     assert again.exit_code == 2
     assert "exists already" in again.output
+
+
+def test_a_comma_before_three_digits_is_not_taken_for_a_decimal_sign(tmp_path):
+    """1,234 may be more than a thousand."""
+    (tmp_path / "a.csv").write_text("r;v\n" + "N;1,234\nS;2,500\n" * 9)
+    assert guess(tc.DataFile(tmp_path / "a.csv")).file.decimal == "."
+    (tmp_path / "a.csv").write_text("r;v\n" + "N;1,23\nS;2,500\n" * 9)
+    assert guess(tc.DataFile(tmp_path / "a.csv")).file.decimal == ","
 
 
 def test_init_refuses_a_file_without_codes(tmp_path):

@@ -137,9 +137,10 @@ _WITH_COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?([eE][+-]?\d+)?
 
 
 def has_decimal_commas(column: pd.Series) -> bool:
-    """Whether all entries of a column of text are numbers with decimal commas, one at least."""
+    """Whether all entries of a column of text are numbers, and some commas separate no thousands."""
     given = column.dropna().astype(str)
-    return bool(given.str.contains(",").any()) and all(map(_WITH_COMMA.fullmatch, given))
+    is_sign = given.str.contains(r",(?!\d{3}(?!\d))").any()
+    return bool(is_sign) and all(map(_WITH_COMMA.fullmatch, given))
 
 
 def _with_decimal_commas(column: pd.Series) -> pd.Series:

@@ -56,8 +56,8 @@ class Excel(RecordFormat, ReleaseFormat):
             frame = pd.read_excel(book, name, dtype=dict.fromkeys(text_columns, str))
         for column in frame.columns[frame.columns.isin(text_columns)]:
             # Days are no instants of time.
-            frame[column] = frame[column].str.removesuffix(" 00:00:00")
-        return frame.dropna(how="all")
+            frame[column] = frame[column].map(lambda code: code.removesuffix(" 00:00:00"), "ignore")
+        return frame.dropna(how="all", ignore_index=True)
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path

@@ -54,7 +54,7 @@ def test_choices_that_cannot_be_tabulated_change_nothing(session):
 
 def test_another_file_begins_anew(session, tmp_path):
     session.choose(choices(session))
-    session.open(tmp_path / "other.csv")
+    session.open(DataFile(tmp_path / "other.csv"))
     assert session.choices is session.problem is session.job is session.result is None
 
 

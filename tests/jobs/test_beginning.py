@@ -28,7 +28,7 @@ def test_init_tells_roles_levels_and_signs_and_its_job_runs(tmp_path, monkeypatc
     assert {name: spec.levels for name, spec in job.dimensions.items()} == {
         "region": ["part", "region"], "industry": [], "size": [],
     }  # fmt: skip
-    assert "#   name: says the same as region" in (tmp_path / "job.toml").read_text()
+    assert '#   "name": says the same as region' in (tmp_path / "job.toml").read_text()
     assert load_problem(job).table.values.max() == firms.turnover.sum()
     again = RUN.invoke(app, ["init", "firms.csv"])
     assert again.exit_code == 2

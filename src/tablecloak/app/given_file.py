@@ -46,7 +46,7 @@ class FileKind:
 
 KINDS = (
     FileKind(
-        "records", "microdata", "One row for each record, in Excel, CSV, Parquet or Stata.",
+        "records", "microdata", "One row for each record, in Excel, CSV, Parquet, Stata or SAS.",
         "/choose",
     ),
     FileKind(

@@ -82,7 +82,7 @@ class Guess:
         lines += ["time_limit = 60             # seconds"]
         if self.others:
             lines += ["", "# Left out:"]
-            lines += [f"#   {name}: {why}" for name, why in self.others.items()]
+            lines += [f"#   {_quoted(name)}: {why}" for name, why in self.others.items()]
         return "\n".join(lines) + "\n"
 
     @staticmethod

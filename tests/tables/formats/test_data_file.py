@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,6 +88,45 @@ def test_a_file_of_stata_is_read_with_its_codes(tmp_path):
     pd.testing.assert_frame_equal(back, labelled, check_dtype=False)
     with pytest.raises(tc.InputError, match="unknown kind of file"):
         write_frame(frame, tmp_path / "b.dta")
+
+
+def transport_file(rows: list[tuple[str, float]]) -> bytes:
+    """A transport file of SAS (version 5) with `code`, of 8 letters, and the number `v`."""
+
+    def header(kind: str, numbers: str = "0" * 30) -> bytes:
+        return f"HEADER RECORD*******{kind:<8}HEADER RECORD!!!!!!!{numbers}  ".encode()
+
+    def variable(number: int, name: str) -> bytes:
+        start = struct.pack(">hhhh8s40s", 2 - (number == 1), 0, 8, number + 1, name.encode(), b"")
+        return (start.ljust(84, b" ") + struct.pack(">i", 8 * number)).ljust(140, b"\0")
+
+    def ibm(value: float) -> bytes:
+        fraction, exponent = value, 0
+        while fraction >= 1:
+            fraction, exponent = fraction / 16, exponent + 1
+        return struct.pack(">Q", (exponent + 64) << 56 | int(fraction * 2**56))
+
+    day = "01JAN26:00:00:00"
+    sas = f"{'SAS':<8}{'SAS':<8}{'SASLIB':<8}{'6.06':<8}{'':<32}{day}{day:<80}".encode()
+    data = f"{'SAS':<8}{'A':<8}{'SASDATA':<8}{'6.06':<8}{'':<32}{day}{day:<80}".encode()
+    cells = b"".join(code.ljust(8).encode() + ibm(value) for code, value in rows)
+    return b"".join(
+        [
+            header("LIBRARY"), sas, header("MEMBER", "000000000000000001600000000140"),
+            header("DSCRPTR"), data, header("NAMESTR", f"{2:010d}" + "0" * 20),
+            (variable(0, "code    ") + variable(1, "v       ")).ljust(320), header("OBS"),
+            cells.ljust(-(-len(cells) // 80) * 80),
+        ]
+    )  # fmt: skip
+
+
+def test_a_transport_file_of_sas_is_read(tmp_path):
+    rows = [("01", 1234.5), ("A", 0.25), ("01", 7.0), ("B", 1e6)]
+    (tmp_path / "a.xpt").write_bytes(transport_file(rows))
+    table = tc.tabulate(tmp_path / "a.xpt", ["code"], "v")
+    assert dict(zip(table.keys["code"], table.values, strict=True)) == {
+        "Total": 1001241.75, "01": 1241.5, "A": 0.25, "B": 1e6,
+    }  # fmt: skip
 
 
 def test_a_job_says_how_its_data_are_read(german, tmp_path):

@@ -137,7 +137,7 @@ _WITH_COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?([eE][+-]?\d+)?
 
 
 def has_decimal_commas(column: pd.Series) -> bool:
-    """Whether all entries of a column of text are numbers, and some commas separate no thousands."""
+    """Whether all entries of a column of text are numbers, some of them with a decimal comma."""
     given = column.dropna().astype(str)
     is_sign = given.str.contains(r",(?!\d{3}(?!\d))").any()
     return bool(is_sign) and all(map(_WITH_COMMA.fullmatch, given))

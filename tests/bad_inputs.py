@@ -48,6 +48,7 @@ from tablecloak.certificates.file import write_certificate
 from tablecloak.cli.entry import parts_of
 from tablecloak.cli.main import app
 from tablecloak.microdata.agencies import make_certificate
+from tablecloak.microdata.methods.method import METHODS
 from tablecloak.safe import Outcome, Project, Reason
 
 MESSAGE = re.compile(r"^(Error|Impossible|REFUSED|NOT SAFE|Nothing was written)\b", re.MULTILINE)
@@ -360,8 +361,8 @@ ALL = ("protect", "--all", "jobs", "--out", "out")
 KEYED = ("protect", "keyed.toml", "--out", "out")
 ARGUS = ("argus", "job.arb", "--out", "out", "--time-limit", "2")
 VERIFY = ("verify", "proof.npz", "p.jj")
-CERTIFICATE = ("securesum", "certificate", "west", "--out", "out")
-JOIN = ("securesum", "join", "study.toml", "people.csv", "--as", "north", "--key", "north.key")
+CERTIFICATE = ("agencies", "certificate", "west", "--out", "out")
+JOIN = ("agencies", "join", "study.toml", "people.csv", "--as", "north", "--key", "north.key")
 APP = ("app", "--no-browser")
 SERVE = ("serve",)
 CALL = ("call", "round", "request.json", "-o", "answer.json")
@@ -376,6 +377,7 @@ INFER = ("cellkey", "attack", "counts.csv", "--by", "region", "--by", "sex", "--
          "ptable.csv", *OUT)  # fmt: skip
 RECONCILE = ("reconcile", "noisy.csv", *OUT, "--by", "region", "--value", "count")
 EXAMPLE = ("example", "firms", "--out", "out")
+INIT = ("init", "people.csv", "--output", "out.toml")
 CHECK = ("check", "bundle", "--approve", "output_0", "--who", "Ada")
 PLAN = ("plan", "metadata.csv", "--equations", "equations.csv", "--out", "out")
 PLANNED = ("protect", "planned.toml", "--out", "out")
@@ -387,8 +389,8 @@ SOUND = [
     SUPPRESS, INTERVALS, ADJUST, ROUND, SMALL, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
     ARGUS, EXPLAIN, VERIFY, CERTIFICATE,
     ("audit", "p.jj", "adjusted.csv"), ("audit", "p.jj", "intervals.csv"),
-    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, RECONCILE, TRANSMIT, LIST, PUBLISH,
-    CALL, CHECK, ("check", "bundle"),
+    KEYED, SECRET, KEYS, DESIGN, COUNT, SUM, INFER, EXAMPLE, INIT, RECONCILE, TRANSMIT, LIST,
+    PUBLISH, CALL, CHECK, ("check", "bundle"),
     PLAN, PLANNED, ("plan", "planned.toml", "--out", "out"), ASKED_FOR,
     (*RECONCILE, "--variance", "variance", "--lower-column", "low", "--upper-column", "high",
      "--fixed", "keep", "--whole"),
@@ -653,10 +655,10 @@ def bad_options() -> Iterator[BadInput]:
     more += [("verify", "proof.npz", "none.jj"), ("verify", "people.parquet")]
     more += [(*APP, "--port", word) for word in ("-1", "65536", "x")]
     more += [(*APP, "--folder", "p.jj"), (*APP, "--folder", "p.jj/x")]
-    more += [("teleport",), ("suppress",), ("securesum", "divide"), ("protect",), ("argus",)]
+    more += [("teleport",), ("suppress",), ("agencies", "divide"), ("protect",), ("argus",)]
     more += [replaced(CERTIFICATE, "west", name) for name in ("", "a/b", "../x", "x" * 300, "a\0b")]
     more += [(*CERTIFICATE, "--days", word) for word in ("0", "-1", "99999999999", "x")]
-    more += [replaced(CERTIFICATE, "out", "p.jj"), ("securesum", "certificate", "north")]
+    more += [replaced(CERTIFICATE, "out", "p.jj"), ("agencies", "certificate", "north")]
     more += [replaced(JOIN, "north", "west"), replaced(JOIN, "north.key", "east.key")]
     more += [replaced(JOIN, "north.key", "north.crt"), JOIN]
     for words in more:
@@ -1588,10 +1590,19 @@ def bad_bundles() -> Iterator[BadInput]:
         yield BadInput(f"check --release {out}", (*whole, out))
 
 
+GROUP = {"check": "safe", **dict.fromkeys(METHODS.names, "records")}
+"""The group of a command that is called by its own name above."""
+
+
+def typed(words: tuple[str, ...]) -> list[str]:
+    """What a user types for a command: its group in front."""
+    return [*filter(None, [GROUP.get(words[0])]), *words] if words else []
+
+
 def paths_of(words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
     """The inputs that a command was given, and all its outputs by their options."""
     command, context = get_command(app), None
-    rest = list(words)
+    rest = typed(words)
     while hasattr(command, "commands"):
         context = command.make_context(rest[0], rest, parent=context)
         _, command, rest = command.resolve_command(
@@ -1884,7 +1895,7 @@ def state(folder: Path) -> dict[str, bytes]:
 
 def run_here(words: tuple[str, ...]) -> tuple[int, str]:
     """Run a command in this process, in this folder; return exit code and all output."""
-    done = CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app, typed(words), env={"COLUMNS": "200"})
     output = done.output
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         output += f"\nTraceback: {type(done.exception).__name__}: {done.exception}"
@@ -1895,7 +1906,7 @@ def run_program(words: tuple[str, ...]) -> tuple[int, str]:
     """Run a command as a user does."""
     if any("\0" in word for word in words):
         return 2, "Error: no system passes this word on."
-    command = [sys.executable, "-m", "tablecloak.cli.main", *words]
+    command = [sys.executable, "-m", "tablecloak.cli.main", *typed(words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
@@ -1953,7 +1964,7 @@ def in_time(bad: BadInput, run: object, seconds: float | None) -> str:
 
 def command_of(bad: BadInput) -> str:
     """Name of the command of a bad input; with that of its group."""
-    return " ".join(bad.words[: 2 if bad.words[0] in ("cellkey", "securesum") else 1])
+    return " ".join(bad.words[: 2 if bad.words[0] in ("cellkey", "agencies") else 1])
 
 
 def spread(all_of_them: list[BadInput], size: int, seed: int) -> list[BadInput]:

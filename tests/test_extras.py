@@ -134,7 +134,7 @@ def test_the_command_line_answers_without_loading_what_draws_or_opens_data():
     program = """
 import sys
 from tablecloak.cli.main import app
-for words in (["--version"], ["swap", "--help"], ["protect", "--help"]):
+for words in (["--version"], ["records", "swap", "--help"], ["protect", "--help"]):
     try:
         app(words)
     except SystemExit as end:

@@ -32,6 +32,7 @@ from .cta.statistics.regression import Mean as Mean
 from .cta.statistics.regression import Regression as Regression
 from .cta.statistics.regression import Slope as Slope
 from .cta.together import adjust_together as adjust_together
+from .data_file import DataFile as DataFile
 from .errors import InputError as InputError
 from .errors import ModelError as ModelError
 from .errors import SolverError as SolverError

@@ -25,7 +25,7 @@ SECRET_MODE = 0o600
 PUBLIC_MODE = 0o644
 
 
-def existing_file(path: str | Path) -> Path:
+def existing_file(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that must exist, and that no output of this run may replace.
 
     All files that users name are read through this function.
@@ -43,7 +43,7 @@ def existing_file(path: str | Path) -> Path:
     return as_input(path)
 
 
-def readable(path: str | Path) -> Path:
+def readable(path: str | os.PathLike[str]) -> Path:
     """Return a path that is a regular file or a folder, or leads to nothing.
 
     Raises

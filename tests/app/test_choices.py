@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 
 import pytest
 
 import tablecloak as tc
 from tablecloak.app.choices import Choices
+from tablecloak.data_file import DataFile
 
 COLUMNS = ["part", "region", "industry", "turnover", "firm"]
 FORM = {
@@ -23,7 +23,7 @@ FORM = {
 
 
 def choices(**change: str) -> Choices:
-    return Choices.of_form(Path("data.csv"), {**FORM, **change}, COLUMNS)
+    return Choices.of_form(DataFile("data.csv"), {**FORM, **change}, COLUMNS)
 
 
 def job(**change: str) -> dict:
@@ -108,3 +108,11 @@ def test_a_rule_that_is_no_name_of_the_package_is_imported():
     lines = found.python().splitlines()
     compile("\n".join(lines), "shown", "exec")
     assert any("ZeroUnsafe(level=3.0)" in line for line in lines)
+
+
+def test_how_the_file_is_read_stands_in_the_job_and_in_the_program():
+    file = DataFile("data.csv", decimal=",", encoding="cp1252")
+    chosen = Choices.of_form(file, FORM, COLUMNS)
+    data = tomllib.loads(chosen.job())["data"]
+    assert (data["decimal"], data["encoding"]) == (",", "cp1252")
+    assert "tc.DataFile('data.csv', decimal=',', encoding='cp1252')," in chosen.python()

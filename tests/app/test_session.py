@@ -11,6 +11,7 @@ import tablecloak as tc
 from tablecloak.app import session as module
 from tablecloak.app.choices import Choices
 from tablecloak.app.session import Session
+from tablecloak.data_file import DataFile
 from tablecloak.web.tasks import QueuedTask
 
 
@@ -18,7 +19,7 @@ from tablecloak.web.tasks import QueuedTask
 def session(tmp_path) -> Session:
     (tmp_path / "firms.csv").write_text("region,v\nN,1\nN,2\nS,3\n")
     one = Session(tmp_path)
-    one.open(tmp_path / "firms.csv")
+    one.open(DataFile(tmp_path / "firms.csv"))
     return one
 
 
@@ -53,7 +54,7 @@ def test_choices_that_cannot_be_tabulated_change_nothing(session):
 
 def test_another_file_begins_anew(session, tmp_path):
     session.choose(choices(session))
-    session.open(tmp_path / "other.csv")
+    session.open(DataFile(tmp_path / "other.csv"))
     assert session.choices is session.problem is session.job is session.result is None
 
 

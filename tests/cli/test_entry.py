@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 import tablecloak as tc
-from tablecloak.cli.entry import MADE, SHOW_TRACEBACK, Commands
+from tablecloak.cli.entry import SHOW_TRACEBACK, Program
 from tablecloak.cli.interrupts import ended_at_once
 from tablecloak.cli.main import app
 
@@ -20,7 +20,7 @@ RUN = CliRunner()
 
 
 def program(error: BaseException | None = None) -> typer.Typer:
-    made = typer.Typer(cls=Commands)
+    made = typer.Typer(cls=Program)
 
     @made.command()
     def work(share: float = 0.5) -> None:
@@ -82,7 +82,7 @@ def test_options_that_are_numbers_are_finite(number):
 
 
 def test_a_warning_of_ours_is_one_line_beside_the_results():
-    made = typer.Typer(cls=Commands)
+    made = typer.Typer(cls=Program)
 
     @made.command()
     def work() -> None:
@@ -99,11 +99,27 @@ def test_a_warning_of_ours_is_one_line_beside_the_results():
 
 
 def test_commands_out_of_registries_are_made_when_they_are_asked_for():
-    assert len(MADE) == 2
     listed = RUN.invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    for name in ("protect", "suppress", "example", "swap", "pram", "securesum", "small-counts"):
+    for name in ("protect", "suppress", "example", "records", "agencies", "small-counts"):
         assert f" {name} " in listed
-    assert RUN.invoke(app, ["swap", "--help"]).exit_code == 0
+    assert " swap " in RUN.invoke(app, ["records", "--help"]).output
+    assert RUN.invoke(app, ["records", "swap", "--help"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["swap"], ["records", "swap"]),
+        (["check"], ["safe", "check"]),
+        (["securesum", "join"], ["agencies", "join"]),
+    ],
+)
+def test_a_command_that_moved_is_found_by_its_old_name_with_a_hint(old, new):
+    done, now = (RUN.invoke(app, [*words, "--help"]) for words in (old, new))
+    assert done.exit_code == 0
+    assert done.stdout == now.stdout
+    assert f"Hint: write `tablecloak {' '.join(new[: 3 - len(old)])}`." in done.stderr
+    assert not now.stderr
 
 
 def test_an_unknown_command_is_refused():
@@ -117,7 +133,7 @@ def test_the_version_is_that_of_the_package():
 
 
 def test_a_terminal_that_cannot_show_a_letter_does_not_end_a_command(monkeypatch):
-    made = typer.Typer(cls=Commands)
+    made = typer.Typer(cls=Program)
 
     @made.command()
     def work() -> None:

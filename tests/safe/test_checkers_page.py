@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["check", *map(str, words)])
+    return CliRunner().invoke(app, ["safe", "check", *map(str, words)])
 
 
 # -- the page -----------------------------------------------------------------------------

@@ -75,9 +75,10 @@ def test_what_is_released_end_to_end_tells_of_no_few_people(project, tmp_path):
     again(), again()
     bundle = project.finalise(tmp_path / "outputs")
     run = CliRunner().invoke
-    words = ["check", str(bundle), "--approve-passed", "--reject", "output_1"]
+    words = ["safe", "check", str(bundle), "--approve-passed", "--reject", "output_1"]
     assert run(app, [*words, "--reject", "output_2"]).exit_code == 0
-    assert run(app, ["check", str(bundle), "--release", str(tmp_path / "out")]).exit_code == 0
+    words = ["safe", "check", str(bundle), "--release", str(tmp_path / "out")]
+    assert run(app, words).exit_code == 0
     released = sorted(path.name for path in (tmp_path / "out").glob("*.csv"))
     assert released == ["output_0_0.csv"]
 
@@ -86,7 +87,7 @@ def test_an_output_beside_a_rejected_one_is_for_the_checker(project, tmp_path):
     """Whether it was rejected says a file that the researcher may have written."""
     _, again = whole_and_all_but_two(project, people())
     bundle = project.finalise(tmp_path / "outputs")
-    words = ["check", str(bundle), "--reject", "output_0", "--comment", "output_0=no"]
+    words = ["safe", "check", str(bundle), "--reject", "output_0", "--comment", "output_0=no"]
     assert CliRunner().invoke(app, words).exit_code == 0
     project.remove_output("output_0")
     later = again()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import tablecloak
 from tablecloak.app.fields import choices_of, fields_of, number, options_of, whole
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.protection import PROTECTIONS, Protection, usual_way
@@ -38,7 +38,7 @@ class Choices:
 
     Parameters
     ----------
-    file : Path
+    file : DataFile
         Microdata: one row for each record.
     title, decimals : str
         Empty if not given.
@@ -56,7 +56,7 @@ class Choices:
         Seconds for each method.
     """
 
-    file: Path
+    file: DataFile
     title: str = ""
     decimals: str = ""
     columns: dict[str, str] = field(default_factory=dict)
@@ -66,12 +66,12 @@ class Choices:
     time_limit: float = 30.0
 
     @classmethod
-    def of_form(cls, file: Path, form: Mapping[str, str], columns: Sequence[str]) -> Choices:
+    def of_form(cls, file: DataFile, form: Mapping[str, str], columns: Sequence[str]) -> Choices:
         """Return the choices of a form.
 
         Parameters
         ----------
-        file : Path
+        file : DataFile
         form : mapping of str to str
             Inputs by their names in the template ``choose.html``.
         columns : sequence of str
@@ -114,7 +114,7 @@ class Choices:
         """Return the job file (TOML)."""
         tomli_w = required("tomli_w", "Job files written by the app")
 
-        data: dict[str, Any] = {"file": str(self.file)} | self.columns
+        data: dict[str, Any] = {"file": str(self.file)} | self.file.signs | self.columns
         if self.decimals:
             data["decimals"] = int(self.decimals)
         content: dict[str, Any] = {"title": self.title} if self.title else {}
@@ -138,7 +138,9 @@ class Choices:
         imports, rules = zip(*map(_in_python, self.rules), strict=True)
         lines = [*dict.fromkeys(["import tablecloak as tc", *filter(None, imports)])]
         lines += ["", "table = tc.tabulate("]
-        lines += [f"    {str(self.file)!r},", f"    dimensions={dimensions!r},"]
+        signs = "".join(f", {name}={value!r}" for name, value in self.file.signs.items())
+        file = f"tc.DataFile({str(self.file)!r}{signs})" if signs else repr(str(self.file))
+        lines += [f"    {file},", f"    dimensions={dimensions!r},"]
         lines += [f"    {name}={given!r}," for name, given in self.columns.items()]
         lines += [f"    decimals={int(self.decimals)},"] if self.decimals else []
         lines += [")", f"problem = table.protect({', '.join(rules)})"]

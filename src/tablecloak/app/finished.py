@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 import tablecloak
 from tablecloak.app.fields import FormChoice, choices_of, number
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import parents_first
 from tablecloak.tables.code_sums import CodeTree
@@ -87,7 +87,7 @@ class Finished:
         by_hand = Manual(cells=cells, range=min(self.level, 100.0))
         return protect(table, *self.rules, by_hand)
 
-    def python(self, path: Path) -> str:
+    def python(self, path: DataFile) -> str:
         """Return the Python program that makes the same problem."""
         trees = {name: tree.groups for name, tree in self.hierarchies.items()}
         lines = ["import tablecloak as tc", "", f"found = tc.propose({str(path)!r})"]

@@ -23,7 +23,6 @@ from tablecloak.tables.formats import (
 )
 from tablecloak.tables.problem import ProtectionProblem
 
-SHEETS = (".xlsx", ".xlsm")
 JOBS = (".toml",)
 BATCHES = (".arb",)
 
@@ -46,7 +45,10 @@ class FileKind:
 
 
 KINDS = (
-    FileKind("records", "microdata", "One row for each record, in CSV or Parquet.", "/choose"),
+    FileKind(
+        "records", "microdata", "One row for each record, in Excel, CSV, Parquet, Stata or SAS.",
+        "/choose",
+    ),
     FileKind(
         "table", "a finished table", "With its totals, in Excel, CSV or Parquet, of any layout.",
         "/shape",
@@ -77,10 +79,8 @@ def kind_of(name: str) -> FileKind:
 
 def endings(kind: FileKind) -> tuple[str, ...]:
     """Return the endings of files of a kind."""
-    if kind.name == "records":
-        return tuple(record_endings())
-    if kind.name == "table":
-        return (*SHEETS, *record_endings())
+    if kind.name in ("records", "table"):
+        return record_endings()
     problems = (suffix for each in formats_holding(ProblemFormat) for suffix in each.suffixes)
     return tuple(dict.fromkeys((*problems, ".jj.gz", *JOBS, *BATCHES)))
 

@@ -15,12 +15,13 @@ from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_wor
 from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
+from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
 from tablecloak.storage import existing_file
-from tablecloak.tables.formats import FrameFormat, column_names, format_of
+from tablecloak.tables.formats import RecordFormat, column_names, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import propose
@@ -75,7 +76,7 @@ class Pages:
 
     def start(self) -> Any:
         """Show the form for the file."""
-        return self.page("start.html", kinds=KINDS)
+        return self.page("start.html", kinds=KINDS, how_read=how_read())
 
     def open_file(self) -> Any:
         """Open the file that a user chose."""
@@ -85,15 +86,17 @@ class Pages:
         with self.session.changing():
             path = given_file(self.session.folder, kind)
             if kind.name == "records":
-                column_names(path)
-                self.session.open(path)
+                given = {name: request.form.get(name) for name in AS_USUAL.how}
+                file = DataFile(path, **{name: how for name, how in given.items() if how})
+                column_names(file)
+                self.session.open(file)
             elif kind.name == "table":
                 proposal = propose(path)
-                self.session.open(path)
+                self.session.open(DataFile(path))
                 self.session.proposal = proposal
             else:
                 bench = bench_of(path)
-                self.session.open(path)
+                self.session.open(DataFile(path))
                 self.session.bench = bench
         return redirect(kind.next)
 
@@ -106,7 +109,7 @@ class Pages:
             return redirect("/")
         if sheet:
             with self.session.changing():
-                self.session.proposal = propose(file, sheet=sheet)
+                self.session.proposal = propose(Path(file), sheet=sheet)
         found = self.session.proposal
         texts = [name for name in found.frame.columns if name not in found.figures]
         return self.page(
@@ -248,10 +251,10 @@ def _html(frame: pd.DataFrame) -> str:
     return shown
 
 
-def _head(path: Path) -> pd.DataFrame:
+def _head(file: DataFile) -> pd.DataFrame:
     """Return the first records of a file."""
-    with reading(Path(path.name)):
-        return format_of(path, FrameFormat, otherwise="csv").head(path, SHOWN_RECORDS)
+    with reading(Path(file.name)):
+        return format_of(file, RecordFormat, otherwise="csv").head(Path(file), SHOWN_RECORDS)
 
 
 def _sensitive_map(problem: ProtectionProblem) -> str:

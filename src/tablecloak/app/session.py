@@ -12,6 +12,7 @@ from pathlib import Path
 from tablecloak.app.choices import Choices
 from tablecloak.app.workbench import Workbench
 from tablecloak.budget import Progress
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
@@ -34,7 +35,7 @@ class Session:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.file: Path | None = None
+        self.file: DataFile | None = None
         self.choices: Choices | None = None
         self.problem: ProtectionProblem | None = None
         self.job: Job | None = None
@@ -99,7 +100,7 @@ class Session:
         finally:
             self.lock.release()
 
-    def open(self, file: Path) -> None:
+    def open(self, file: DataFile) -> None:
         """Begin with another file; to be called within `changing`."""
         self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
         self.proposal, self.bench, self.program = None, None, ""

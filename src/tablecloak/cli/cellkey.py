@@ -7,12 +7,15 @@ from typing import Annotated
 
 import typer
 
+from tablecloak.cli.entry import Commands
 from tablecloak.cli.files import require_writable_result
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
-from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of
+from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of, reading_data
 from tablecloak.errors import InputError, suggestion
 
 cellkey = typer.Typer(
+    name="cellkey",
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(
@@ -53,6 +56,7 @@ def secret(
 
 
 @cellkey.command(cls=LiveCommand)
+@reading_data
 def keys(
     file: Records,
     output: Output,
@@ -74,7 +78,7 @@ def keys(
     Example: tablecloak cellkey keys people.csv -o keyed.csv --id person --secret office.key
     """
     from tablecloak.cellkey import draw_record_keys, read_secret
-    from tablecloak.tables.formats import column_names, read_columns, read_frame, write_frame
+    from tablecloak.tables.formats import column_names, read_columns, write_frame
 
     require_writable_result(output)
     if not column.strip():
@@ -90,7 +94,8 @@ def keys(
     drawn = draw_record_keys(
         identifiers, secret=None if secret is None else read_secret(secret), n_keys=whole
     )
-    write_frame(read_frame(file).assign(**{column: drawn}), output, secret=True)
+    copied = read_columns(file, column_names(file), as_text=True)
+    write_frame(copied.assign(**{column: drawn}), output, secret=True)
     typer.echo(f"{len(drawn):,} record keys in column {column!r} of {output}: keep it inside.")
 
 
@@ -137,6 +142,7 @@ def design(
 
 
 @cellkey.command(cls=LiveCommand)
+@reading_data
 def count(
     file: Records,
     output: Output,
@@ -160,7 +166,7 @@ def count(
 
     require_writable_result(output, inside)
     table = perturb_counts(
-        str(file),
+        file,
         dimensions_of(by),
         read_perturbations(ptable),
         record_key=key,
@@ -180,6 +186,7 @@ def count(
 
 
 @cellkey.command(name="sum", cls=LiveCommand)
+@reading_data
 def sum_(
     file: Records,
     value: Annotated[str, typer.Argument(help="Column to add up.")],
@@ -219,7 +226,7 @@ def sum_(
         tables, Flex(point, small, large, power), weights=tuple(epsilon or (1.0,))
     )
     table = perturb_magnitudes(
-        str(file), dimensions_of(by), value, noise, record_key=key, weight=weight, engine=engine
+        file, dimensions_of(by), value, noise, record_key=key, weight=weight, engine=engine
     )
     write_frame(table.release(), output)
     if inside is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, ClassVar, get_args, get_type_hints
 
 import typer
 from typer.core import TyperGroup
@@ -38,13 +38,6 @@ USAGE: type[Exception] = next(
 others import the one that is installed."""
 
 
-MADE: list[Callable[[], Mapping[str, Any]]] = []
-"""Functions that make commands out of a registry, by their names.
-
-Called when a command is not among the others, or when all are listed: registries load slowly.
-"""
-
-
 def made_later(make: Callable[[], Any], command: Callable[..., Any]) -> Callable[[], None]:
     """Return what stands for a command that is made when it is asked for."""
 
@@ -57,12 +50,23 @@ def made_later(make: Callable[[], Any], command: Callable[..., Any]) -> Callable
 
 
 class Commands(TyperGroup):
-    """The commands, behind one handler of errors; options that are numbers are finite."""
+    """A group of commands; some are made of a registry. Options that are numbers are finite."""
+
+    former: ClassVar[str] = ""
+    """Name that the group had in an earlier release."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         guard(*self.commands.values())
         self._has_made = False
+
+    @staticmethod
+    def made() -> Mapping[str, Any]:
+        """Return the commands that are made of a registry, by their names.
+
+        Called when a command is not among the others, or all are listed: registries load slowly.
+        """
+        return {}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; one that is not defined yet is made from a registry."""
@@ -84,11 +88,34 @@ class Commands(TyperGroup):
         if self._has_made:
             return
         self._has_made = True
-        for source in MADE:
-            for name, command in source().items():
-                if name not in self.commands:
-                    guard(command)
-                    self.commands[name] = command
+        for name, command in self.made().items():
+            if name not in self.commands:
+                guard(command)
+                self.commands[name] = command
+
+
+class Program(Commands):
+    """All commands, behind one handler of errors."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called; one of a group also by its name alone, with a hint.
+
+        Commands of groups had no group in earlier releases.
+        """
+        words = self._words_of(ctx, args[0])
+        if words != args[:1] and not ctx.resilient_parsing:
+            say(f"Hint: write `tablecloak {' '.join(words)}`. The old name is kept for a while.")
+        return super().resolve_command(ctx, [*words, *args[1:]])
+
+    def _words_of(self, ctx: Any, name: str) -> list[str]:
+        """Return what calls a command of this name now."""
+        if self.get_command(ctx, name) is None:
+            for at, group in self.commands.items():
+                if isinstance(group, Commands) and name == group.former:
+                    return [at]
+                if isinstance(group, Commands) and group.get_command(ctx, name) is not None:
+                    return [at, name]
+        return [name]
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the program; letters that the terminal cannot show are replaced."""
@@ -171,7 +198,6 @@ def _last_words(error: Exception) -> str:
 def guard(*commands: Any) -> None:
     """Let commands refuse numbers that are not finite, which no range excludes, and mixed files."""
     for command in commands:
-        guard(*getattr(command, "commands", {}).values())
         for option in command.params:
             option.callback = option.callback or _finite
         if command.callback is not None:

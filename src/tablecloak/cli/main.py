@@ -11,31 +11,32 @@ with ended_at_once():
     import typer
 
     from tablecloak.cli import (
+        agencies,
         argus,
         audit,
         cellkey,
-        check,
         compare,
         convert,
         example,
         explain,
-        microdata,
+        init,
         plan,
         protect,
         publish,
         reconcile,
+        records,
         register,
-        securesum,
+        safe,
         serve,
         transmit,
         ways,
     )
-    from tablecloak.cli.entry import MADE, CommandLine, Commands
+    from tablecloak.cli.entry import CommandLine
     from tablecloak.cli.names import LiveCommand
 
 
 app = CommandLine(
-    cls=Commands,
+    cls=ways.AllCommands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -63,33 +64,29 @@ def _main(
     """Protect statistical tables before they are published."""
 
 
-for command in (
-    protect.protect,
-    plan.plan,
-    ways.suppress,
-    ways.intervals,
-    ways.adjust,
-    ways.round_,
-    audit.audit,
-    audit.verify,
-    explain.explain,
-    publish.publish,
-    transmit.transmit,
-    check.check,
-    argus.argus,
-    compare.compare,
-    serve.app,
-    serve.serve,
-    serve.call,
-    convert.convert,
-    example.example,
-    reconcile.reconcile,
-):
-    app.command(command.__name__.strip("_"), cls=LiveCommand)(command)
-app.add_typer(register.register, name="register")
-app.add_typer(securesum.securesum, name="securesum")
-app.add_typer(cellkey.cellkey, name="cellkey")
-MADE.extend([ways.commands, microdata.commands])
+PANELS = {
+    "Begin": (example.example, init.init, protect.protect, serve.app),
+    ways.PANEL: (ways.suppress, ways.adjust, ways.round_, ways.intervals, argus.argus),
+    "Look at a release": (audit.audit, audit.verify, explain.explain, compare.compare),
+    "Before and after": (
+        plan.plan,
+        convert.convert,
+        reconcile.reconcile,
+        publish.publish,
+        transmit.transmit,
+    ),
+    "For other programs": (serve.serve, serve.call),
+}
+"""The commands as help lists them; others, made of registries, follow."""
+
+for panel, commands in PANELS.items():
+    for command in commands:
+        name = command.__name__.strip("_")
+        app.command(name, cls=LiveCommand, rich_help_panel=panel)(command)
+GROUPS = (records.records, cellkey.cellkey, safe.safe, agencies.agencies, register.register)
+
+for group in GROUPS:
+    app.add_typer(group, rich_help_panel="Groups of commands")
 
 if __name__ == "__main__":
     app()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from tablecloak.cli import names
+from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
 
 ProblemFile = Annotated[
@@ -79,6 +82,38 @@ By = Annotated[
         "--by", help="Dimension: a column, or COLUMN=FILE.hrc with its hierarchy; repeat."
     ),
 ]
+
+
+HOW_READ = {
+    name: inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=getattr(AS_USUAL, name),
+        annotation=Annotated[str, typer.Option(help=text)],
+    )
+    for name, text in how_read().items()
+}
+"""Options that say how a file of data is read."""
+
+
+def reading_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `HOW_READ` to a command whose data are its `file`."""
+
+    @wraps(command)
+    def run(*, file: Path, **given: Any) -> None:
+        how = {name: given.pop(name) for name in HOW_READ}
+        command(file=DataFile(file, **how), **given)
+
+    hints = get_type_hints(command, include_extras=True)
+    declared = inspect.signature(command).parameters.values()
+    own = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
+        for each in declared
+    ]
+    run.__signature__ = inspect.Signature([*own, *HOW_READ.values()])  # type: ignore[attr-defined]
+    added = {name: each.annotation for name, each in HOW_READ.items()}
+    run.__annotations__ = {**hints, **added}
+    return run
 
 
 def dimensions_of(by: Sequence[str]) -> dict[str, str | None]:

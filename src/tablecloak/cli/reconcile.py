@@ -10,9 +10,10 @@ import typer
 from tablecloak.cli.display import reporting
 from tablecloak.cli.files import require_writable_result, write_result
 from tablecloak.cli.names import FRAME_FILES, NEARNESS
-from tablecloak.cli.options import By, Output, TimeLimit, dimensions_of
+from tablecloak.cli.options import By, Output, TimeLimit, dimensions_of, reading_data
 
 
+@reading_data
 def reconcile(
     file: Annotated[
         Path, typer.Argument(help=f"Table, totals included: {FRAME_FILES.placeholder}.")

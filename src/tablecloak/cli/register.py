@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tablecloak.publish.register import Overlap
 
 register = typer.Typer(
+    name="register",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(

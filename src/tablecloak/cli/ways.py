@@ -18,7 +18,7 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.entry import made_later
+from tablecloak.cli.entry import Program, made_later
 from tablecloak.cli.files import (
     Between,
     Earlier,
@@ -45,6 +45,10 @@ from tablecloak.cli.options import (
 if TYPE_CHECKING:
     from tablecloak.cta.result.adjustment import Adjustment
     from tablecloak.parameters import Parameter
+
+
+PANEL = "Protect a table"
+"""What help lists these commands under."""
 
 
 def of_way(way: str, **differences: Any) -> Callable[[Callable[..., None]], Callable[[], None]]:
@@ -114,7 +118,13 @@ def command_of(
     run_typed.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]
     run_typed.__annotations__ = {option.name: option.annotation for option in declared}
     return get_command_from_info(
-        CommandInfo(name=name, cls=LiveCommand, callback=run_typed, help=inspect.getdoc(run)),
+        CommandInfo(
+            name=name,
+            cls=LiveCommand,
+            callback=run_typed,
+            help=inspect.getdoc(run),
+            rich_help_panel=PANEL,
+        ),
         pretty_exceptions_short=True,
         rich_markup_mode="markdown",
     )
@@ -138,12 +148,16 @@ def _differing(
     return Parameter(parameter.name, Annotated[kind, Field(description=text)], default)
 
 
-def commands() -> dict[str, Any]:
-    """Return the commands of the ways that have none by hand."""
-    from tablecloak.protection import PROTECTIONS
+class AllCommands(Program):
+    """All commands, among them one for each way to protect."""
 
-    names = [way.name for way in PROTECTIONS if not (way.command or way.is_alone)]
-    return {name.replace("_", "-"): _command(name) for name in names}
+    @staticmethod
+    def made() -> dict[str, Any]:
+        """Return the commands of the ways that have none by hand."""
+        from tablecloak.protection import PROTECTIONS
+
+        names = [way.name for way in PROTECTIONS if not (way.command or way.is_alone)]
+        return {name.replace("_", "-"): _command(name) for name in names}
 
 
 def _command(name: str) -> Any:

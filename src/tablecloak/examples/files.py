@@ -272,7 +272,7 @@ title = "People"
 [data]
 file = "people.csv"
 
-[[steps]]                       # one after the other; `tablecloak topcode --help` explains the keys
+[[steps]]              # one after the other; `tablecloak records topcode --help` explains the keys
 method = "topcode"
 column = "wage"
 quantile = 0.99

@@ -228,7 +228,7 @@ class _Measure:
         """Read columns of the data; the first one, if none is asked for; None: all of them."""
         data = self.data
         if data.file is not None:
-            table, _ = engine_named("duckdb").open_file(data.file, [])
+            table, _ = engine_named("duckdb").open_file(data.of(data.file), [])
         else:
             assert data.connection is not None
             assert data.table is not None

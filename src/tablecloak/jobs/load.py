@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, TablecloakError, listed, suggestion
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
@@ -162,12 +163,18 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
     return problem.with_changes(status=np.where(hidden, CellStatus.FORCED.value, problem.status))
 
 
-def _sources(job: Job, dimensions: dict[str, Dimension]) -> list[tuple[Path, dict[str, Dimension]]]:
+def _sources(
+    job: Job, dimensions: dict[str, Dimension]
+) -> list[tuple[DataFile, dict[str, Dimension]]]:
     """Return each file of a ready table with its dimensions, by the columns of that file."""
     if not job.tables:
         assert job.data.file is not None
-        return [(job.data.file, dimensions)]
-    return [(spec.file, _dimensions_of(spec, dimensions)) for spec in job.tables if spec.file]
+        return [(job.data.of(job.data.file), dimensions)]
+    return [
+        (job.data.of(spec.file), _dimensions_of(spec, dimensions))
+        for spec in job.tables
+        if spec.file
+    ]
 
 
 def _dimensions_of(spec: TableSpec, dimensions: dict[str, Dimension]) -> dict[str, Dimension]:
@@ -186,14 +193,14 @@ WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,
 
 
 def _flagged_cells(
-    table: Table, files: Sequence[tuple[Path, Mapping[str, Dimension]]], column: str
+    table: Table, files: Sequence[tuple[DataFile, Mapping[str, Dimension]]], column: str
 ) -> Flags:
     """Return which cells of a table are flagged in the files that it was read from.
 
     Parameters
     ----------
     table : Table
-    files : sequence of (Path, mapping of str to Dimension)
+    files : sequence of (DataFile, mapping of str to Dimension)
         Each file with its dimensions; the others stand at their total there.
     column : str
         Column with the flags.
@@ -221,7 +228,7 @@ def _flagged_cells(
     return np.array([key in flagged for key in table.keys.itertuples(index=False, name=None)])
 
 
-def _flags_of(path: Path, given: pd.Series) -> Flags:
+def _flags_of(path: DataFile, given: pd.Series) -> Flags:
     filled = given.astype(object).where(given.notna(), "")
     words = filled.map(lambda entry: str(entry).strip().lower())
     odd = np.flatnonzero(~words.isin(WORDS).to_numpy())
@@ -274,13 +281,13 @@ def contributed_records(
 def _source(job: Job) -> Any:
     data = job.data
     if data.only and data.file is not None:
-        return _chosen(job, data.file)
+        return _chosen(job, data.of(data.file))
     if data.connection is not None and data.table is not None:
         return open_database(data.connection, data.table)
-    return data.file
+    return None if data.file is None else data.of(data.file)
 
 
-def _chosen(job: Job, path: Path) -> pd.DataFrame:
+def _chosen(job: Job, path: DataFile) -> pd.DataFrame:
     """Return the records that count: those with the codes of ``only``."""
     data = job.data
     codes = [column for d in _dimensions(job).values() for column in (*d.levels, d.column)]
@@ -377,7 +384,7 @@ def _ready(job: Job, dimensions: dict[str, Dimension], value: str) -> Table:
         raise InputError(f"Linking {names}: {error}", cells=error.cells) from None
 
 
-def _read_ready(job: Job, file: Path, dimensions: dict[str, Dimension], value: str) -> Table:
+def _read_ready(job: Job, file: DataFile, dimensions: dict[str, Dimension], value: str) -> Table:
     """Read a table that is tabulated already."""
     data = job.data
     frame = read_frame(file, tuple(d.column for d in dimensions.values()))

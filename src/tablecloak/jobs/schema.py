@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -26,6 +26,7 @@ from pydantic_core import CoreSchema
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import MOST_THREADS
+from tablecloak.data_file import AS_USUAL, DataFile
 from tablecloak.errors import suggestion
 from tablecloak.protection import PROTECTIONS, Attackers, Protection
 from tablecloak.publish.register import PUBLIC
@@ -48,7 +49,25 @@ class _JobPart(Section, BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
-class Data(_JobPart):
+class HowRead(_JobPart):
+    """Keys of ``[data]`` that say how its files are read; see `DataFile`."""
+
+    sep: str = AS_USUAL.sep
+    decimal: str = AS_USUAL.decimal
+    encoding: str = AS_USUAL.encoding
+    sheet: str = AS_USUAL.sheet
+
+    def of(self, path: Path) -> DataFile:
+        """Return a file that is read so."""
+        return DataFile(path, self.sep, self.decimal, self.encoding, self.sheet)
+
+    @model_validator(mode="after")
+    def _known_signs(self) -> Self:
+        self.of(Path())
+        return self
+
+
+class Data(HowRead):
     """``[data]``: microdata, one row for each record, or a table, one row for each cell."""
 
     file: Path | None = None

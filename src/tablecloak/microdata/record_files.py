@@ -14,7 +14,13 @@ from tablecloak.arrays import Flags
 from tablecloak.microdata.methods.method import Columns, Method, Release
 from tablecloak.microdata.order import OrderWarning, places, refuse_sorted
 from tablecloak.storage import require_writable
-from tablecloak.tables.formats import column_names, read_columns, read_frame, replace_columns
+from tablecloak.tables.formats import (
+    FilePath,
+    column_names,
+    read_columns,
+    read_frame,
+    replace_columns,
+)
 
 Reporter = Callable[[pd.DataFrame, pd.DataFrame, Release, Columns], Any]
 """Told the original and the released records, all of their columns."""
@@ -26,7 +32,8 @@ class RecordFiles:
 
     Parameters
     ----------
-    source, output : Path
+    source : Path or DataFile
+    output : Path
         CSV or Parquet files, or others of which the formats are registered.
     keep_order : bool, default=False
         Write the records in the order of the file instead of a random one.
@@ -34,7 +41,7 @@ class RecordFiles:
         Of all random choices, the order among them.
     """
 
-    source: Path
+    source: FilePath
     output: Path
     keep_order: bool = False
     seed: int | None = None

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablecloak.errors import InputError
 from tablecloak.jobs.job_file import JOB_KINDS, JobKind, in_words
+from tablecloak.jobs.schema import HowRead
 from tablecloak.jobs.write import RESULT, JobFiles
 from tablecloak.microdata.assessment import Assessment, assess
 from tablecloak.microdata.assessment_report import write_report
@@ -26,7 +27,7 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method, Releas
 from tablecloak.microdata.record_files import RecordFiles
 from tablecloak.registered import Section, SiblingIn
 from tablecloak.storage import existing_file, replacing_folder, require_own_folder
-from tablecloak.tables.formats import record_endings
+from tablecloak.tables.formats import FrameFormat, can_hold, record_endings
 from tablecloak.toml_file import read_toml
 
 
@@ -34,7 +35,7 @@ class _RecordsPart(Section, BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
 
-class RecordsSpec(_RecordsPart):
+class RecordsSpec(HowRead):
     """``[data]`` of a job for records."""
 
     file: Path
@@ -152,7 +153,8 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         files = JobFiles(folder, written, {})
         files.begin()
         output = folder / "release" / f"records{_ending(job.data.file)}"
-        records = RecordFiles(existing_file(job.data.file), output, job.output.keep_order, job.seed)
+        source = job.data.of(existing_file(job.data.file))
+        records = RecordFiles(source, output, job.output.keep_order, job.seed)
         assessments: list[Assessment] = []
         release = records.protect(method, partial(_report, job, files, assessments))
         assert isinstance(release, ChainRelease)
@@ -215,7 +217,9 @@ def _with_paths(step: Any, folder: Path) -> Any:
 
 
 def _ending(path: Path) -> str:
-    """Return the ending of a file's name by which its format is known."""
+    """Return the ending of a file's name by which its format is known; CSV for one only read."""
+    if not can_hold(path, FrameFormat):
+        return ".csv"
     name = path.name.lower()
     endings = [ending for ending in record_endings() if name.endswith(ending)]
     return max(endings, key=len, default=path.suffix)

@@ -18,12 +18,13 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats
+from tablecloak.data_file import SEPARATORS
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file
 from tablecloak.tables.code_sums import CodeTree, code_tree
 from tablecloak.tables.formats.excel import reading_workbook
 from tablecloak.tables.formats.format import format_of
-from tablecloak.tables.formats.frame_format import FrameFormat
+from tablecloak.tables.formats.frame_format import RecordFormat
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
@@ -31,7 +32,6 @@ Square = str | float | None
 """What stands in one square: text, a number, or nothing."""
 
 WORKBOOKS = (".xlsx", ".xlsm")
-SEPARATORS = (";", "\t", "|", ",")
 LINES_LOOKED_AT = 50
 """Lines of a text file from which its separator is told."""
 
@@ -98,7 +98,7 @@ def read_squares(given: pd.DataFrame | str | Path, sheet: str = "") -> Squares:
     path = existing_file(Path(given))
     if path.suffix.lower() in WORKBOOKS:
         return _of_workbook(path, sheet)
-    kind = format_of(path, FrameFormat, otherwise="csv")
+    kind = format_of(path, RecordFormat, otherwise="csv")
     if kind.is_typed:
         return _of_frame(kind.read_checked(path), str(path))
     return _of_text(path)

@@ -144,7 +144,7 @@ def test_the_commands_work_in_processes_of_their_own(tmp_path, certificates):
     runs = []
     for name in reversed(NAMES):
         frames[name].to_csv(tmp_path / f"{name}.csv", index=False)
-        command = [sys.executable, "-m", "tablecloak.cli.main", "securesum", "join", str(path)]
+        command = [sys.executable, "-m", "tablecloak.cli.main", "agencies", "join", str(path)]
         command += [str(tmp_path / f"{name}.csv"), "--as", name]
         command += ["--key", str(certificates / f"{name}.key")]
         command += ["--output", str(tmp_path / f"{name}-result.csv")]

@@ -254,7 +254,7 @@ def read_study(path: str | Path) -> Study:
         if not agency.certificate.is_file():
             raise InputError(
                 f"{path}: there is no certificate of agency {agency.name!r} at "
-                f"{agency.certificate}. Each agency makes its own with `tablecloak securesum "
+                f"{agency.certificate}. Each agency makes its own with `tablecloak agencies "
                 f"certificate NAME` and sends the others the .crt file, never the .key file."
             )
     return study.model_copy(update={"agencies": beside})

@@ -277,7 +277,8 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
     name: ClassVar[str] = "local-recode"
     guide: ClassVar[str] = (
         "A hierarchy is an .hrc file, or widths of bands as in 5/10/20.\n\nExample: tablecloak "
-        "local-recode people.csv -o safe.csv --key age --key sex --hierarchy age=5/10/20 --k 3"
+        "records local-recode people.csv -o safe.csv --key age --key sex "
+        "--hierarchy age=5/10/20 --k 3"
     )
 
     keys: GroupKeys

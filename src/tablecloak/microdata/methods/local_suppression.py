@@ -402,8 +402,8 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     name: ClassVar[str] = "local-suppression"
     guide: ClassVar[str] = (
         "The release says how many values are missing, and how many every other release must "
-        "lose at least.\n\nExample: tablecloak local-suppression people.csv -o safe.csv --key age "
-        "--key sex --key region --k 3 --weight sex=5"
+        "lose at least.\n\nExample: tablecloak records local-suppression people.csv -o safe.csv "
+        "--key age --key sex --key region --k 3 --weight sex=5"
     )
 
     keys: GroupKeys

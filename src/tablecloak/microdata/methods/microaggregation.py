@@ -195,7 +195,8 @@ class Microaggregation(Method[MicroaggregationRelease]):
 
     name: ClassVar[str] = "microaggregate"
     guide: ClassVar[str] = (
-        "Example: tablecloak microaggregate people.csv -o means.csv --column wage --column hours"
+        "Example: tablecloak records microaggregate people.csv -o means.csv --column wage "
+        "--column hours"
     )
 
     columns: Annotated[Sequence[str], option("column", "Numeric column.", min_length=1)]

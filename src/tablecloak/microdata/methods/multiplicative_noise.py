@@ -100,8 +100,8 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
     name: ClassVar[str] = "multiply"
     guide: ClassVar[str] = (
         "Keep seed and multipliers secret. Bounds may be published.\n\n"
-        "Example: tablecloak multiply firms.csv -o masked.csv --column turnover --contributor firm "
-        "--balance region --balance industry"
+        "Example: tablecloak records multiply firms.csv -o masked.csv --column turnover "
+        "--contributor firm --balance region --balance industry"
     )
 
     columns: Annotated[Sequence[str], option("column", "Sensitive numeric column.", min_length=1)]

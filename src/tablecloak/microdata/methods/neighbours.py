@@ -311,7 +311,7 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
 
     name: ClassVar[str] = "neighbours"
     guide: ClassVar[str] = (
-        "Example: tablecloak neighbours staff.csv -o masked.csv --eps 0.6 --weight sex=0.2"
+        "Example: tablecloak records neighbours staff.csv -o masked.csv --eps 0.6 --weight sex=0.2"
     )
 
     eps: Annotated[

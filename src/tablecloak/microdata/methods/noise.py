@@ -276,7 +276,7 @@ class CovarianceNoise(NoiseMethod):
     name: ClassVar[str] = "noise"
     guide: ClassVar[str] = (
         "Publish the share: users need it to correct variances and slopes.\n\n"
-        "Example: tablecloak noise people.csv -o masked.csv --column wage --column bonus "
+        "Example: tablecloak records noise people.csv -o masked.csv --column wage --column bonus "
         "--share 0.15"
     )
 
@@ -333,7 +333,8 @@ class IndependentNoise(NoiseMethod):
     name: ClassVar[str] = "independent-noise"
     guide: ClassVar[str] = (
         "Publish the share: users need it to correct variances and slopes.\n\n"
-        "Example: tablecloak independent-noise people.csv -o masked.csv --column wage --share 0.15"
+        "Example: tablecloak records independent-noise people.csv -o masked.csv --column wage "
+        "--share 0.15"
     )
 
     keep_zeros: Annotated[bool, Field(description="Whether zeros stay zeros.")] = False
@@ -388,7 +389,7 @@ class RestrictedNoise(NoiseMethod):
 
     name: ClassVar[str] = "restricted-noise"
     guide: ClassVar[str] = (
-        "Example: tablecloak restricted-noise people.csv -o masked.csv --column wage "
+        "Example: tablecloak records restricted-noise people.csv -o masked.csv --column wage "
         "--column bonus --share 0.15"
     )
 

@@ -211,7 +211,7 @@ class GuaranteedPRAM(Method[PRAMRelease]):
 
     name: ClassVar[str] = "pram"
     guide: ClassVar[str] = (
-        "Example: tablecloak pram people.csv -o released.csv --key age --key sex --xi 0.75"
+        "Example: tablecloak records pram people.csv -o released.csv --key age --key sex --xi 0.75"
     )
 
     keys: Annotated[Sequence[str], option("key", "Attribute that an intruder knows.", min_length=1)]

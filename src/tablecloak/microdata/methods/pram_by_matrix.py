@@ -155,7 +155,7 @@ class ClassicalPRAM(Method[PRAMRelease]):
 
     name: ClassVar[str] = "pram-by-matrix"
     guide: ClassVar[str] = (
-        "Example: tablecloak pram-by-matrix people.csv -o released.csv --attribute sex "
+        "Example: tablecloak records pram-by-matrix people.csv -o released.csv --attribute sex "
         "--matrix transitions.csv --invariant"
     )
 

@@ -105,8 +105,8 @@ class RankSwapping(Method[RankSwapRelease]):
 
     name: ClassVar[str] = "rank-swap"
     guide: ClassVar[str] = (
-        "Example: tablecloak rank-swap people.csv -o swapped.csv --column wage --column bonus "
-        "--window 0.05"
+        "Example: tablecloak records rank-swap people.csv -o swapped.csv --column wage "
+        "--column bonus --window 0.05"
     )
 
     columns: Annotated[Sequence[str], option("column", "Numeric column.", min_length=1)]

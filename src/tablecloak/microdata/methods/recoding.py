@@ -363,7 +363,8 @@ class Recoding(Method[RecodedRelease]):
     name: ClassVar[str] = "recode"
     guide: ClassVar[str] = (
         "A hierarchy is an .hrc file, or widths of bands as in 5/10/20.\n\nExample: tablecloak "
-        "recode people.csv -o grouped.csv --key age --key sex --hierarchy age=5/10/20 --k 3"
+        "records recode people.csv -o grouped.csv --key age --key sex "
+        "--hierarchy age=5/10/20 --k 3"
     )
 
     keys: GroupKeys

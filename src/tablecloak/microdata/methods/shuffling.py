@@ -90,7 +90,8 @@ class Shuffling(Method[ShuffledRelease]):
 
     name: ClassVar[str] = "shuffle"
     guide: ClassVar[str] = (
-        "Example: tablecloak shuffle people.csv -o shuffled.csv --column wage --regressor hours"
+        "Example: tablecloak records shuffle people.csv -o shuffled.csv --column wage "
+        "--regressor hours"
     )
 
     columns: Annotated[

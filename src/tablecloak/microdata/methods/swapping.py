@@ -460,7 +460,7 @@ class DataSwapping(Method[SwapRelease]):
     name: ClassVar[str] = "swap"
     guide: ClassVar[str] = (
         "Prints risk (share of unswapped records in cells of 1 or 2) and distortion.\n\n"
-        "Example: tablecloak swap people.csv -o swapped.csv --attribute age --rate 0.05 "
+        "Example: tablecloak records swap people.csv -o swapped.csv --attribute age --rate 0.05 "
         "--equal-on region"
     )
 

@@ -334,7 +334,7 @@ class TargetedSwapping(Method[TargetedSwapRelease]):
 
     name: ClassVar[str] = "swap-households"
     guide: ClassVar[str] = (
-        "Example: tablecloak swap-households census.csv -o swapped.csv --hierarchy state "
+        "Example: tablecloak records swap-households census.csv -o swapped.csv --hierarchy state "
         "--hierarchy county --household home --risk job --risk age"
     )
 

@@ -98,7 +98,8 @@ class Topcoding(Method[TopcodedRelease]):
 
     name: ClassVar[str] = "topcode"
     guide: ClassVar[str] = (
-        "Example: tablecloak topcode people.csv -o topcoded.csv --column wage --quantile 0.995"
+        "Example: tablecloak records topcode people.csv -o topcoded.csv --column wage "
+        "--quantile 0.995"
     )
 
     column: Annotated[

@@ -47,9 +47,7 @@ class Neighbourhoods:
         self.relations_of = np.diff(self.by_cell.indptr)
         self.cost = cost
 
-    def around(
-        self, cell: int, size: int, hidden: Flags, within: Flags | None = None
-    ) -> Integers:
+    def around(self, cell: int, size: int, hidden: Flags, within: Flags | None = None) -> Integers:
         """Return the cells near a cell, itself included, in increasing order.
 
         Parameters

@@ -1,6 +1,7 @@
 """File formats: one sibling for each, and what reads and writes files by their names."""
 
 from tablecloak.tables.formats.files import (
+    FilePath,
     column_names,
     read_columns,
     read_frame,
@@ -19,15 +20,17 @@ from tablecloak.tables.formats.format import (
     format_of,
     formats_holding,
 )
-from tablecloak.tables.formats.frame_format import FrameFormat
+from tablecloak.tables.formats.frame_format import FrameFormat, RecordFormat
 from tablecloak.tables.formats.jj import read_jj, write_jj
 from tablecloak.tables.formats.spreadsheet_text import harmless, original_codes
 
 __all__ = [
     "FORMATS",
+    "FilePath",
     "Format",
     "FrameFormat",
     "ProblemFormat",
+    "RecordFormat",
     "ReleaseFormat",
     "can_hold",
     "column_names",

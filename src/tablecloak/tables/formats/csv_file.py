@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from tablecloak.data_file import SEPARATORS
 from tablecloak.errors import InputError
 from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.formats.frame_format import Appender, FrameFormat
 from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.formats.spreadsheet_text import harmless, marked, unmarked
+from tablecloak.tables.text_numbers import numbers_of
 
 # Before pandas 3 the default parser may read another last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
@@ -33,9 +36,8 @@ class CSV(FrameFormat):
 
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
         """Read a whole file."""
-        _require_names_once(path)
-        kinds = dict.fromkeys([*text_columns, *map(marked, text_columns)], str)
-        frame: pd.DataFrame = pd.read_csv(path, dtype=kinds, **EXACT)
+        self._require_names_once(path)
+        frame = self._parsed(path, [*text_columns, *map(marked, text_columns)])
         if not isinstance(frame.index, pd.RangeIndex):
             # pandas would take the surplus entries for names of rows, and move all columns.
             raise InputError(
@@ -46,7 +48,7 @@ class CSV(FrameFormat):
 
     def write(self, frame: pd.DataFrame, path: Path) -> None:
         """Write a whole frame."""
-        harmless(frame).to_csv(path, index=False, lineterminator="\n")
+        harmless(frame).to_csv(path, index=False, **self._written)
 
     def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
         """Write keys and values beside each other."""
@@ -55,32 +57,72 @@ class CSV(FrameFormat):
 
     def column_names(self, path: Path) -> list[str]:
         """Read the header alone."""
-        _require_names_once(path)
-        return list(map(str, pd.read_csv(path, nrows=0).columns))
+        self._require_names_once(path)
+        return list(map(str, self._parsed(path, nrows=0).columns))
 
     def head(self, path: Path, rows: int) -> pd.DataFrame:
         """Read the first rows alone."""
-        return pd.read_csv(path, nrows=rows)
+        return self._parsed(path, nrows=rows)
 
     def read_columns(
         self, path: Path, columns: Sequence[str], *, as_text: bool = False
     ) -> pd.DataFrame:
         """Read some columns of the file, names and entries as they stand there."""
-        kinds: Any = str if as_text else None
-        frame: pd.DataFrame = pd.read_csv(path, usecols=list(columns), dtype=kinds, **EXACT)
-        return frame
+        return self._parsed(path, columns if as_text else (), usecols=list(columns))
 
     def pieces(self, path: Path, size: int, *, typed: bool) -> Iterator[pd.DataFrame]:
         """Yield text piece by piece; the whole file if types must be known."""
         if typed:
             yield self.read_checked(path)
             return
-        with pd.read_csv(path, dtype=str, keep_default_na=False, chunksize=size) as reader:
+        kinds: Any = {"dtype": str, "keep_default_na": False}
+        with pd.read_csv(path, chunksize=size, **kinds, **self._signs(path)) as reader:
             yield from reader
 
     def appender(self, path: Path) -> Appender:
         """Begin a file with its header."""
         return _CSVAppender(self, path)
+
+    def _parsed(self, path: Path, text_columns: Sequence[str] = (), **part: Any) -> pd.DataFrame:
+        """Read a part of a file; the named columns as text."""
+        signs = self._signs(path)
+        if self.how.decimal == ".":
+            kinds: Any = dict.fromkeys(text_columns, str)
+            plain: pd.DataFrame = pd.read_csv(path, dtype=kinds, **part, **signs, **EXACT)
+            return plain
+        frame: pd.DataFrame = pd.read_csv(path, dtype=str, **part, **signs)
+        numbers = [name for name in frame.columns if name not in text_columns]
+        return frame.assign(**{name: _with_decimal_commas(frame[name]) for name in numbers})
+
+    def _signs(self, path: Path) -> dict[str, Any]:
+        """Return the separator and the encoding of a file."""
+        how: dict[str, Any] = {"encoding": self.how.encoding}
+        if self.how.sep:
+            return how | {"sep": self.how.sep}
+        # A separator that no text holds gives the first row whole.
+        whole: Any = {"header": None, "nrows": 1, "quoting": csv.QUOTE_NONE, "dtype": str}
+        row = str(pd.read_csv(path, sep="\x1f", keep_default_na=False, **whole, **how).iloc[0, 0])
+        bare = re.sub(r'"[^"]*"', "", row)
+        return how | {"sep": max(reversed(SEPARATORS), key=bare.count)}
+
+    def _require_names_once(self, path: Path) -> None:
+        """Refuse two columns of one name: readers would call the second one otherwise.
+
+        Columns without a name are let through, as spreadsheets leave them behind.
+        """
+        kinds: Any = {"dtype": str, "keep_default_na": False}
+        first = pd.read_csv(path, header=None, nrows=1, **kinds, **self._signs(path))
+        names = [name for name in first.iloc[0].tolist() if name]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"{path}: two columns are called {twice!r}. Rename one of them.")
+
+    @property
+    def _written(self) -> dict[str, Any]:
+        """How text is written."""
+        usual = "," if self.how.decimal == "." else ";"
+        signs = {"sep": self.how.sep or usual, "decimal": self.how.decimal}
+        return {**signs, "encoding": self.how.encoding, "lineterminator": "\n"}
 
     def fields(self, text: str) -> Iterable[str]:
         """Return all fields; quotes that do not match would hide what follows, so they raise."""
@@ -91,26 +133,38 @@ class CSV(FrameFormat):
         return [field for line in lines for field in line]
 
 
-def _require_names_once(path: Path) -> None:
-    """Refuse two columns of one name: readers would call the second one otherwise.
+_WITH_COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?([eE][+-]?\d+)?\s*", re.ASCII)
 
-    Columns without a name are let through, as spreadsheets leave them behind.
-    """
-    first = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
-    names = [name for name in first.iloc[0].tolist() if name]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"{path}: two columns are called {twice!r}. Rename one of them.")
+
+def has_decimal_commas(column: pd.Series) -> bool:
+    """Whether all entries of a column of text are numbers, some of them with a decimal comma."""
+    given = column.dropna().astype(str)
+    is_sign = given.str.contains(r",(?!\d{3}(?!\d))").any()
+    return bool(is_sign) and all(map(_WITH_COMMA.fullmatch, given))
+
+
+def _with_decimal_commas(column: pd.Series) -> pd.Series:
+    """Return a column of text as numbers, if all that stands there are such with commas."""
+    given = column.dropna()
+    if not all(map(_WITH_COMMA.fullmatch, given)):
+        return column
+    points = given.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+    numbers = numbers_of(points.reindex(column.index))
+    is_whole = len(given) == len(column) and not given.str.contains("[,eE]").any()
+    return numbers.astype("int64") if is_whole and numbers.abs().max() < 2**53 else numbers
 
 
 class _CSVAppender(Appender):
     """Text is appended unchanged: it was made harmless when it was first written."""
 
+    file_format: CSV
     is_begun = False
 
     def add(self, frame: pd.DataFrame) -> None:
-        with self.path.open("a" if self.is_begun else "w", newline="", encoding="utf-8") as file:
-            frame.to_csv(file, header=not self.is_begun, index=False, lineterminator="\n")
+        written = self.file_format._written
+        mode = "a" if self.is_begun else "w"
+        with self.path.open(mode, newline="", encoding=written["encoding"]) as file:
+            frame.to_csv(file, header=not self.is_begun, index=False, **written)
         self.is_begun = True
 
     def close(self) -> None:

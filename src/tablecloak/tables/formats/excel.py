@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, FilePart, ReleaseFormat
+from tablecloak.tables.formats.frame_format import RecordFormat
 from tablecloak.tables.formats.layouts import WideTable, as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
@@ -28,14 +29,35 @@ SAME_EVERYWHERE = ("xl/theme/", "xl/styles")
 
 
 @FORMATS.register
-class Excel(ReleaseFormat):
+class Excel(RecordFormat, ReleaseFormat):
     """A workbook: statuses as styles, a sheet for the notes, no hidden value, no formula."""
 
     name = "excel"
+    holds = "records (read), releases (written)"
     suffixes = (".xlsx",)
+    record_suffixes = (".xlsm",)
     signature = b"PK"
     has_wide = True
     libraries = ("openpyxl",)
+
+    def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a sheet whose first row names the columns; the named ones as text.
+
+        Raises
+        ------
+        InputError
+            If there is no such sheet, or it cannot be read.
+        """
+        with reading_workbook(path), pd.ExcelFile(path, engine="openpyxl") as book:
+            sheets = list(map(str, book.sheet_names))
+            name = self.how.sheet or sheets[0]
+            if name not in sheets:
+                raise InputError(f"{path}: there is no sheet {name!r}.{suggestion(name, sheets)}")
+            frame = pd.read_excel(book, name, dtype=dict.fromkeys(text_columns, str))
+        for column in frame.columns[frame.columns.isin(text_columns)]:
+            # Days are no instants of time.
+            frame[column] = frame[column].map(lambda code: code.removesuffix(" 00:00:00"), "ignore")
+        return frame.dropna(how="all", ignore_index=True)
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,8 +13,11 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.formats.format import ProblemFormat, format_of, formats_holding, reading
-from tablecloak.tables.formats.frame_format import FrameFormat
+from tablecloak.tables.formats.frame_format import FrameFormat, RecordFormat
 from tablecloak.tables.problem import ProtectionProblem
+
+FilePath = str | os.PathLike[str]
+"""Path of a file, or a `DataFile`, which says how it is read."""
 
 PIECE = 200_000
 """Records that are held at once besides the columns that change."""
@@ -40,7 +44,7 @@ def write_problem(problem: ProtectionProblem, path: str | Path) -> None:
     format_of(path, ProblemFormat).write_problem(problem, path)
 
 
-def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
+def read_frame(path: FilePath, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
     """Read a CSV or Parquet file; the named columns as text, so that "01" stays "01".
 
     Raises
@@ -48,8 +52,7 @@ def read_frame(path: str | Path, text_columns: tuple[str, ...] = ()) -> pd.DataF
     InputError
         If the file does not exist or cannot be read.
     """
-    path = existing_file(path)
-    return format_of(path, FrameFormat).read_checked(path, text_columns)
+    return format_of(path, RecordFormat).read_checked(Path(path), text_columns)
 
 
 def write_frame(frame: pd.DataFrame, path: str | Path, *, secret: bool = False) -> None:
@@ -62,12 +65,12 @@ def record_endings() -> tuple[str, ...]:
     """Return the endings of names under which records are read."""
     return tuple(
         suffix
-        for each in formats_holding(FrameFormat)
+        for each in formats_holding(RecordFormat)
         for suffix in (*each.suffixes, *each.record_suffixes)
     )
 
 
-def column_names(path: str | Path) -> list[str]:
+def column_names(path: FilePath) -> list[str]:
     """Return the names of the columns of a CSV or Parquet file.
 
     Raises
@@ -75,14 +78,11 @@ def column_names(path: str | Path) -> list[str]:
     InputError
         If the file does not exist or cannot be read.
     """
-    path = existing_file(path)
-    with reading(path):
-        return _format_of(path).column_names(path)
+    with reading(existing_file(path)):
+        return _format_of(path).column_names(Path(path))
 
 
-def read_columns(
-    path: str | Path, columns: Sequence[str], *, as_text: bool = False
-) -> pd.DataFrame:
+def read_columns(path: FilePath, columns: Sequence[str], *, as_text: bool = False) -> pd.DataFrame:
     """Read some columns of a CSV or Parquet file.
 
     Parameters
@@ -97,23 +97,22 @@ def read_columns(
     InputError
         If the file cannot be read or a column is not there.
     """
-    path = Path(path)
     known = column_names(path)
     for name in columns:
         if name not in known:
             raise InputError(f"{path}: there is no column {name!r}.{suggestion(name, known)}")
     wanted = [name for name in known if name in set(columns)]
-    with reading(path):
-        return _format_of(path).read_columns(path, wanted, as_text=as_text)
+    with reading(Path(path)):
+        return _format_of(path).read_columns(Path(path), wanted, as_text=as_text)
 
 
-def _format_of(path: Path) -> FrameFormat:
+def _format_of(path: FilePath) -> RecordFormat:
     """Files of records have many endings; those without a known one are read as CSV."""
-    return format_of(path, FrameFormat, otherwise="csv")
+    return format_of(path, RecordFormat, otherwise="csv")
 
 
 def replace_columns(
-    source: str | Path,
+    source: FilePath,
     target: str | Path,
     changed: pd.DataFrame,
     places: Integers | None = None,
@@ -134,9 +133,12 @@ def replace_columns(
     InputError
         If the source has another number of records.
     """
-    source, target = Path(source), Path(target)
+    target = Path(target)
     written = format_of(target, FrameFormat)
     is_copied = _format_of(source).name == written.name
+    if is_copied:
+        # Entries are copied as they stand there, so that others have to be written like them.
+        written.how = _format_of(source).how
     with replacing(target) as temporary:
         appender = written.appender(temporary)
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".order-") as aside:
@@ -147,11 +149,11 @@ def replace_columns(
         appender.close()
 
 
-def _replaced(source: Path, changed: pd.DataFrame, *, typed: bool) -> Iterator[pd.DataFrame]:
+def _replaced(source: FilePath, changed: pd.DataFrame, *, typed: bool) -> Iterator[pd.DataFrame]:
     """Yield a file piece by piece, with other values in some columns."""
     end = 0
-    with reading(source):
-        for piece in _format_of(source).pieces(source, PIECE, typed=typed):
+    with reading(Path(source)):
+        for piece in _format_of(source).pieces(Path(source), PIECE, typed=typed):
             part = changed.iloc[end : end + len(piece)]
             end += len(piece)
             if len(part) < len(piece):

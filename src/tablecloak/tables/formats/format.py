@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -20,6 +21,7 @@ from typing import ClassVar, TypeVar
 
 import pandas as pd
 
+from tablecloak.data_file import AS_USUAL, DataFile
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.packed import require_sound_ratio
@@ -79,6 +81,8 @@ class Format(ABC):
     """Whether a release in it can have some dimensions along the columns."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Libraries of extras that it needs."""
+    how: DataFile = AS_USUAL
+    """How files are read; its path says nothing."""
 
     @classmethod
     def require(cls) -> None:
@@ -185,12 +189,13 @@ def formats_holding(kind: type[F]) -> list[F]:
     return [each() for each in FORMATS if issubclass(each, kind)]
 
 
-def format_of(path: str | Path, kind: type[F], *, otherwise: str | None = None) -> F:
+def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | None = None) -> F:
     """Return the format that the name of a file asks for.
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or DataFile
+        The format reads as a `DataFile` says.
     kind : type
         Base class of the formats considered; among these the longest ending counts.
     otherwise : str, optional
@@ -202,6 +207,9 @@ def format_of(path: str | Path, kind: type[F], *, otherwise: str | None = None) 
         For an unknown ending; names those that are known.
     """
     known = formats_holding(kind)
+    if isinstance(path, DataFile):
+        for each in known:
+            each.how = path
     ending = _ending(Path(path))
     fitting = [(len(s), f) for f in known for s in f.suffixes if ending.endswith(s)]
     fitting = fitting or [(0, each) for each in known if each.recognises(Path(path))]
@@ -236,6 +244,11 @@ def reading(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: its letters are not UTF-8. Say how they are written, such as "
+            f'encoding = "cp1252".'
+        ) from None
     except BROKEN as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
 

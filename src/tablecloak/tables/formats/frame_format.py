@@ -23,7 +23,7 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
-from tablecloak.tables.formats.format import ProblemFormat, ReleaseFormat, reading
+from tablecloak.tables.formats.format import Format, ProblemFormat, ReleaseFormat, reading
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import relation_matrix
@@ -179,14 +179,10 @@ class Appender:
             self.file_format.write(pd.concat(self._frames, ignore_index=True), self.path)
 
 
-class FrameFormat(ProblemFormat, ReleaseFormat):
-    """A format of rows and columns.
+class RecordFormat(Format):
+    """A format of rows and columns that can be read."""
 
-    A sibling has to read and write whole frames. Files larger than memory are read and written
-    piece by piece where it overrides the other methods as well.
-    """
-
-    holds = "records, results, problems, releases"
+    holds = "records"
 
     record_suffixes: ClassVar[tuple[str, ...]] = ()
     """Further endings that are read but never written."""
@@ -195,13 +191,14 @@ class FrameFormat(ProblemFormat, ReleaseFormat):
     engine_kind: ClassVar[str] = ""
     """Name of the format in databases that can read it themselves: "csv" or "parquet"."""
 
+    @property
+    def kind_for_engines(self) -> str:
+        """The same, or nothing if files are not read as usual."""
+        return "" if self.how.signs else self.engine_kind
+
     @abstractmethod
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
         """Read a whole file; the named columns as text, so that "01" stays "01"."""
-
-    @abstractmethod
-    def write(self, frame: pd.DataFrame, path: Path) -> None:
-        """Write a whole frame, without its index."""
 
     def column_names(self, path: Path) -> list[str]:
         """Return the names of the columns."""
@@ -225,6 +222,26 @@ class FrameFormat(ProblemFormat, ReleaseFormat):
         """
         del size, typed
         yield self.read(path)
+
+    def read_checked(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
+        """Read a file that must exist; errors name it."""
+        path = existing_file(path)
+        with reading(path):
+            return self.read(path, text_columns)
+
+
+class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
+    """A format of rows and columns that can be read and written.
+
+    A sibling has to read and write whole frames. Files larger than memory are read and written
+    piece by piece where it overrides the other methods as well.
+    """
+
+    holds = "records, results, problems, releases"
+
+    @abstractmethod
+    def write(self, frame: pd.DataFrame, path: Path) -> None:
+        """Write a whole frame, without its index."""
 
     def appender(self, path: Path) -> Appender:
         """Begin a file that is written piece by piece."""
@@ -327,12 +344,6 @@ class FrameFormat(ProblemFormat, ReleaseFormat):
         """Write a release as it is."""
         del about
         self.write_whole(released, path)
-
-    def read_checked(self, path: Path, text_columns: tuple[str, ...] = ()) -> pd.DataFrame:
-        """Read a file that must exist; errors name it."""
-        path = existing_file(path)
-        with reading(path):
-            return self.read(path, text_columns)
 
     def write_whole(self, frame: pd.DataFrame, path: Path, *, secret: bool = False) -> None:
         """Write a file that is complete or not there at all."""

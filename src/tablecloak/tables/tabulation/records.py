@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -129,7 +129,7 @@ def checked_records(
     specified = as_dimensions(dimensions)
     with engine_errors(data), ExitStack() as opened:
         source, is_quick = _open_source(data, specified, roles, engine)
-        if isinstance(data, str | Path):
+        if isinstance(data, str | os.PathLike):
             opened.callback(engine_named(engine).close, source)
 
         def cached(table: Any) -> Any:
@@ -169,7 +169,7 @@ def engine_errors(data: Any) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in LIBRARIES:
             raise
-        source = data if isinstance(data, str | Path) else "The data"
+        source = data if isinstance(data, str | os.PathLike) else "The data"
         raise InputError(f"{source}: cannot be read as a table. {explained(error)}") from None
 
 
@@ -201,7 +201,7 @@ def _open_source(
 
 
 def _as_ibis(data: Any, text_columns: list[str], engine: str) -> tuple[Any, bool]:
-    if isinstance(data, str | Path):
+    if isinstance(data, str | os.PathLike):
         return engine_named(engine).open_file(data, text_columns)
     if isinstance(data, pd.DataFrame):
         return _open_frame(data), True
@@ -415,7 +415,7 @@ def _as_float(source: Any, column: str) -> Any:
     if not source[column].type().is_numeric():
         raise InputError(
             f"Column {column!r} must hold numbers, but its type is {source[column].type()}. Look "
-            f"for text such as '-' or 'x' in it, or for a decimal comma."
+            f"for text such as '-' or 'x' in it. If the file has decimal commas, say decimal = ','."
         )
     return source[column].cast("float64")
 

@@ -49,8 +49,9 @@ def tabulate(
 
     Parameters
     ----------
-    data : str, Path, pandas.DataFrame, polars.DataFrame or LazyFrame, pyarrow.Table or ibis.Table
-        A CSV file (also compressed), a Parquet file, a frame, or an Ibis table on any backend.
+    data : str, Path, DataFile, pandas or polars frame, pyarrow.Table or ibis.Table
+        A file (CSV, also compressed, Parquet, a workbook, Stata, SAS), a frame, or an Ibis table on
+        any backend. A `DataFile` says how a file is read: decimal commas, a sheet.
     dimensions : mapping of str to specification, or sequence of str
         The dimensions. For each name: None (codes from the data, below "Total"), a
         `Hierarchy`, the path of an ``.hrc`` file, nested dictionaries, a list of columns with

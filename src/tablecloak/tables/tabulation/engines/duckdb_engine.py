@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tablecloak.tables.formats import FrameFormat
+from tablecloak.tables.formats import RecordFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
 MEMORY_LIMIT = "3GB"
@@ -29,12 +29,12 @@ class DuckDB(Engine):
     name = "duckdb"
     forms = ("duckdb",)
 
-    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+    def open(self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]) -> Any:
         """Open a file; formats that DuckDB does not know are read here first."""
         connection = _connection()
         # Brackets and stars in a name are no pattern, and folders such as v=1 are no columns.
         name, options = _GLOB.sub(r"[\1]", str(path)), dict[str, Any](hive_partitioning=False)
-        match file_format.engine_kind:
+        match file_format.kind_for_engines:
             case "parquet":
                 return connection.read_parquet(name, **options)
             case "csv":
@@ -50,7 +50,7 @@ class DuckDB(Engine):
 
         ibis.get_backend(table).disconnect()
 
-    def is_quick(self, file_format: FrameFormat) -> bool:
+    def is_quick(self, file_format: RecordFormat) -> bool:
         """Whether columns are read as they lie there, and not parsed from text."""
         return file_format.is_typed
 

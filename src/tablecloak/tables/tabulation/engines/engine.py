@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from typing import Any, ClassVar
 from tablecloak.errors import InputError, suggestion
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
-from tablecloak.tables.formats import FrameFormat, format_of
+from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.formats.format import require_few_columns
 
 
@@ -34,24 +35,26 @@ class Engine(ABC):
         self.address = address
 
     @abstractmethod
-    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+    def open(self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]) -> Any:
         """Open a file that is there as an Ibis table; the named columns are text."""
 
     def close(self, table: Any) -> None:
         """Close what `open` opened, after the last question to it."""
         del table
 
-    def is_quick(self, file_format: FrameFormat) -> bool:
+    def is_quick(self, file_format: RecordFormat) -> bool:
         """Whether reading a file of that format again costs little."""
         del file_format
         return False
 
-    def open_file(self, path: str | Path, text_columns: Sequence[str]) -> tuple[Any, bool]:
+    def open_file(
+        self, path: str | os.PathLike[str], text_columns: Sequence[str]
+    ) -> tuple[Any, bool]:
         """Open a file of records as an Ibis table.
 
         Parameters
         ----------
-        path : str or path
+        path : str, path or DataFile
             Names without a known ending are taken for CSV.
         text_columns : sequence of str
             Columns that are text whatever they look like, so that "01" stays "01".
@@ -67,8 +70,8 @@ class Engine(ABC):
         InputError
             If the file does not exist or cannot be read, or the engine is not installed.
         """
+        file_format = format_of(path, RecordFormat, otherwise="csv")
         path = existing_file(path)
-        file_format = format_of(path, FrameFormat, otherwise="csv")
         try:
             require_few_columns(path)
             file_format.column_names(path)
@@ -110,6 +113,8 @@ def explained(error: Exception) -> str:
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if width:
         what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
+    elif "not utf-8" in text.lower():
+        what = "its letters are not UTF-8; say how they are written, such as encoding = 'cp1252'"
     elif "Maximum line size" in text:
         what = "too long; look for a quote that is not closed, or an entry that is no code"
     elif column:

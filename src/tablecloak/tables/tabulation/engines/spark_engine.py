@@ -12,7 +12,7 @@ from typing import Any
 
 from tablecloak.errors import InputError
 from tablecloak.extras import required
-from tablecloak.tables.formats import FrameFormat
+from tablecloak.tables.formats import RecordFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
 
@@ -24,7 +24,7 @@ class Spark(Engine):
     schemes = ("spark://",)
     forms = ("spark", "spark://host:7077")
 
-    def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
+    def open(self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]) -> Any:
         """Open a file; formats that Spark does not know are read here first."""
         required("pyspark", "Tables by the engine spark (which needs Java 17 as well)")
         import ibis
@@ -41,7 +41,7 @@ class Spark(Engine):
             # What Spark says about versions of pandas is no matter of ours.
             warnings.simplefilter("ignore")
             connection = ibis.pyspark.connect(self._builder(SparkSession).getOrCreate())
-            match file_format.engine_kind:
+            match file_format.kind_for_engines:
                 case "parquet":
                     return connection.read_parquet(str(path.resolve()))
                 case "csv":

@@ -1,4 +1,4 @@
-"""``securesum``: sums and regressions over the records of agencies that show none of them."""
+"""``tablecloak agencies``: sums and regressions over records that no agency shows."""
 
 from __future__ import annotations
 
@@ -7,31 +7,42 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tablecloak.cli.entry import Commands
 from tablecloak.cli.names import FRAME_FILES, LiveCommand
+from tablecloak.cli.options import reading_data
 
 if TYPE_CHECKING:
     from tablecloak.microdata.agencies import Study
     from tablecloak.microdata.agencies.agency import Agency
 
-securesum = typer.Typer(
+
+class Agencies(Commands):
+    """What agencies do for a study."""
+
+    former = "securesum"
+
+
+agencies = typer.Typer(
+    name="agencies",
+    cls=Agencies,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(
         "Add up, or fit a regression, over several agencies that keep their records.\n\n"
-        "Each agency runs `securesum certificate NAME` once and sends the others its .crt file. "
+        "Each agency runs `agencies certificate NAME` once and sends the others its .crt file. "
         "All agree on one study file:\n\n"
         '    kind = "regression"\n\n'
         '    response = "wage"\n\n'
         '    predictors = ["age", "sex"]\n\n'
         '    agency = [{name = "north", address = "10.0.0.1:5001", certificate = "north.crt"}, '
         "...]\n\n"
-        "and each runs `securesum join STUDY.toml RECORDS --as NAME --key NAME.key`. The first "
+        "and each runs `agencies join STUDY.toml RECORDS --as NAME --key NAME.key`. The first "
         "agency of the file leads. See docs/secure-sums.md for what each agency learns."
     ),
 )
 
 
-@securesum.command()
+@agencies.command()
 def certificate(
     name: Annotated[str, typer.Argument(help="Name of the agency in the study.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.", writable=True)] = Path(),
@@ -44,7 +55,8 @@ def certificate(
     typer.echo(f"{key}: keep it secret\n{public}: send it to the other agencies")
 
 
-@securesum.command(cls=LiveCommand)
+@agencies.command(cls=LiveCommand)
+@reading_data
 def join(
     study: Annotated[Path, typer.Argument(help="Study file (TOML), the same for all agencies.")],
     file: Annotated[
@@ -59,7 +71,7 @@ def join(
 ) -> None:
     """Take part in a study with the records of this agency.
 
-    Example: tablecloak securesum join study.toml staff.csv --as north --key north.key
+    Example: tablecloak agencies join study.toml staff.csv --as north --key north.key
     """
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""``tablecloak check``: decide on the outputs of a bundle, and release what was approved."""
+"""``tablecloak safe``: decide on the outputs of a bundle, and release what was approved."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tablecloak.cli.entry import Commands
 from tablecloak.errors import InputError, plain
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ Release = Annotated[
 ]
 
 
+safe = typer.Typer(
+    name="safe",
+    cls=Commands,
+    no_args_is_help=True,
+    help="Check the outputs of researchers in a safe room.",
+)
+
+
+@safe.command()
 def check(
     folder: Folder,
     approve: Approve = None,
@@ -45,11 +55,12 @@ def check(
     comment only. With --release the files of approved outputs are copied into a new folder, after
     all outputs are decided and every checksum is the one that was decided on.
 
-    Example: tablecloak check outputs
+    Example: tablecloak safe check outputs
 
-    Example: tablecloak check outputs --approve-passed --reject output_3 --comment "output_3=few"
+    Example: tablecloak safe check outputs --approve-passed --reject output_3
+    --comment "output_3=few"
 
-    Example: tablecloak check outputs --release released
+    Example: tablecloak safe check outputs --release released
     """
     from tablecloak.safe.decisions import Bundle
 

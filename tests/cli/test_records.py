@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 from private import is_private
 from tablecloak.cli.main import app
 
-RUN = CliRunner()
+
+def run(words):
+    return CliRunner().invoke(app, ["records", *words])
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_swap_keeps_margins_and_leading_zeros(people, tmp_path):
     output = tmp_path / "swapped.csv"
     command = ["swap", str(people), "-o", str(output), "--attribute", "age", "--rate", "0.2"]
     command += ["--keep-order"]
-    done = RUN.invoke(app, [*command, "--equal-on", "region", "--key", "age", "--key", "sex"])
+    done = run([*command, "--equal-on", "region", "--key", "age", "--key", "sex"])
     assert done.exit_code == 0, done.output
     assert "40 of 200 records in pairs (20 %)" in done.output
     before, after = text(people), text(output)
@@ -55,11 +57,11 @@ def test_pram_names_its_guarantee(people, tmp_path):
     output = tmp_path / "released.csv"
     command = ["pram", str(people), "-o", str(output), "--key", "age", "--key", "sex"]
     command += ["--keep-order"]
-    done = RUN.invoke(app, [*command, "--block", "region", "--seed", "1"])
+    done = run([*command, "--block", "region", "--seed", "1"])
     assert done.exit_code == 0, done.output
     assert "guarantee: 0.75" in done.output
     assert text(output).region.equals(text(people).region)
-    refused = RUN.invoke(app, [*command, "--xi", "0.2"])
+    refused = run([*command, "--xi", "0.2"])
     assert refused.exit_code != 0
     assert "between 3/7 and 1" in refused.output
 
@@ -67,17 +69,17 @@ def test_pram_names_its_guarantee(people, tmp_path):
 def test_noise_and_neighbours(people, tmp_path):
     output = tmp_path / "masked.parquet"
     command = ["noise", str(people), "-o", str(output), "--column", "wage", "--share", "0.1"]
-    done = RUN.invoke(app, command)
+    done = run(command)
     assert done.exit_code == 0, done.output
     assert "variances grow by 10 %" in done.output
     assert (pd.read_parquet(output).wage != pd.read_csv(people).wage).all()
     output = tmp_path / "masked.csv"
     command = ["neighbours", str(people), "-o", str(output), "--eps", "0.8", "--column", "wage"]
-    done = RUN.invoke(app, [*command, "--column", "sex", "--weight", "sex=0.1"])
+    done = run([*command, "--column", "sex", "--weight", "sex=0.1"])
     assert done.exit_code == 0, done.output
     assert "200 of 200 records masked" in done.output
     assert set(pd.read_csv(output).wage) <= set(pd.read_csv(people).wage)
-    wrong = RUN.invoke(app, [*command, "--weight", "wage"])
+    wrong = run([*command, "--weight", "wage"])
     assert wrong.exit_code != 0
     assert "must look like sex=0.2" in wrong.output
 
@@ -85,7 +87,7 @@ def test_noise_and_neighbours(people, tmp_path):
 def test_nothing_is_written_if_the_method_refuses(people, tmp_path):
     output = tmp_path / "swapped.csv"
     command = ["swap", str(people), "-o", str(output), "--attribute", "sex", "--rate", "1"]
-    done = RUN.invoke(app, [*command, "--must-change", "all"])
+    done = run([*command, "--must-change", "all"])
     assert done.exit_code != 0
     assert "The highest rate is" in done.output
     assert not output.exists()
@@ -104,7 +106,7 @@ def test_a_report_is_one_file_that_fetches_nothing_and_is_private(people, tmp_pa
     output, report = tmp_path / "out.csv", tmp_path / "report.html"
     name, *options = command
     more = ["-o", str(output), "--report", str(report), "--seed", "918273645"]
-    done = RUN.invoke(app, [name, str(people), *more, *options])
+    done = run([name, str(people), *more, *options])
     assert done.exit_code == 0, done.output
     page = report.read_text()
     assert is_private(report)
@@ -127,7 +129,7 @@ def test_households_are_swapped_by_command(tmp_path):
     command = ["swap-households", str(tmp_path / "census.csv"), "-o", str(tmp_path / "out.csv")]
     command += ["--keep-order"]
     command += ["--hierarchy", "state", "--hierarchy", "town", "--household", "home"]
-    done = RUN.invoke(app, [*command, "--risk", "job", "--report", str(tmp_path / "page.html")])
+    done = run([*command, "--risk", "job", "--report", str(tmp_path / "page.html")])
     assert done.exit_code == 0, done.output
     assert "households in pairs" in done.output
     after = pd.read_csv(tmp_path / "out.csv")
@@ -164,7 +166,7 @@ def test_swapped_ages_of_a_sorted_file_do_not_stand_out(tmp_path, piece, monkeyp
     frame = in_order(tmp_path)
     output = tmp_path / "out.csv"
     command = ["swap", str(tmp_path / "sorted.csv"), "-o", str(output), *SWAP, "--seed", "3"]
-    done = RUN.invoke(app, command)
+    done = run(command)
     assert done.exit_code == 0, done.output
     after = pd.read_csv(output)
     # In random order a third of the records on either side lie outside their neighbours.
@@ -174,7 +176,7 @@ def test_swapped_ages_of_a_sorted_file_do_not_stand_out(tmp_path, piece, monkeyp
     assert np.array_equal(kept.to_numpy(), found.to_numpy())
     assert sorted(after.age) == sorted(frame.age)
     first = output.read_bytes()
-    assert RUN.invoke(app, command).exit_code == 0
+    assert run(command).exit_code == 0
     assert output.read_bytes() == first
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -184,7 +186,7 @@ def test_the_order_of_a_sorted_file_is_not_kept(tmp_path, words):
     in_order(tmp_path)
     output = tmp_path / "out.csv"
     command = [words[0], str(tmp_path / "sorted.csv"), "-o", str(output), *words[1:]]
-    refused = RUN.invoke(app, [*command, "--keep-order"])
+    refused = run([*command, "--keep-order"])
     assert refused.exit_code == 2
     assert "'age' is sorted in the file" in " ".join(refused.output.split())
     assert not output.exists()
@@ -193,7 +195,7 @@ def test_the_order_of_a_sorted_file_is_not_kept(tmp_path, words):
 def test_a_column_that_numbers_the_records_of_a_sorted_file_is_refused(tmp_path):
     in_order(tmp_path, number=np.arange(400), name=[f"p{n}" for n in range(400)])
     output = tmp_path / "out.csv"
-    refused = RUN.invoke(app, ["swap", str(tmp_path / "sorted.csv"), "-o", str(output), *SWAP])
+    refused = run(["swap", str(tmp_path / "sorted.csv"), "-o", str(output), *SWAP])
     assert refused.exit_code == 2
     assert "'number' numbers the records" in " ".join(refused.output.split())
     assert not output.exists()
@@ -208,11 +210,11 @@ def test_households_sorted_by_place_are_refused_if_their_numbers_tell_the_order(
     frame.to_csv(path, index=False)
     command = ["swap-households", str(path), "-o", str(tmp_path / "out.csv"), "--hierarchy", "town"]
     command += ["--household", "home", "--risk", "job"]
-    refused = RUN.invoke(app, command)
+    refused = run(command)
     assert refused.exit_code == 2
     assert "'home' numbers the records" in " ".join(refused.output.split())
     frame.assign(home=random.permutation(150)[home]).to_csv(path, index=False)
-    assert RUN.invoke(app, command).exit_code == 0
+    assert run(command).exit_code == 0
 
 
 @pytest.mark.parametrize("entry", ["inf", "-inf", "1e400"])
@@ -221,7 +223,7 @@ def test_one_infinite_value_is_refused_and_named(people, tmp_path, entry):
     frame.loc[6, "wage"] = entry
     frame.to_csv(people, index=False)
     command = ["noise", str(people), "-o", str(tmp_path / "out.csv"), "--column", "wage"]
-    done = RUN.invoke(app, [*command, "--share", "0.1"])
+    done = run([*command, "--share", "0.1"])
     assert done.exit_code == 2
     assert "'wage' has an infinite value in row 6" in " ".join(done.output.split())
     assert not (tmp_path / "out.csv").exists()

@@ -1,4 +1,4 @@
-"""``tablecloak securesum``: keys, and what an agency brings into a study."""
+"""``tablecloak agencies``: keys, and what an agency brings into a study."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from private import is_private
+from tablecloak.cli.agencies import _agency
 from tablecloak.cli.main import app
-from tablecloak.cli.securesum import _agency
 from tablecloak.microdata.agencies import read_study
 
 RUN = CliRunner()
@@ -26,7 +26,7 @@ predictors = ["age", "sex"]
 def keys(tmp_path_factory):
     folder = tmp_path_factory.mktemp("keys")
     for name in ("north", "east", "south"):
-        done = RUN.invoke(app, ["securesum", "certificate", name, "--out", str(folder)])
+        done = RUN.invoke(app, ["agencies", "certificate", name, "--out", str(folder)])
         assert done.exit_code == 0, done.output
     return folder
 
@@ -51,7 +51,7 @@ def test_a_key_stays_and_a_certificate_goes_to_the_others(keys):
 
 def test_a_key_is_never_replaced(keys):
     before = (keys / "north.key").read_bytes()
-    done = RUN.invoke(app, ["securesum", "certificate", "north", "--out", str(keys)])
+    done = RUN.invoke(app, ["agencies", "certificate", "north", "--out", str(keys)])
     assert done.exit_code == 2
     assert "exists already" in " ".join(done.output.split())
     assert (keys / "north.key").read_bytes() == before
@@ -86,7 +86,7 @@ def test_join_says_what_all_agreed_on(study, staff, tmp_path, monkeypatch):
 
     monkeypatch.setattr("tablecloak.microdata.agencies.take_part", take_part)
     out = tmp_path / "sums.csv"
-    words = ["securesum", "join", str(study("sum")), str(staff), "--as", "north"]
+    words = ["agencies", "join", str(study("sum")), str(staff), "--as", "north"]
     done = RUN.invoke(app, [*words, "--key", str(tmp_path / "north.key"), "-o", str(out)])
     assert done.exit_code == 0, done.output
     assert taken == {"kind": "sum", "name": "north", "key": tmp_path / "north.key"}

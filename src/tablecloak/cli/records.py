@@ -12,6 +12,9 @@ import typer
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
+from tablecloak.cli.entry import Commands
+from tablecloak.cli.options import HOW_READ
+from tablecloak.data_file import DataFile
 from tablecloak.storage import require_writable
 
 if TYPE_CHECKING:
@@ -21,11 +24,23 @@ if TYPE_CHECKING:
     from tablecloak.microdata.methods.method import Columns, Method, Release
 
 
-def commands() -> dict[str, Any]:
-    """Return the commands of all methods."""
-    from tablecloak.microdata.methods.method import METHODS
+class Records(Commands):
+    """One command for each method."""
 
-    return {name: _command(name) for name in METHODS.names}
+    @staticmethod
+    def made() -> dict[str, Any]:
+        """Return the commands of all methods."""
+        from tablecloak.microdata.methods.method import METHODS
+
+        return {name: _command(name) for name in METHODS.names}
+
+
+records = typer.Typer(
+    name="records",
+    cls=Records,
+    no_args_is_help=True,
+    help="Protect records of people or firms by one method; by several with protect.",
+)
 
 
 def _command(name: str) -> Any:
@@ -44,10 +59,11 @@ def _command(name: str) -> Any:
         keep_order: bool,
         **typed: Any,
     ) -> None:
+        source = DataFile(file, **{name: typed.pop(name) for name in HOW_READ})
         require_writable(output, report)
         method = METHODS.build(name, **values_of(options, typed))
         page = None if report is None else partial(_write_report, report, output.name, method)
-        release = RecordFiles(file, output, keep_order, seed).protect(method, page)
+        release = RecordFiles(source, output, keep_order, seed).protect(method, page)
         typer.echo(release.summary())
 
     declared = _declared(options)
@@ -91,7 +107,7 @@ def _declared(options: Sequence[TypedOption]) -> list[inspect.Parameter]:
         key=lambda declared: declared.default is not inspect.Parameter.empty,
     )
     files, more = _SHARED[:2], _SHARED[2:]
-    return [*files, *own, *more]
+    return [*files, *own, *more, *HOW_READ.values()]
 
 
 def _shared(

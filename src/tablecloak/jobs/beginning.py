@@ -1,0 +1,205 @@
+"""A first job for a file of records: what its columns may be, to be looked at and corrected."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pandas as pd
+
+from tablecloak.data_file import DataFile
+from tablecloak.errors import InputError
+from tablecloak.storage import existing_file
+from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.formats.csv_file import has_decimal_commas
+from tablecloak.tables.formats.format import reading
+
+LOOKED_AT = 100_000
+"""Records from which columns are guessed."""
+
+MOST_CODES = 1000
+"""Codes of a column beyond which it is proposed as no dimension."""
+
+RECORDS_OF_A_CODE = 3
+"""Mean number of records of a code below which a column names records, and is no dimension."""
+
+WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
+HOLDINGS = re.compile(r"group|holding|konzern|groupe", re.IGNORECASE)
+DAYS = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}")
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What the columns of a file may be.
+
+    Parameters
+    ----------
+    file : DataFile
+        With the encoding and the decimal sign in which it can be read.
+    value, contributor, holding, weight : str
+        Empty if no column looks like one.
+    dimensions : dict of str to list of str
+        For each dimension the columns of its levels, coarsest first; the last is its own.
+    others : dict of str to str
+        Columns that are left out, and why.
+    """
+
+    file: DataFile
+    value: str = ""
+    contributor: str = ""
+    holding: str = ""
+    weight: str = ""
+    dimensions: dict[str, list[str]] = field(default_factory=dict)
+    others: dict[str, str] = field(default_factory=dict)
+
+    def job(self, folder: Path) -> str:
+        """Return the job file, with comments, for a folder in which it is written."""
+        lines = ["# Proposed from the columns of the file. Look at each line before you publish."]
+        lines += [f"title = {_quoted(Path(self.file).stem)}", "", "[data]"]
+        # Resolved on both sides: links may lead elsewhere than their names say.
+        place = os.path.relpath(Path(self.file).resolve(), folder.resolve())
+        lines.append(f"file = {_quoted(Path(place).as_posix())}")
+        lines += [f"{name} = {_quoted(how)}" for name, how in self.file.signs.items()]
+        lines += self._role("value", self.value, "added up; without it the table counts records")
+        lines += self._role("contributor", self.contributor, "whom a record belongs to")
+        lines += self._role("holding", self.holding, "protects, and attacks, as one")
+        lines += self._role("weight", self.weight, "sampling weight")
+        lines += ["# decimals = 0              # digits after the point that are published"]
+        for name, levels in self.dimensions.items():
+            lines += ["", f"[dimensions.{_key(name)}]"]
+            if len(levels) > 1:
+                lines.append(f"levels = {json.dumps(levels, ensure_ascii=False)}  # coarsest first")
+            else:
+                lines.append('# hierarchy = "codes.hrc"   # where codes have groups')
+        lines += ["", "# Which cells are sensitive; see docs/choosing.md."]
+        if self.value:
+            lines += ["[[rules]]", 'rule = "p-percent"', "p = 10", ""]
+        lines += ["[[rules]]", 'rule = "minimum-frequency"', "minimum = 3", ""]
+        lines += ["[suppression]               # or [adjustment], [rounding], [intervals]"]
+        lines += ["time_limit = 60             # seconds"]
+        if self.others:
+            lines += ["", "# Left out:"]
+            lines += [f"#   {_quoted(name)}: {why}" for name, why in self.others.items()]
+        return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def _role(role: str, column: str, meaning: str) -> list[str]:
+        shown = f"{role} = {_quoted(column or '...')}"
+        return [f"{shown if column else '# ' + shown:<28}# {meaning}"]
+
+
+def guess(file: DataFile) -> Guess:
+    """Look at the columns of a file of records.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or no column looks like a dimension.
+    """
+    file, frame = _read(file)
+    if frame.empty:
+        raise InputError(f"{file}: holds no record. Give the file with the records.")
+    kinds: dict[str, str] = {}
+    for name in frame.columns:
+        kinds[name] = _kind(frame[name], name)
+    codes = [name for name, kind in kinds.items() if kind == "codes"]
+    numbers = [name for name, kind in kinds.items() if kind == "number"]
+    names = [name for name, kind in kinds.items() if kind == "names"]
+    holding = next((name for name in names if HOLDINGS.search(name)), "")
+    contributor = next((name for name in names if name != holding), "")
+    value = numbers[-1] if numbers else ""
+    dimensions, twins = _levels(frame, codes)
+    if not dimensions:
+        raise InputError(
+            f"{file}: no column has codes that several records share. A job needs such dimensions; "
+            f"a finished table can be opened by `tablecloak app`."
+        )
+    others = {name: kind for name, kind in kinds.items() if " " in kind} | twins
+    others |= {name: "another number, as a value" for name in numbers if name != value}
+    others |= {name: "names of records" for name in names if name not in (holding, contributor)}
+    weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
+    return Guess(file, value, contributor, holding, weight, dimensions, others)
+
+
+def _read(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
+    """Return the first records, and how they can be read."""
+    file_format = format_of(file, RecordFormat, otherwise="csv")
+    try:
+        with reading(existing_file(file)):
+            frame = file_format.head(Path(file), LOOKED_AT)
+    except InputError:
+        if "encoding" in file.signs or file_format.is_typed:
+            raise
+        return _read(replace(file, encoding="cp1252"))
+    texts = frame.select_dtypes(["object", "string"])
+    if file.signs.get("decimal") or not any(has_decimal_commas(texts[name]) for name in texts):
+        return file, frame
+    return _read(replace(file, decimal=","))
+
+
+def _is_number(column: pd.Series) -> bool:
+    kind = column.dtype
+    return pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)
+
+
+def _kind(column: pd.Series, name: str) -> str:
+    """Return what a column holds: codes, number, names, weight; or why it is left out."""
+    given = column.dropna()
+    n_codes = given.nunique()
+    if n_codes < 2:
+        return "the same everywhere"
+    if _is_number(column) and WEIGHTS.fullmatch(name):
+        return "weight"
+    days = pd.api.types.is_datetime64_any_dtype(column) or given.astype(str).head(100).map(
+        lambda entry: bool(DAYS.match(entry))
+    )
+    if pd.Series(days).all():
+        return "a day, which is no code of a table"
+    is_shared = n_codes <= min(MOST_CODES, max(2, len(given) / RECORDS_OF_A_CODE))
+    if _is_number(column):
+        is_whole = bool((given % 1 == 0).all())
+        return "codes" if is_whole and is_shared and n_codes <= MOST_CODES / 20 else "number"
+    return "codes" if is_shared else "names"
+
+
+def _levels(frame: pd.DataFrame, codes: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Join columns of which one groups the codes of another; and find those that repeat another."""
+    n_codes = {name: frame[name].nunique() for name in codes}
+    twins: dict[str, str] = {}
+    parent: dict[str, str] = {}
+    for at, name in enumerate(codes):
+        above = [
+            other
+            for other in codes
+            if other != name
+            and n_codes[other] <= n_codes[name]
+            and not frame.groupby(name)[other].nunique().gt(1).any()
+        ]
+        same = [other for other in codes[:at] if other in above and other not in twins
+                and n_codes[other] == n_codes[name]]  # fmt: skip
+        coarser = [other for other in above if n_codes[other] < n_codes[name]]
+        if same:
+            twins[name] = f"says the same as {same[0]}"
+        elif coarser:
+            parent[name] = max(coarser, key=n_codes.__getitem__)
+    parent = {name: above for name, above in parent.items() if above not in twins}
+    dimensions = {}
+    for name in codes:
+        if name in twins or name in parent.values():
+            continue
+        levels = [name]
+        while levels[0] in parent:
+            levels.insert(0, parent[levels[0]])
+        dimensions[name] = levels
+    return dimensions, twins
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _quoted(name)

@@ -1,0 +1,57 @@
+"""A first job out of the columns of a file."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+import tablecloak as tc
+from tablecloak.cli.main import app
+from tablecloak.jobs.beginning import guess
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
+
+RUN = CliRunner()
+
+
+def test_init_tells_roles_levels_and_signs_and_its_job_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    firms = tc.examples.firms(600)
+    firms = firms.assign(turnover=firms.turnover / 8, name=firms.region + " é", day="31.12.2020")
+    firms.loc[5, "day"] = "1.1.2021"
+    firms.to_csv("firms.csv", sep=";", decimal=",", index=False, encoding="cp1252")
+    done = RUN.invoke(app, ["init", "firms.csv"])
+    assert done.exit_code == 0, done.output
+    job = read_job(tmp_path / "job.toml")
+    assert (job.data.decimal, job.data.encoding) == (",", "cp1252")
+    assert (job.data.value, job.data.contributor, job.data.holding) == ("turnover", "firm", "group")
+    assert {name: spec.levels for name, spec in job.dimensions.items()} == {
+        "region": ["part", "region"], "industry": [], "size": [],
+    }  # fmt: skip
+    assert '#   "name": says the same as region' in (tmp_path / "job.toml").read_text()
+    assert load_problem(job).table.values.max() == firms.turnover.sum()
+    again = RUN.invoke(app, ["init", "firms.csv"])
+    assert again.exit_code == 2
+    assert "exists already" in again.output
+
+
+def test_a_comma_before_three_digits_is_not_taken_for_a_decimal_sign(tmp_path):
+    """1,234 may be more than a thousand."""
+    (tmp_path / "a.csv").write_text("r;v\n" + "N;1,234\nS;2,500\n" * 9)
+    assert guess(tc.DataFile(tmp_path / "a.csv")).file.decimal == "."
+    (tmp_path / "a.csv").write_text("r;v\n" + "N;1,23\nS;2,500\n" * 9)
+    assert guess(tc.DataFile(tmp_path / "a.csv")).file.decimal == ","
+
+
+def test_init_refuses_a_file_without_codes(tmp_path):
+    (tmp_path / "a.csv").write_text("v,w\n" + "".join(f"{n}.5,{n}.25\n" for n in range(40)))
+    done = RUN.invoke(app, ["init", str(tmp_path / "a.csv"), "-o", str(tmp_path / "job.toml")])
+    assert done.exit_code == 2
+    assert "no column has codes" in " ".join(done.output.split())
+    assert not (tmp_path / "job.toml").exists()
+
+
+@pytest.mark.parametrize("option", ["sep", "decimal", "encoding", "sheet"])
+def test_commands_for_records_say_how_a_file_is_read(option):
+    shown = RUN.invoke(app, ["records", "swap", "--help"], env={"COLUMNS": "200"}).output
+    assert f"--{option} " in shown

@@ -30,47 +30,45 @@ def test_neighbourhood_is_sorted_distinct_and_has_its_cell(system, nothing):
         assert np.all(np.diff(cells) > 0)
 
 
-def test_every_other_cell_shares_relations_with_what_is_inside(system, nothing):
+def test_whole_table_is_near_when_the_size_admits_it(system, nothing):
     near = Neighbourhoods(system, np.ones(system.n_unknown))
-    cells = near.around(0, 3, nothing)
-    inside = np.zeros(system.n_unknown)
-    inside[cells] = 1
-    touched = (system.matrix != 0) @ inside
-    assert np.all((system.by_cell != 0)[cells] @ (touched >= 2) >= 1)
+    assert len(near.around(0, system.n_unknown, nothing)) == system.n_unknown
 
 
-def test_whole_table_is_near_when_width_and_slack_are_large(system, nothing):
+def test_neighbourhood_has_the_size_asked_for_and_shares_relations(system, nothing):
     near = Neighbourhoods(system, np.ones(system.n_unknown))
-    assert len(near.around(0, system.n_unknown, nothing, slack=5)) == system.n_unknown
+    for size in range(2, system.n_unknown):
+        cells = near.around(0, size, nothing)
+        assert len(cells) == size
+        inside = np.zeros(system.n_unknown)
+        inside[cells] = 1
+        touched = (system.matrix != 0) @ inside
+        assert np.all((system.by_cell != 0)[cells] @ (touched >= 2) >= 1)
 
 
-def test_neighbourhood_does_not_grow_beyond_the_largest_size(system, nothing):
+def test_only_cells_that_may_be_used_are_near(system, nothing):
     near = Neighbourhoods(system, np.ones(system.n_unknown))
-    few = near.around(0, 1, nothing, largest=1)
-    # What the relations of the cell give is taken in any case.
-    assert len(few) <= 1 + len(system.by_cell[[0]].indices)
+    within = np.arange(system.n_unknown) % 3 == 0
+    cells = near.around(0, system.n_unknown, nothing, within)
+    assert len(cells) > 1
+    assert within[cells].all()
 
 
-def test_hidden_cells_come_before_cheap_ones(system):
-    cell = 0
-    row = system.by_cell[[cell]].indices[0]
-    others = system.matrix[[row]].indices
-    chosen = others[others != cell][-1]
-    cost = np.arange(system.n_unknown, dtype=float)
-    hidden = np.zeros(system.n_unknown, dtype=bool)
-    near = Neighbourhoods(system, cost)
-    hidden[chosen] = True
-    assert chosen in near.around(cell, 1, hidden, largest=0)
-
-
-def test_cheaper_cells_of_a_relation_are_taken_first(system, nothing):
-    cell = 0
-    row = system.by_cell[[cell]].indices[0]
-    others = system.matrix[[row]].indices
-    for cheap in others:
-        cost = np.ones(system.n_unknown)
-        cost[cheap] = 0.1
-        assert cheap in Neighbourhoods(system, cost).around(cell, 1, nothing, largest=0)
+def test_of_cells_that_lack_as_few_relations_hidden_ones_come_first_and_then_cheap_ones(system):
+    cell, nothing = 0, np.zeros(system.n_unknown, dtype=bool)
+    rows = system.by_cell[[cell]].indices
+    ring, shared = np.unique(system.matrix[rows].indices, return_counts=True)
+    lacking = np.diff(system.by_cell.indptr)[ring] - shared
+    lacking[ring == cell] = 99
+    alike = ring[lacking == lacking.min()]
+    assert len(alike) > 1
+    for chosen in alike:
+        hidden, cost = nothing.copy(), np.ones(system.n_unknown)
+        hidden[chosen] = True
+        pair = sorted((cell, int(chosen)))
+        assert Neighbourhoods(system, cost).around(cell, 2, hidden).tolist() == pair
+        cost[chosen] = 0.1
+        assert Neighbourhoods(system, cost).around(cell, 2, nothing).tolist() == pair
 
 
 def test_a_closed_part_holds_all_cells_whose_relations_it_has():

@@ -76,9 +76,9 @@ def test_program_of_the_whole_table_is_made_once(builder, state):
 
 
 def test_forbidden_cell_is_in_no_neighbourhood(builder, state):
-    cells, _ = builder.program(0, (8, 2), state.must, symmetric=False)
+    cells, _ = builder.program(0, 8, state.must, symmetric=False)
     builder.forbidden = int(cells[-1])
-    assert builder.forbidden not in builder.program(0, (8, 2), state.must, symmetric=False)[0]
+    assert builder.forbidden not in builder.program(0, 8, state.must, symmetric=False)[0]
 
 
 def test_hidden_cells_cost_next_to_nothing_and_others_lie_around_one():

@@ -64,7 +64,7 @@ def test_nothing_is_judged_in_the_first_tenth_of_the_time(clock):
 def test_what_does_not_fit_gets_less_care_and_the_least_only_when_it_must(clock):
     pace = Pace(PORTFOLIO[0], Budget.of(100.0), 300)
     handled(pace, clock, 300, 11.0)
-    middle, least = pace.levels[1:]
+    middle, least = pace.levels[1], pace.levels[-1]
     tried = [handled(pace, clock, 299 - need, 0.5) for need in range(178)]
     assert tried[0] == middle
     assert least in tried

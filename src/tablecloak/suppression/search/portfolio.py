@@ -14,6 +14,7 @@ from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.rows.candidate import Candidate, costliest_first
+from tablecloak.suppression.search.boxes.phases import completed_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
@@ -187,7 +188,7 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     """Build a pattern by the first strategy.
 
     The first pattern is completed however long that takes. If there is one, needs that are open
-    when time is over keep its witnesses.
+    when time is over are met by boxes, or keep their witnesses.
 
     Raises
     ------
@@ -197,13 +198,10 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
         If the search was stopped before the pattern was proved.
     """
     if state.best is not None:
-        found = protect_one_by_one(
-            state.problem,
-            state.system,
-            PORTFOLIO[0],
-            budget.share(UNHURRIED_SHARE),
-            latest=budget,
-        )
+        part = budget.share(UNHURRIED_SHARE)
+        found = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], part, latest=part)
+        if not found.is_proved:
+            found = completed_by_boxes(state, found, budget)
         built = completed(found, state.best, state.must)
         return replace(state, best=cheaper(state.best, built))
     built = protect_one_by_one(

@@ -70,6 +70,25 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 
+def completed_by_boxes(state: SearchState, found: Candidate, budget: Budget) -> Candidate:
+    """Meet the open needs of a pattern by boxes, which prefer the cells that it hides.
+
+    Returns
+    -------
+    Candidate
+        Perhaps with needs that are still open.
+    """
+    grid = Grid.of(state.problem.table, state.system)
+    if grid is None:
+        return found
+    pattern = BoxPattern(grid, state.system, found.weights, state.must)
+    pattern.hold(found.pool.moved(), np.flatnonzero(~found.pool.open))
+    pattern.build(budget)
+    pool = found.pool.copy()
+    pool.take(pattern.witnesses())
+    return Candidate(state.must | pool.moved(), pool, found.weights)
+
+
 def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
     """Meet by programs the needs that boxes cannot; the pattern then hides their cells for good."""
     open_ = pattern.open

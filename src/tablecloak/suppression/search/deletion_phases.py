@@ -1,4 +1,4 @@
-"""Phases of a suppression that work in null spaces: a first pattern, a search, a clean-up."""
+"""Phases of a suppression that work in null spaces: a first pattern, and a search."""
 
 from __future__ import annotations
 
@@ -43,17 +43,6 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
         return state
     state = _with_proved(state, found, budget)
     return replace(state, opening=replace(opening, proof_seconds=watch.seconds))
-
-
-def clean_up_in_null_space(state: SearchState, budget: Budget) -> SearchState:
-    """Publish cells of the best pattern by deletion in its null space."""
-    search = state.opening.search if state.opening else _search_of(state, budget)
-    if search is None or state.best is None or budget.is_over:
-        return state
-    if search.expected_within(state.best.hidden) > budget.left:
-        return state
-    found = search.deleted(state.best.hidden, budget)
-    return state if found is None else _with_proved(state, found, budget)
 
 
 def search_null_space(state: SearchState, budget: Budget) -> SearchState:

@@ -39,6 +39,10 @@ TURNS = 2
 """Number of turns: all cells are protected again within the first pattern, in the opposite order
 first. docs/decisions, "Turns within the first pattern"."""
 
+CAREFUL_SHARE, UNBOXED_SHARE = 0.65, 0.95
+"""Shares of the time of a pattern that is to be better than boxes after which needs are met in a
+hurry, and at last by boxes, which hide four times as much. docs/decisions, "Neighbourhoods"."""
+
 UNHURRIED_SHARE = 0.85
 """Share of the time of a turn after which the needs that are left are met in a hurry. Chosen by
 trial."""
@@ -198,8 +202,13 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
         If the search was stopped before the pattern was proved.
     """
     if state.best is not None:
-        part = budget.share(UNHURRIED_SHARE)
-        found = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], part, latest=part)
+        found = protect_one_by_one(
+            state.problem,
+            state.system,
+            PORTFOLIO[0],
+            budget.share(CAREFUL_SHARE),
+            latest=budget.share(UNBOXED_SHARE),
+        )
         if not found.is_proved:
             found = completed_by_boxes(state, found, budget)
         built = completed(found, state.best, state.must)

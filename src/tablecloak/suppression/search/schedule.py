@@ -53,6 +53,10 @@ OPENING_SHARE = 0.1
 """Share of the time for deletion, which begins with every cell hidden and gives a first pattern
 where the table has room. docs/decisions, "Null space"."""
 
+QUICK_SECONDS = 2.0
+"""Seconds of a deletion that goes before all else: a first pattern is to come as early where there
+is much time. docs/decisions, "Null space"."""
+
 OPENING_SHARE_SMALL = 0.05
 """Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
 method find the best patterns."""
@@ -203,7 +207,7 @@ def is_hurried(state: SearchState, budget: Budget) -> bool:
 
 def is_opened_by_deletion(state: SearchState, budget: Budget) -> bool:
     """Whether deletion that begins with every cell hidden may find a better first pattern."""
-    return is_unfound(state, budget) or is_sparse(state, budget)
+    return state.opening is None and (is_unfound(state, budget) or is_sparse(state, budget))
 
 
 def is_roomy(state: SearchState, budget: Budget) -> bool:
@@ -290,9 +294,10 @@ INSIDE = (
 FIRST = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
-    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
+    Phase(delete_from_all_hidden, OPENING_SHARE, most=QUICK_SECONDS, when=is_opened_by_deletion),
     Phase(open_by_prices, PRICES_SHARE, when=is_priced),
+    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
     Phase(build_by_programs, BUILD_SHARE, when=is_left_to_programs),
 )
@@ -356,8 +361,9 @@ EXACT_SMALL = (
 
 EXACT = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
-    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_sparse),
+    Phase(delete_from_all_hidden, OPENING_SHARE, most=QUICK_SECONDS, when=is_opened_by_deletion),
     Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
+    Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(build_by_programs, DENSE_SHARE, when=is_unfound),
     Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),

@@ -15,12 +15,8 @@ import tablecloak as tc
 from naive_programs import Reach
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.suppression.attack.attack import Attack
-from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.proof.witness import WitnessPool
-from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search import schedule
-from tablecloak.suppression.search.deletion_phases import clean_up_in_null_space
 from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch, null_vectors
 from tablecloak.suppression.search.nullspace.space import Capacity, Space, space_of
@@ -208,22 +204,6 @@ def test_the_same_seed_gives_the_same_pattern_for_any_number_of_threads():
     ]
     assert np.array_equal(patterns[0].suppressed, patterns[1].suppressed)
     assert can_move(problem, patterns[0].suppressed)
-
-
-def test_clean_up_publishes_what_is_not_needed_and_stays_proved():
-    state = state_of(random_problem(4, (4, 4, 4), n_sensitive=8))
-    everything = np.ones(state.system.n_unknown, dtype=bool)
-    weights = state.problem.weights[state.system.cells]
-    pool = WitnessPool(state.system)
-    attack = Attack(state.system)
-    attack.hide(everything)
-    prove(attack, pool, Budget.of())
-    state = replace(state, best=Candidate(everything, pool, weights))
-    cleaned = clean_up_in_null_space(state, Budget.of()).best
-    assert cleaned is not None
-    assert cleaned.is_proved
-    assert cleaned.loss < 0.8 * state.best.loss
-    assert can_move(state.problem, cleaned.hidden)
 
 
 def test_a_proof_ends_with_its_budget(monkeypatch):

@@ -256,14 +256,6 @@ class NullSpaceSearch:
         rank = min(self.basis.n_free, LARGE_RANK)
         return WORK * self.system.n_unknown * rank**2 / SPEED
 
-    def expected_within(self, hidden: Flags) -> float:
-        """Return the seconds that deletion within a pattern is expected to take at least.
-
-        Each published cell takes at most one dimension from the null space of all cells.
-        """
-        rank = max(self.basis.n_free - int(np.sum(~hidden)), 0)
-        return WORK * int(hidden.sum()) * rank**2 / SPEED
-
     def opened(self, budget: Budget) -> Found | None:
         """Delete from all hidden; where its null space is large, the heaviest cells at once."""
         everything = np.ones(self.system.n_unknown, dtype=bool)

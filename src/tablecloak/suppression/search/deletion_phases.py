@@ -13,6 +13,10 @@ from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import LEAST_GAIN, Found, NullSpaceSearch
 from tablecloak.suppression.search.state import SearchState
 
+AWAITED_SECONDS = 3.0
+"""Most expected seconds of a first deletion that is completed however little time is left, since
+programs take many times as long for a first pattern. docs/decisions, "Null space"."""
+
 AWAITED_SHARE = 4.0
 """Time limit of a first deletion, as a multiple of the expected seconds, since machines differ.
 docs/decisions, "Null space"."""
@@ -31,7 +35,8 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
         return state
     budget.report("protecting", float(state.problem.weights[state.system.cells].sum()))
     search = _search_of(state, budget)
-    if search is None or search.expected_seconds > budget.left:
+    least = AWAITED_SECONDS if state.best is None else 0.0
+    if search is None or search.expected_seconds > max(budget.left, least):
         return state
     found = search.opened(budget.at_least(AWAITED_SHARE * search.expected_seconds))
     if found is None:

@@ -49,13 +49,9 @@ SEARCHED_CELLS = 1000
 """Most free cells for which the exact method finds better patterns than the heuristic in the same
 time, so that the heuristic gets less of it. docs/decisions, "Phases of suppression"."""
 
-OPENING_SHARE = 0.1
+OPENING_SHARE = 0.25
 """Share of the time for deletion, which begins with every cell hidden and gives a first pattern
 where the table has room. docs/decisions, "Null space"."""
-
-QUICK_SECONDS = 2.0
-"""Seconds of a deletion that goes before all else: a first pattern is to come as early where there
-is much time. docs/decisions, "Null space"."""
 
 OPENING_SHARE_SMALL = 0.05
 """Share of the time for deletion on tables up to `SEARCHED_CELLS`, where programs and the exact
@@ -63,7 +59,8 @@ method find the best patterns."""
 
 PRICES_SHARE = 0.5
 """Share of the time for an opening by prices. Where few cells are sensitive it takes a hundredth of
-it. docs/decisions, "Openings by prices"."""
+it; where it takes more, programs for one cell after another are better. docs/decisions, "Openings
+by prices"."""
 
 DENSE_SHARE = 0.7
 """Share of the time for a first pattern by programs where many cells are sensitive. What ends early
@@ -206,8 +203,9 @@ def is_hurried(state: SearchState, budget: Budget) -> bool:
 
 
 def is_opened_by_deletion(state: SearchState, budget: Budget) -> bool:
-    """Whether deletion that begins with every cell hidden may find a better first pattern."""
-    return state.opening is None and (is_unfound(state, budget) or is_sparse(state, budget))
+    """Whether rooms are so far above levels that deletion finds the best first pattern."""
+    del budget
+    return is_spacious(state.system)
 
 
 def is_roomy(state: SearchState, budget: Budget) -> bool:
@@ -231,7 +229,9 @@ def is_sparse(state: SearchState, budget: Budget) -> bool:
 
 def is_priced(state: SearchState, budget: Budget) -> bool:
     """Whether prices find better patterns than boxes and programs do, or find them sooner."""
-    return state.n_free <= BOUNDED_CELLS and is_sparse(state, budget)
+    return (
+        state.n_free <= BOUNDED_CELLS and is_sparse(state, budget) and not is_roomy(state, budget)
+    )
 
 
 def is_unfound(state: SearchState, budget: Budget) -> bool:
@@ -242,7 +242,8 @@ def is_unfound(state: SearchState, budget: Budget) -> bool:
 
 def is_begun_by_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another give the best first pattern of a dense table."""
-    return is_unfound(state, budget) and state.is_dense and state.n_free <= PROGRAMS_CELLS
+    is_spread = state.is_dense and not is_spacious(state.system)
+    return is_spread and is_unfound(state, budget) and state.n_free <= PROGRAMS_CELLS
 
 
 def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
@@ -295,9 +296,8 @@ FIRST = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
-    Phase(delete_from_all_hidden, OPENING_SHARE, most=QUICK_SECONDS, when=is_opened_by_deletion),
-    Phase(open_by_prices, PRICES_SHARE, when=is_priced),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
+    Phase(open_by_prices, PRICES_SHARE, when=is_priced),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
     Phase(build_by_programs, BUILD_SHARE, when=is_left_to_programs),
 )
@@ -361,9 +361,8 @@ EXACT_SMALL = (
 
 EXACT = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
-    Phase(delete_from_all_hidden, OPENING_SHARE, most=QUICK_SECONDS, when=is_opened_by_deletion),
-    Phase(open_by_prices, PRICES_SHARE, when=is_sparse),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
+    Phase(open_by_prices, PRICES_SHARE, when=is_priced),
     Phase(build_by_programs, DENSE_SHARE, when=is_unfound),
     Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),

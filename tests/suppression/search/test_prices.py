@@ -12,10 +12,9 @@ import tablecloak as tc
 from margins import with_margins
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.phases import run_phases
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
-from tablecloak.suppression.search import prices, schedule
+from tablecloak.suppression.search import prices
 from tablecloak.suppression.search.prices import opened_by_prices
 from tablecloak.suppression.search.state import SearchState
 
@@ -114,15 +113,3 @@ def test_many_needs_are_met_in_parts_of_a_table_as_in_the_whole(monkeypatch, at_
             assert np.allclose(state.system.matrix @ deviation, 0, atol=1e-9)
             assert found.hidden[cells].all()
     assert began > 200
-
-
-def test_a_dense_table_with_time_is_opened_by_prices_first(monkeypatch):
-    monkeypatch.setattr(schedule, "PROGRAMS_CELLS", 0)
-    state, _ = many_needs(0)
-    assert state.is_dense
-    assert schedule.is_dense(state, Budget.of(60.0))
-    assert not schedule.is_dense(state, Budget.of(0.1))
-    found = run_phases(schedule.BOUNDED, state, Budget.of(20.0))
-    assert found.is_priced
-    assert found.best is not None
-    assert found.best.is_proved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -49,6 +50,9 @@ FREE_CELLS = 1500
 TURNS_SHARE = 0.9
 """Most of the time for the first turns, which gain most."""
 
+MOST_INSIDE = 3_000
+"""Most secondaries of a pattern among whose cells is searched."""
+
 FIRST_INSIDE_SHARE = 0.25
 """Share of the time for the first search, among the cells of the best pattern alone."""
 
@@ -66,6 +70,10 @@ FIRST_OPENINGS = 3
 
 CROSSING = 1.5
 """Expected seconds of turns among the cells of two patterns, as a multiple of the first ones."""
+
+CROSSED_CELLS = 4_000
+"""Most free cells for turns, and for further openings, where prices gave no pattern: on larger
+tables exchanges gain far more in the same time."""
 
 CLOCK = 1e-3
 """Least seconds that a move is said to have taken."""
@@ -89,10 +97,11 @@ def open_by_prices(state: SearchState, budget: Budget) -> SearchState:
 def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     """Return a phase that improves the best pattern by whatever gains most in the same time.
 
-    First come turns within the pattern. Then each of three moves is made once, and again as long as
-    it saves more a second than the others did when they were last made: a search among the cells of
-    the pattern and of openings, turns among the cells of the pattern and of one opening, and
-    exchanges of single cells. Which of them gains differs from table to table.
+    First come turns within the pattern, unless they would take too long. Then each of three moves
+    is made once, and again as long as it saves more a second than the others did when they were
+    last made: a search among the cells of the pattern and of openings, turns among the cells of the
+    pattern and of one opening, and exchanges of single cells. Which of them gains differs from
+    table to table.
 
     Parameters
     ----------
@@ -101,13 +110,15 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     """
 
     def run(state: SearchState, budget: Budget) -> SearchState:
-        if state.best is None or budget.is_over:
+        if state.best is None or budget.is_over or not len(state.system.needs.cells):
             return state
         watch = Stopwatch()
-        state = take_turns(state, budget.share(TURNS_SHARE))
-        seconds = CROSSING * watch.seconds
-        crossing = _Crossing(budget.seed + 2, seconds)
-        moves = (_Inside(phases, budget.seed + 1), crossing, _Exchanging())
+        is_quick = state.is_priced or state.n_free <= CROSSED_CELLS
+        if is_quick:
+            state = take_turns(state, budget.share(TURNS_SHARE))
+        moves: list[_Move] = [_Inside(phases, budget.seed + 1), _Exchanging()]
+        if is_quick:
+            moves.append(_Crossing(budget.seed + 2, CROSSING * watch.seconds))
         rates, last = np.full(len(moves), np.inf), np.arange(len(moves)) - len(moves)
         stale = number = 0
         while not budget.is_over and stale < STALE:
@@ -128,6 +139,14 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     return run
 
 
+class _Move(Protocol):
+    """A way to look for a better pattern, for some seconds at a time."""
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate | None:
+        """Return a pattern, better or not, or None."""
+        ...
+
+
 class _Inside:
     """Searches among the cells of the best pattern, at first, and then of openings as well.
 
@@ -143,6 +162,8 @@ class _Inside:
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate | None:
         """Return a better pattern, if there is one."""
+        if int((best.hidden & ~state.must).sum()) > MOST_INSIDE:
+            return None
         among, agreed, watch = best.hidden.copy(), best.hidden.copy(), Stopwatch()
         for _ in range(self.number):
             noisy = _with_noise(best, self.random)

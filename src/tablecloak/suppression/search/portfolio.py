@@ -43,6 +43,9 @@ CAREFUL_SHARE, UNBOXED_SHARE = 0.65, 0.95
 """Shares of the time of a pattern that is to be better than boxes after which needs are met in a
 hurry, and at last by boxes, which hide four times as much. docs/decisions, "Neighbourhoods"."""
 
+MOST_OPEN = 0.25
+"""Share of the needs that may be open for boxes to complete a pattern. Chosen by trial."""
+
 UNHURRIED_SHARE = 0.85
 """Share of the time of a turn after which the needs that are left are met in a hurry. Chosen by
 trial."""
@@ -208,7 +211,10 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
             PORTFOLIO[0],
             budget.share(CAREFUL_SHARE),
             latest=budget.share(UNBOXED_SHARE),
+            may_end=True,
         )
+        if np.mean(found.pool.open) > MOST_OPEN:
+            return state
         if not found.is_proved:
             found = completed_by_boxes(state, found, budget)
         built = completed(found, state.best, state.must)

@@ -62,6 +62,10 @@ PRICES_SHARE = 0.5
 it; where it takes more, programs for one cell after another are better. docs/decisions, "Openings
 by prices"."""
 
+LARGE_PRICES_SHARE = 0.2
+"""The same on large tables, where there is a pattern of boxes already: prices give a better one in
+a tenth of the time, or not at all."""
+
 DENSE_SHARE = 0.7
 """Share of the time for a first pattern by programs where many cells are sensitive. What ends early
 leaves its time to others. docs/decisions, "Neighbourhoods"."""
@@ -229,9 +233,18 @@ def is_sparse(state: SearchState, budget: Budget) -> bool:
 
 def is_priced(state: SearchState, budget: Budget) -> bool:
     """Whether prices find better patterns than boxes and programs do, or find them sooner."""
-    return (
-        state.n_free <= BOUNDED_CELLS and is_sparse(state, budget) and not is_roomy(state, budget)
-    )
+    return is_sparse(state, budget) and not is_roomy(state, budget)
+
+
+def is_priced_and_small(state: SearchState, budget: Budget) -> bool:
+    """Whether prices give the first pattern."""
+    return state.n_free <= PROGRAMS_CELLS and is_priced(state, budget)
+
+
+def is_priced_and_large(state: SearchState, budget: Budget) -> bool:
+    """Whether prices may soon give a better pattern than boxes."""
+    is_large = PROGRAMS_CELLS < state.n_free <= BOUNDED_CELLS
+    return is_large and is_priced(state, budget)
 
 
 def is_unfound(state: SearchState, budget: Budget) -> bool:
@@ -297,7 +310,8 @@ FIRST = (
     Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
-    Phase(open_by_prices, PRICES_SHARE, when=is_priced),
+    Phase(open_by_prices, LARGE_PRICES_SHARE, when=is_priced_and_large),
+    Phase(open_by_prices, PRICES_SHARE, when=is_priced_and_small),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
     Phase(build_by_programs, BUILD_SHARE, when=is_left_to_programs),
 )

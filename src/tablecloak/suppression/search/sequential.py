@@ -58,8 +58,9 @@ HOPELESS = 3.0
 """Multiple of the time left above which the expected seconds of the open needs, with the least
 care, end the attempt if there is another pattern."""
 
-GIVEN_UP_SHARE = 0.5
-"""Share of the time after which a pattern is completed rather than given up."""
+JUDGED_SHARE, GIVEN_UP_SHARE = 0.25, 0.5
+"""Shares of the time between which a pattern may be given up: sooner, too little is known of its
+pace, and later it is completed."""
 
 RESERVED = 1.0
 """Share of the time left above which the expected seconds of the open needs, with the least care,
@@ -163,8 +164,8 @@ class Pace:
             Needs that are open now.
         """
         known = [seconds for seconds in self.seconds if seconds is not None]
-        is_late = self.budget.left < (1 - GIVEN_UP_SHARE) * self.whole
-        if self._is_early or is_late or not known:
+        gone = 1 - self.budget.left / self.whole if math.isfinite(self.whole) else 0.0
+        if not JUDGED_SHARE < gone < GIVEN_UP_SHARE or not known:
             return False
         return min(known) * self._expected(n_open) > HOPELESS * self.budget.left
 

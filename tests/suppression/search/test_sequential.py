@@ -106,16 +106,19 @@ def test_never_more_needs_are_expected_than_are_open(clock):
     assert pace._expected(39) == 39
 
 
-def test_pattern_is_given_up_only_if_the_least_care_is_too_slow_by_far(clock):
+def test_pattern_is_given_up_only_if_the_least_care_so_far_is_too_slow_by_far(clock):
     pace = Pace(PORTFOLIO[0], Budget.of(100.0), 10_000)
-    handled(pace, clock, 10_000, 11.0)
+    handled(pace, clock, 10_000, 26.0)
     least = pace.levels[-1]
     pace.record(least, 0.02)
     assert not pace.is_hopeless(9_000)
+    begun = clock.now
     slow = Pace(PORTFOLIO[0], Budget.of(100.0), 10_000)
-    handled(slow, clock, 10_000, 11.0)
+    handled(slow, clock, 10_000, 26.0)
     slow.record(least, 5.0)
     assert slow.is_hopeless(9_000)
+    clock.now = begun + 20.0
+    assert not slow.is_hopeless(9_000)
 
 
 def test_pattern_half_built_is_not_given_up(clock):

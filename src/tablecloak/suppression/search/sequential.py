@@ -164,7 +164,7 @@ class Pace:
             Needs that are open now.
         """
         known = [seconds for seconds in self.seconds if seconds is not None]
-        gone = 1 - self.budget.left / self.whole if math.isfinite(self.whole) else 0.0
+        gone = 1 - self.budget.left / self.whole if 0 < self.whole < math.inf else 0.0
         if not JUDGED_SHARE < gone < GIVEN_UP_SHARE or not known:
             return False
         return min(known) * self._expected(n_open) > HOPELESS * self.budget.left

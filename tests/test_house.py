@@ -495,7 +495,7 @@ class Plain(SearchMethod):
 
     def search(self, problem: Any, requirement: Requirement, budget: Budget) -> SearchState:
         state = SearchState.of(problem, requirement, self.name)
-        strategy = Strategy(areas=((8, 0),) * self.areas)
+        strategy = Strategy(sizes=(300,) * self.areas)
         built = protect_one_by_one(problem, state.system, strategy, budget)
         return replace(state, best=built, first_seconds=0.0)
 

@@ -170,7 +170,7 @@ def _levels(frame: pd.DataFrame, codes: list[str]) -> tuple[dict[str, list[str]]
     n_codes = {name: frame[name].nunique() for name in codes}
     twins: dict[str, str] = {}
     parent: dict[str, str] = {}
-    for at, name in enumerate(codes):
+    for number, name in enumerate(codes):
         above = [
             other
             for other in codes
@@ -178,7 +178,7 @@ def _levels(frame: pd.DataFrame, codes: list[str]) -> tuple[dict[str, list[str]]
             and n_codes[other] <= n_codes[name]
             and not frame.groupby(name)[other].nunique().gt(1).any()
         ]
-        same = [other for other in codes[:at] if other in above and other not in twins
+        same = [other for other in codes[:number] if other in above and other not in twins
                 and n_codes[other] == n_codes[name]]  # fmt: skip
         coarser = [other for other in above if n_codes[other] < n_codes[name]]
         if same:

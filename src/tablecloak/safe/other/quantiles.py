@@ -118,22 +118,22 @@ class Quantiles(Kind):
 
 
 def _counts(
-    records: OutputRecords, published: Floats, told: Floats, rows: Integers
+    records: OutputRecords, published: Floats, shown: Floats, rows: Integers
 ) -> tuple[Counts, ...]:
     """Return how many records lie below and up to what is published.
 
     Where few lie beyond, no quantile is shown that would tell how many.
     """
-    levels = np.unique(told[rows])
+    levels = np.unique(shown[rows])
     group = np.searchsorted(levels, published) + np.searchsorted(levels, published, side="right")
     sums, labels, places = [], [], []
     for row in rows.tolist():
-        at = 2 * int(np.searchsorted(levels, told[row]))
+        at = 2 * int(np.searchsorted(levels, shown[row]))
         for last, where in ((at, "below"), (at + 1, "up to")):
             sides = (records.n_contributors(group <= last), records.n_contributors(group > last))
             if min(sides) >= records.appetite.safe_threshold:
                 sums.append(np.arange(2 * len(levels) + 1) <= last)
-                labels.append(f"{where} {told[row]:g}")
+                labels.append(f"{where} {shown[row]:g}")
                 places.append((row, 0))
     if not sums:
         return ()

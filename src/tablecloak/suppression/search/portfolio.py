@@ -205,7 +205,7 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
         If the search was stopped before the pattern was proved.
     """
     if state.best is not None:
-        found = protect_one_by_one(
+        partial = protect_one_by_one(
             state.problem,
             state.system,
             PORTFOLIO[0],
@@ -213,11 +213,11 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
             latest=budget.share(UNBOXED_SHARE),
             may_end=True,
         )
-        if np.mean(found.pool.open) > MOST_OPEN:
+        if np.mean(partial.pool.open) > MOST_OPEN:
             return state
-        if not found.is_proved:
-            found = completed_by_boxes(state, found, budget)
-        built = completed(found, state.best, state.must)
+        if not partial.is_proved:
+            partial = completed_by_boxes(state, partial, budget)
+        built = completed(partial, state.best, state.must)
         return replace(state, best=cheaper(state.best, built))
     built = protect_one_by_one(
         state.problem, state.system, PORTFOLIO[0], budget, latest=budget.at_least(np.inf)
@@ -256,7 +256,7 @@ def turned(
     for turn in range(TURNS):
         if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
             again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 1))
-            found = protect_one_by_one(
+            rebuilt = protect_one_by_one(
                 state.problem,
                 state.system,
                 again,
@@ -264,17 +264,17 @@ def turned(
                 within=best.hidden,
                 latest=budget,
             )
-            best = cheaper(best, completed(found, best, state.must))
+            best = cheaper(best, completed(rebuilt, best, state.must))
     return best
 
 
-def completed(found: Candidate, given: Candidate, must: Flags) -> Candidate:
+def completed(partial: Candidate, given: Candidate, must: Flags) -> Candidate:
     """Return a pattern whose open needs are met by the witnesses of the given one."""
-    pool = found.pool
-    if not found.is_proved:
+    pool = partial.pool
+    if not partial.is_proved:
         pool = pool.copy()
         pool.take(given.pool.proof(pool.open).witnesses)
-    return Candidate(must | pool.moved(), pool, found.weights)
+    return Candidate(must | pool.moved(), pool, partial.weights)
 
 
 def cheaper(best: Candidate, other: Candidate) -> Candidate:

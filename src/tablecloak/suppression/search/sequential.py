@@ -163,11 +163,11 @@ class Pace:
         n_open : int
             Needs that are open now.
         """
-        known = [seconds for seconds in self.seconds if seconds is not None]
+        measured = [seconds for seconds in self.seconds if seconds is not None]
         gone = 1 - self.budget.left / self.whole if 0 < self.whole < math.inf else 0.0
-        if not JUDGED_SHARE < gone < GIVEN_UP_SHARE or not known:
+        if not JUDGED_SHARE < gone < GIVEN_UP_SHARE or not measured:
             return False
-        return min(known) * self._expected(n_open) > HOPELESS * self.budget.left
+        return min(measured) * self._expected(n_open) > HOPELESS * self.budget.left
 
     @property
     def _is_early(self) -> bool:

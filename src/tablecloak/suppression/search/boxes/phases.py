@@ -70,7 +70,7 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 
-def completed_by_boxes(state: SearchState, found: Candidate, budget: Budget) -> Candidate:
+def completed_by_boxes(state: SearchState, partial: Candidate, budget: Budget) -> Candidate:
     """Meet the open needs of a pattern by boxes, which prefer the cells that it hides.
 
     Returns
@@ -80,13 +80,13 @@ def completed_by_boxes(state: SearchState, found: Candidate, budget: Budget) -> 
     """
     grid = Grid.of(state.problem.table, state.system)
     if grid is None:
-        return found
-    pattern = BoxPattern(grid, state.system, found.weights, state.must)
-    pattern.hold(found.pool.moved(), np.flatnonzero(~found.pool.open))
+        return partial
+    pattern = BoxPattern(grid, state.system, partial.weights, state.must)
+    pattern.hold(partial.pool.moved(), np.flatnonzero(~partial.pool.open))
     pattern.build(budget)
-    pool = found.pool.copy()
+    pool = partial.pool.copy()
     pool.take(pattern.witnesses())
-    return Candidate(state.must | pool.moved(), pool, found.weights)
+    return Candidate(state.must | pool.moved(), pool, partial.weights)
 
 
 def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:

@@ -328,9 +328,7 @@ HOMES = ("swap-households", "people.csv", *OUT, "--hierarchy", "state", "--hiera
          "--household", "home", "--risk", "age", "--risk", "sex")  # fmt: skip
 PRAM = ("pram", "people.csv", *OUT, "--key", "age", "--key", "sex")
 NOISE = ("noise", "people.csv", *OUT, "--column", "wage", "--column", "hours", "--share", "0.1")
-ALONE, KEEPING, FAR, ROMM = (
-    (name, *NOISE[1:]) for name in ("independent-noise", "restricted-noise")
-)
+ALONE, KEEPING = ((name, *NOISE[1:]) for name in ("independent-noise", "restricted-noise"))
 NEAR = ("neighbours", "people.csv", *OUT, "--eps", "1", "--column", "wage", "--column", "hours")
 MEANS = ("microaggregate", "people.csv", *OUT, "--column", "wage", "--column", "hours")
 TOPCODE = ("topcode", "people.csv", *OUT, "--column", "wage")
@@ -384,7 +382,7 @@ PLANNED = ("protect", "planned.toml", "--out", "out")
 ASKED_FOR = ("plan", "--template", "asked.csv", "--total", "ROW=_T", "--total", "COLUMN=z", *OUT)
 
 SOUND = [
-    SWAP, HOMES, PRAM, NOISE, ALONE, KEEPING, FAR, ROMM, NEAR, MEANS, TOPCODE, RANKS, SHUFFLE,
+    SWAP, HOMES, PRAM, NOISE, ALONE, KEEPING, NEAR, MEANS, TOPCODE, RANKS, SHUFFLE,
     LOCAL, RECODE, SINGLE,
     SUPPRESS, INTERVALS, ADJUST, ROUND, SMALL, AUDIT, COMPARE, CONVERT, PROTECT, READY, ALL,
     ARGUS, EXPLAIN, VERIFY, CERTIFICATE,
@@ -1130,7 +1128,7 @@ def bad_records() -> Iterator[BadInput]:
     more += [(*RANKS, "--column", word) for word in ("none", "sex", "", "wage")]
     more += [(*SHUFFLE, "--column", word) for word in ("none", "sex", "", "wage", "hours")]
     more += [(*SHUFFLE, "--regressor", word) for word in ("none", "sex", "", "wage", "hours")]
-    for words in (ALONE, KEEPING, FAR, ROMM):
+    for words in (ALONE, KEEPING):
         more += [(*words, "--share", word) for word in ("-1", "nan", "inf", "x")]
         more += [(*words, "--column", word) for word in ("none", "sex", "", "wage")]
     more += [(*RANKS, *words) for words in (("--correlation", "0.9"), ("--top", "1"))]
@@ -1768,7 +1766,7 @@ def bad_numbers() -> Iterator[BadInput]:
         yield BadInput(f"protect: dask:{argument}", (*ALL, "--executor", f"dask:{argument}"))
     quoted = REQUEST.replace('"base": 5', '"base": "5"').encode()
     yield BadInput("call: a base in quotes", CALL, {"request.json": quoted})
-    for words in (NOISE, ALONE, KEEPING, FAR, ROMM, MEANS, SHUFFLE, RANKS, NEAR, MULTIPLY):
+    for words in (NOISE, ALONE, KEEPING, MEANS, SHUFFLE, RANKS, NEAR, MULTIPLY):
         files = {"people.csv": cell("people.csv", 0, "wage", "1e308")}
         yield BadInput(f"{words[0]}: a wage of 1e308", words, files)
     for words in (NOISE, ALONE):

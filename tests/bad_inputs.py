@@ -655,6 +655,11 @@ def bad_options() -> Iterator[BadInput]:
     more += [(*APP, "--folder", "p.jj"), (*APP, "--folder", "p.jj/x")]
     more += [("teleport",), ("suppress",), ("agencies", "divide"), ("protect",), ("argus",)]
     more += [replaced(CERTIFICATE, "west", name) for name in ("", "a/b", "../x", "x" * 300, "a\0b")]
+    more += [
+        ("register", *words) for words in (("list", "p.jj"), ("check", "nowhere"), ("divide",))
+    ]
+    more += [("register", "recall", "nowhere", "1", "--reason", "x")]
+    more += [("register", "add", "nowhere", "p.jj", "--problem", "none.jj")]
     more += [(*CERTIFICATE, "--days", word) for word in ("0", "-1", "99999999999", "x")]
     more += [replaced(CERTIFICATE, "out", "p.jj"), ("agencies", "certificate", "north")]
     more += [replaced(JOIN, "north", "west"), replaced(JOIN, "north.key", "east.key")]
@@ -1962,7 +1967,7 @@ def in_time(bad: BadInput, run: object, seconds: float | None) -> str:
 
 def command_of(bad: BadInput) -> str:
     """Name of the command of a bad input; with that of its group."""
-    return " ".join(bad.words[: 2 if bad.words[0] in ("cellkey", "agencies") else 1])
+    return " ".join(bad.words[: 2 if bad.words[0] in ("cellkey", "agencies", "register") else 1])
 
 
 def spread(all_of_them: list[BadInput], size: int, seed: int) -> list[BadInput]:

@@ -12,7 +12,7 @@ from tablecloak.cli.names import PROBLEM_FILES, LiveCommand
 from tablecloak.errors import InputError, listed
 
 if TYPE_CHECKING:
-    from tablecloak.publish.register import Overlap
+    from tablecloak.publish.register import Overlap, Register
 
 register = typer.Typer(
     name="register",
@@ -33,15 +33,26 @@ Series = Annotated[
 Receiver = Annotated[str, typer.Option(help="Who gets it; 'public' is everybody.")]
 
 
+def _begun(folder: Path) -> Register:
+    """Return a register with entries: a name that was mistyped must not look like an empty one."""
+    from tablecloak.errors import InputError
+    from tablecloak.publish.register import Register
+
+    kept = Register(folder)
+    if not kept.last:
+        raise InputError(
+            f"{folder}: there is no register. Check the name; the first entry makes the folder."
+        )
+    return kept
+
+
 @register.command(name="list")
 def list_(folder: Folder) -> None:
     """List all entries.
 
     Example: tablecloak register list register
     """
-    from tablecloak.publish.register import Register
-
-    for entry in Register(folder).entries:
+    for entry in _begun(folder).entries:
         what = entry.kind if not entry.recalls else f"recall of {entry.recalls} ({entry.reason})"
         if entry.recalls and not entry.has_left:
             what += ", which nobody received"
@@ -71,7 +82,8 @@ def check(
     """
     from tablecloak.publish.register import Register
 
-    kept = Register(folder)
+    # Who has a receipt is told that the entry is lost.
+    kept = Register(folder) if receipt else _begun(folder)
     faults = kept.faults(receipt)
     for fault in faults:
         typer.echo(fault, err=True)
@@ -93,11 +105,11 @@ def find(
     """
     from tablecloak.jobs.job_file import read_job
     from tablecloak.jobs.load import load_problem
-    from tablecloak.publish.register import PUBLIC, Register
+    from tablecloak.publish.register import PUBLIC
 
     named = read_job(job)
     receiver = PUBLIC if named.registered is None else named.registered.receiver
-    overlaps = Register(folder).overlaps(load_problem(named), named.series, receiver)
+    overlaps = _begun(folder).overlaps(load_problem(named), named.series, receiver)
     for overlap in overlaps:
         typer.echo(_said(overlap))
     typer.echo(f"{len(overlaps)} earlier releases count.")

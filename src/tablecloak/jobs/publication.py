@@ -201,11 +201,15 @@ def run_publication(
     Raises
     ------
     InputError
-        Before anything is protected, if the file, the metadata or the job of a cluster is faulty.
+        Before anything is protected, if the file, the metadata or the job of a cluster is faulty;
+        and if no cluster could be done.
     """
     publication = given if isinstance(given, Publication) else read_publication(given)
     done = run_jobs(publication.jobs, out, executor=executor, said=said, engine=engine)
     outcomes = {outcome.name: outcome for outcome in done}
+    if outcomes and all(outcome.has_failed for outcome in done):
+        messages = dict.fromkeys(outcome.message for outcome in done)
+        raise InputError(" ".join(messages))
     states = {name: _state_of(outcome, Path(out) / name) for name, outcome in outcomes.items()}
     return PublicationResult(
         publication.plan, outcomes, write_plan(publication.plan, out, states=states)

@@ -35,7 +35,6 @@ Receiver = Annotated[str, typer.Option(help="Who gets it; 'public' is everybody.
 
 def _begun(folder: Path) -> Register:
     """Return a register with entries: a name that was mistyped must not look like an empty one."""
-    from tablecloak.errors import InputError
     from tablecloak.publish.register import Register
 
     kept = Register(folder)

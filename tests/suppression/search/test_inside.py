@@ -12,7 +12,8 @@ from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.inside import searched_inside
-from tablecloak.suppression.search.opening_phases import improve_by_moves, open_by_prices
+from tablecloak.suppression.search.moves import improve_by_moves
+from tablecloak.suppression.search.opening_phases import open_by_prices
 from tablecloak.suppression.search.prices import opened_by_prices
 from tablecloak.suppression.search.schedule import INSIDE
 from tablecloak.suppression.search.state import SearchState

@@ -248,7 +248,7 @@ def turned(
     budget: Budget,
     turn_seconds: float = 0.0,
 ) -> Candidate:
-    """Protect all cells again within a pattern, in the opposite order first.
+    """Protect all cells again within a pattern, in the order of a strategy and then the opposite.
 
     Needs that are open when time is over keep the witnesses they had, so that a turn that is cut
     short saves something too. It takes at least as long as building the pattern did.

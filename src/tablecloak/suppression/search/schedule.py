@@ -29,7 +29,8 @@ from tablecloak.suppression.search.exact import (
     search_whole_tree,
 )
 from tablecloak.suppression.search.insiders import hold_against_insiders
-from tablecloak.suppression.search.opening_phases import improve_by_moves, open_by_prices
+from tablecloak.suppression.search.moves import improve_by_moves
+from tablecloak.suppression.search.opening_phases import open_by_prices
 from tablecloak.suppression.search.portfolio import (
     build_by_programs,
     try_strategies,
@@ -66,7 +67,7 @@ LARGE_PRICES_SHARE = 0.2
 """The same on large tables, where there is a pattern of boxes already: prices give a better one in
 a tenth of the time, or not at all."""
 
-DENSE_SHARE = 0.7
+SMALL_BUILD_SHARE = 0.7
 """Share of the time for a first pattern by programs where many cells are sensitive. What ends early
 leaves its time to others. docs/decisions, "Neighbourhoods"."""
 
@@ -307,7 +308,7 @@ INSIDE = (
 
 FIRST = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
-    Phase(build_by_programs, DENSE_SHARE, when=is_begun_by_programs),
+    Phase(build_by_programs, SMALL_BUILD_SHARE, when=is_begun_by_programs),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(open_by_prices, LARGE_PRICES_SHARE, when=is_priced_and_large),
@@ -377,7 +378,7 @@ EXACT = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(open_by_prices, PRICES_SHARE, when=is_priced),
-    Phase(build_by_programs, DENSE_SHARE, when=is_unfound),
+    Phase(build_by_programs, SMALL_BUILD_SHARE, when=is_unfound),
     Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),
     _ANY_PROOF,

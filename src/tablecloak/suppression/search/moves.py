@@ -1,0 +1,224 @@
+"""Moves: ways to improve a pattern, of which each is made as long as it gains most.
+
+Which of them gains differs from table to table. docs/decisions, "Moves".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats
+from tablecloak.budget import Budget, Stopwatch
+from tablecloak.phases import Phase, Run
+from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.search.inside import searched_inside
+from tablecloak.suppression.search.opening_phases import bare, opened_pattern
+from tablecloak.suppression.search.portfolio import (
+    LEAST_GAIN,
+    cheaper,
+    exchange,
+    take_turns,
+    turned,
+)
+from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.strategy import PORTFOLIO
+
+NOISE = 0.3
+"""Spread of the log-normal noise on the weights of an opening, so that openings differ."""
+
+FREE_CELLS = 1500
+"""Most free cells of the smaller problem; of more, those that all patterns hide stay hidden."""
+
+TURNS_SHARE = 0.9
+"""Most of the time for the first turns, which gain most."""
+
+MOST_INSIDE = 3_000
+"""Most secondaries of a pattern among whose cells is searched."""
+
+FIRST_INSIDE_SHARE = 0.25
+"""Share of the time for the first search, among the cells of the best pattern alone."""
+
+INSIDE_SHARE, LEAST_INSIDE = 0.2, 1.0
+"""Share of the time left that a search among the cells of patterns may take, and least seconds."""
+
+EXCHANGE_SHARE, LEAST_EXCHANGE = 0.1, 0.5
+"""Share of the time left for exchanges at a time, and least seconds."""
+
+DESTROYED = (0.05, 1.0)
+"""Least and largest share of the secondaries that an opening publishes before it begins.
+Chosen by trial, as all constants here; not measured one by one."""
+
+FIRST_OPENINGS = 3
+"""Openings before the first search among cells of several patterns."""
+
+CROSSING = 1.5
+"""Expected seconds of turns among the cells of two patterns, as a multiple of the first ones."""
+
+CROSSED_CELLS = 4_000
+"""Most free cells for turns, and for further openings, where prices gave no pattern: on larger
+tables exchanges gain far more in the same time."""
+
+CLOCK = 1e-3
+"""Least seconds that a move is said to have taken."""
+
+STALE = 10
+"""Moves in a row without a better pattern, after which the phase ends."""
+
+
+def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
+    """Return a phase that improves the best pattern by whatever gains most in the same time.
+
+    First come turns within the pattern, unless they would take too long. Then each of three moves
+    is made once, and again as long as it saves more a second than the others did when they were
+    last made: a search among the cells of the pattern and of openings, turns among the cells of the
+    pattern and of one opening, and exchanges of single cells.
+
+    Parameters
+    ----------
+    phases : sequence of Phase
+        The search of each smaller problem.
+    """
+
+    def run(state: SearchState, budget: Budget) -> SearchState:
+        if state.best is None or budget.is_over or not len(state.system.needs.cells):
+            return state
+        watch = Stopwatch()
+        is_quick = state.is_priced or state.n_free <= CROSSED_CELLS
+        if is_quick:
+            state = take_turns(state, budget.share(TURNS_SHARE))
+        moves: list[_Move] = [_Inside(phases, budget.seed + 1), _Exchanging()]
+        if is_quick:
+            moves.append(_Crossing(budget.seed + 2, CROSSING * watch.seconds))
+        rates, last = np.full(len(moves), np.inf), np.arange(len(moves)) - len(moves)
+        stale = number = 0
+        while not budget.is_over and stale < STALE:
+            best, watch = state.best, Stopwatch()
+            assert best is not None
+            # Of moves that gain the same, most often nothing, the one made longest ago is next.
+            move = int(np.lexsort((last, -rates))[0])
+            better = cheaper(best, moves[move].made(state, best, budget))
+            gain = best.loss - better.loss
+            rates[move], last[move] = gain / max(watch.seconds, CLOCK), number
+            number, stale = number + 1, 0 if gain > LEAST_GAIN * best.loss else stale + 1
+            state = replace(state, best=better)
+            budget.report("improving", better.loss)
+        return state
+
+    return run
+
+
+class _Move(Protocol):
+    """A way to look for a better pattern, for some seconds at a time."""
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return a pattern, be it better, worse or the best one."""
+        ...
+
+
+class _Inside:
+    """Searches among the cells of the best pattern, at first, and then of openings as well.
+
+    Parameters
+    ----------
+    phases : sequence of Phase
+    seed : int
+    """
+
+    def __init__(self, phases: Sequence[Phase[SearchState]], seed: int) -> None:
+        self.phases, self.random = phases, np.random.default_rng(seed)
+        self.number = 0
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return a better pattern, or the best one."""
+        if int((best.hidden & ~state.must).sum()) > MOST_INSIDE:
+            return best
+        among, agreed, watch = best.hidden.copy(), best.hidden.copy(), Stopwatch()
+        for _ in range(self.number):
+            noisy = _with_noise(best, self.random)
+            begun = _destroyed(state, best, noisy, self.random)
+            # Its loss is that of noisy weights, and of a pattern that is not finished.
+            opened = opened_pattern(state, begun, self.random, budget.quiet())
+            if opened is None:
+                break
+            among |= opened.hidden
+            agreed &= opened.hidden
+        share = INSIDE_SHARE if self.number else FIRST_INSIDE_SHARE
+        part = budget.within(max(share * budget.left, LEAST_INSIDE, 2 * watch.seconds))
+        if not self.number or int((among & ~state.must).sum()) <= FREE_CELLS:
+            agreed = state.must
+        better = searched_inside(state, among, agreed, self.phases, part)
+        more = 1 if part.left > 0 else -1
+        self.number = max(1, self.number + more) if self.number else FIRST_OPENINGS
+        return better or best
+
+
+class _Crossing:
+    """Turns among the cells of the best pattern and of an opening from the beginning.
+
+    Parameters
+    ----------
+    seed : int
+    seconds : float
+        How long that is expected to take; less time is not begun with.
+    """
+
+    def __init__(self, seed: int, seconds: float) -> None:
+        self.random = np.random.default_rng(seed)
+        self.seconds = seconds
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return a pattern, or the best one where the time does not suffice."""
+        if budget.left < self.seconds:
+            return best
+        watch = Stopwatch()
+        begun = replace(bare(state), weights=_with_noise(best, self.random))
+        opened = opened_pattern(state, begun, self.random, budget.quiet())
+        if opened is None:
+            return best
+        among = best.hidden | opened.hidden
+        strategy = replace(PORTFOLIO[0], largest_first=bool(self.random.integers(2)))
+        crossed = protect_one_by_one(
+            state.problem, state.system, strategy, budget.quiet(), within=among
+        )
+        if not crossed.is_proved:
+            return best
+        crossed = turned(state, crossed, strategy, budget.quiet(), watch.seconds)
+        self.seconds = watch.seconds
+        return crossed
+
+
+class _Exchanging:
+    """Exchanges single cells, the costliest first, and all again once each has been tried."""
+
+    def __init__(self) -> None:
+        self.tried: set[int] = set()
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return the pattern after the exchanges."""
+        part = budget.within(max(EXCHANGE_SHARE * budget.left, LEAST_EXCHANGE))
+        better = exchange(best, state.must, part, self.tried)
+        if not part.is_over:
+            self.tried.clear()
+        return better
+
+
+def _with_noise(best: Candidate, random: np.random.Generator) -> Floats:
+    weights: Floats = best.weights * random.lognormal(0.0, NOISE, len(best.weights))
+    return weights
+
+
+def _destroyed(
+    state: SearchState, best: Candidate, weights: Floats, random: np.random.Generator
+) -> Candidate:
+    """Return the pattern after some secondaries, drawn by chance, are published again."""
+    share = float(np.exp(random.uniform(*np.log(DESTROYED))))
+    secondaries = np.flatnonzero(best.hidden & ~state.must)
+    published: Flags = np.zeros(len(weights), dtype=bool)
+    published[random.permutation(secondaries)[: max(1, int(share * len(secondaries)))]] = True
+    pool = best.pool.within(~published)
+    return Candidate(state.must | pool.moved(), pool, weights)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import hashlib
 import os
 import re
 import shutil
@@ -41,6 +42,12 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     if not path.exists():
         raise InputError(f"{path}: this file does not exist. Check the path.")
     return as_input(path)
+
+
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def readable(path: str | os.PathLike[str]) -> Path:

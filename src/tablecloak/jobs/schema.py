@@ -33,7 +33,7 @@ from tablecloak.publish.register import PUBLIC
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
 from tablecloak.solve.solver import SOLVERS
-from tablecloak.storage import existing_file
+from tablecloak.storage import checksum, existing_file
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.equations import Equation
@@ -424,8 +424,7 @@ class Job(_JobPart):
         """
         digest = hashlib.sha256(f"{version('tablecloak')}\0{self.model_dump_json()}".encode())
         for path in map(existing_file, self.paths):
-            with path.open("rb") as stream:
-                digest.update(hashlib.file_digest(stream, "sha256").digest())
+            digest.update(bytes.fromhex(checksum(path)))
         return digest.hexdigest()
 
     def __getattr__(self, name: str) -> Any:

@@ -26,7 +26,12 @@ from tablecloak.microdata.chain import Chain, ChainRelease
 from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
 from tablecloak.microdata.record_files import RecordFiles
 from tablecloak.registered import Section, SiblingIn
-from tablecloak.storage import existing_file, replacing_folder, require_own_folder
+from tablecloak.storage import (
+    checksum,
+    existing_file,
+    replacing_folder,
+    require_own_folder,
+)
 from tablecloak.tables.formats import FrameFormat, can_hold, record_endings
 from tablecloak.toml_file import read_toml
 
@@ -70,8 +75,7 @@ class StepsJob(_RecordsPart):
     def fingerprint(self, text: str) -> str:
         """Return a hash of all that the results depend on, given the text of the job file."""
         digest = hashlib.sha256(f"{version('tablecloak')}\0{text}".encode())
-        with existing_file(self.data.file).open("rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
+        digest.update(bytes.fromhex(checksum(existing_file(self.data.file))))
         return digest.hexdigest()
 
 

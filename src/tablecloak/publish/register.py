@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, TablecloakError, listed
 from tablecloak.publish.released_cells import read_published
-from tablecloak.storage import existing_file, temporary_beside, write_text
+from tablecloak.storage import checksum, existing_file, temporary_beside, write_text
 from tablecloak.tables.changes.earlier_releases import SAME, EarlierRelease, totals_of
 from tablecloak.tables.formats import read_frame, read_problem, write_frame, write_problem
 from tablecloak.tables.keys import are_rests, number_rows
@@ -493,14 +493,9 @@ def _numbered(cells: Sequence[_Cells]) -> list[list[int]]:
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    """Return the digest of table file of an entry but its own."""
-    digests = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and name != ENTRY:
-            with path.open("rb") as stream:
-                digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return digests
+    """Return the digest of each file of an entry but the one that lists them."""
+    named = ((path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")))
+    return {name: checksum(path) for name, path in named if path.is_file() and name != ENTRY}
 
 
 def _read_entry(path: Path) -> Entry:

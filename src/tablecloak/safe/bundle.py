@@ -6,7 +6,6 @@ ACRO 1.0 writes (``acro/record.py``). What the viewer has no place for stands in
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import shutil
@@ -22,7 +21,7 @@ from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.check_page import BundleFile, check_page
 from tablecloak.safe.output import Output
-from tablecloak.storage import replacing_folder
+from tablecloak.storage import checksum, replacing_folder
 from tablecloak.tables.formats.spreadsheet_text import marked
 
 RESULTS = "results.json"
@@ -45,12 +44,6 @@ _PLAIN = re.compile(r"[\w][\w .()+,-]{0,120}")
 ACRO_VERSION = "1.0.2"
 """The release of ACRO whose results.json this is. The viewer refuses what is older than 0.4; ACRO's
 own reader takes its very release alone."""
-
-
-def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def require_file_name(name: str, what: str, remedy: str) -> str:

@@ -15,10 +15,9 @@ from tablecloak.safe.bundle import (
     CHECKS,
     CHECKSUMS,
     DECISIONS,
-    checksum,
     require_file_name,
 )
-from tablecloak.storage import readable, replacing_folder, require_writable, write_text
+from tablecloak.storage import checksum, readable, replacing_folder, require_writable, write_text
 
 State = Literal["approved", "rejected"]
 

@@ -36,7 +36,7 @@ from tablecloak.solve.solver import (
 THREADS = 1
 """Threads of every instance: HiGHS refuses to run when instances in one process differ."""
 
-STOPPABLE = 2000
+STOPPABLE = 8000
 """Least number of rows and columns of a linear program that can be stopped while it is solved.
 Smaller programs end soon, and the call in each iteration would cost up to a third of their time.
 docs/decisions, "Stopping a program"."""
@@ -135,20 +135,20 @@ def pass_program(highs: Any, program: Program) -> None:
     SolverError
         If HiGHS refuses it.
     """
-    module = highspy()
-    lp = module.HighsLp()
-    lp.num_col_, lp.num_row_ = program.n_columns, program.n_rows
-    lp.col_cost_ = program.cost
-    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
-    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
-    lp.a_matrix_.format_ = module.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = program.matrix.indptr.astype(np.int32)
-    lp.a_matrix_.index_ = program.matrix.indices.astype(np.int32)
-    lp.a_matrix_.value_ = program.matrix.data.astype(np.float64)
-    if program.is_mixed_integer:
-        kinds = (module.HighsVarType.kContinuous, module.HighsVarType.kInteger)
-        lp.integrality_ = [kinds[int(flag)] for flag in program.integral]
-    if highs.passModel(lp) == module.HighsStatus.kError:
+    module, matrix = highspy(), program.matrix
+    # Arrays are copied as they are; the attributes of a HighsLp take them number by number.
+    status = highs.passModel(
+        program.n_columns,
+        program.n_rows,
+        matrix.nnz,
+        int(module.MatrixFormat.kRowwise),
+        int(module.ObjSense.kMinimize),
+        0.0,
+        *(program.cost, program.lower, program.upper, program.row_lower, program.row_upper),
+        *(matrix.indptr, matrix.indices, matrix.data),
+        program.integral,
+    )
+    if status == module.HighsStatus.kError:
         raise SolverError(
             f"HiGHS refused a program of {program.n_rows} rows and {program.n_columns} columns. "
             "Check the problem for numbers that are not finite or very large, and for lower bounds "

@@ -30,6 +30,10 @@ It is above 0 because a witness would otherwise move suppressed cells that it do
 the clean-up would have to replace it when one of them is published.
 """
 
+COUNTED_EACH = 5
+"""Most places for each number up to which numbers are counted in an array of all places, which
+takes less time than to sort them. Measured for numbers of 1,000 to 10,000 cells."""
+
 
 class Neighbourhoods:
     """Finds neighbourhoods in one system.
@@ -62,9 +66,10 @@ class Neighbourhoods:
             Cells that may be returned; by default all.
         """
         inside: Integers = np.array([cell])
+        n_rows, n_cells = self.by_row.shape
         while True:
-            rows, _ = _counted(self.by_cell.indices[entries_of(self.by_cell, inside)])
-            near, count = _counted(self.by_row.indices[entries_of(self.by_row, rows)])
+            rows, _ = _counted(self.by_cell.indices[entries_of(self.by_cell, inside)], n_rows)
+            near, count = _counted(self.by_row.indices[entries_of(self.by_row, rows)], n_cells)
             if within is not None:
                 allowed = within[near]
                 near, count = near[allowed], count[allowed]
@@ -134,11 +139,15 @@ def _as_lists(matrix: csr_array) -> list[list[int]]:
     return [columns[start:end] for start, end in pairwise(ends)]
 
 
-def _counted(numbers: Integers) -> tuple[Integers, Integers]:
-    """Return distinct numbers in increasing order, and how often each occurs.
+def _counted(numbers: Integers, end: int) -> tuple[Integers, Integers]:
+    """Return distinct numbers below an end in increasing order, and how often each occurs.
 
     `numpy.unique` returns the same, but takes four times as long here because it uses a hash table.
     """
+    if end < COUNTED_EACH * len(numbers):
+        count = np.bincount(numbers, minlength=end)
+        distinct = np.flatnonzero(count)
+        return distinct, count[distinct]
     ordered = np.sort(numbers)
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     return ordered[starts], np.diff(np.append(starts, len(ordered)))

@@ -139,7 +139,12 @@ class System:
     def part(self, positions: Integers) -> System:
         """Return the system in which only some cells are unknown."""
         taken = entries_of(self.by_cell, positions)
-        used, row = np.unique(self.by_cell.indices[taken], return_inverse=True)
+        rows = self.by_cell.indices[taken]
+        is_used = np.zeros(self.matrix.shape[0], dtype=bool)
+        is_used[rows] = True
+        used = np.flatnonzero(is_used)
+        place = np.empty(len(is_used), dtype=np.int64)
+        place[used] = np.arange(len(used))
         length = np.diff(self.by_cell.indptr)[positions]
         column = np.repeat(np.arange(len(positions)), length)
         needed = self.need_of[positions]
@@ -147,7 +152,7 @@ class System:
         return System(
             cells=self.cells[positions],
             matrix=csr_array(
-                (self.by_cell.data[taken], (row, column)), shape=(len(used), len(positions))
+                (self.by_cell.data[taken], (place[rows], column)), shape=(len(used), len(positions))
             ),
             rows=self.rows[used],
             low=self.low[positions],

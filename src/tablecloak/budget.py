@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tablecloak.blas import blas_threads
 from tablecloak.errors import InputError
 
 Progress = Callable[[str, float, float, int], None]
@@ -157,6 +158,11 @@ class Budget:
         """Whether no time is left, or the search was stopped."""
         return self.is_stopped or time.monotonic() >= self.deadline
 
+    @property
+    def overrun(self) -> float:
+        """Seconds since the deadline, 0 before it."""
+        return max(time.monotonic() - self.deadline, 0.0)
+
     def share(self, part: float) -> Budget:
         """Return a part of the time that is left; stopping either stops both."""
         return self.within(part * self.left if math.isfinite(self.deadline) else math.inf)
@@ -216,12 +222,12 @@ class Budget:
     def interruptible(self) -> Iterator[Budget]:
         """Turn the first Ctrl-C into `stop`; a second one interrupts as usual.
 
-        In other threads than the main one, signals cannot be received: there they change nothing.
+        Dense linear algebra inside uses as many threads as the budget has. In other threads than the main one, signals cannot be received: there they change nothing.
         Inside, `running` returns this budget.
         """
         token = _RUNNING.set(self)
         try:
-            with self._catching_signals():
+            with self._catching_signals(), blas_threads(self.threads):
                 yield self
         finally:
             _RUNNING.reset(token)

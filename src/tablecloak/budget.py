@@ -158,11 +158,6 @@ class Budget:
         """Whether no time is left, or the search was stopped."""
         return self.is_stopped or time.monotonic() >= self.deadline
 
-    @property
-    def overrun(self) -> float:
-        """Seconds since the deadline, 0 before it."""
-        return max(time.monotonic() - self.deadline, 0.0)
-
     def share(self, part: float) -> Budget:
         """Return a part of the time that is left; stopping either stops both."""
         return self.within(part * self.left if math.isfinite(self.deadline) else math.inf)
@@ -222,8 +217,8 @@ class Budget:
     def interruptible(self) -> Iterator[Budget]:
         """Turn the first Ctrl-C into `stop`; a second one interrupts as usual.
 
-        Dense linear algebra inside uses as many threads as the budget has. In other threads than the main one, signals cannot be received: there they change nothing.
-        Inside, `running` returns this budget.
+        In other threads than the main one, signals cannot be received: there they change nothing.
+        Inside, `running` returns this budget, and dense linear algebra has as many threads as it.
         """
         token = _RUNNING.set(self)
         try:

@@ -13,13 +13,9 @@ from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import LEAST_GAIN, Found, NullSpaceSearch
 from tablecloak.suppression.search.state import SearchState
 
-AWAITED_SECONDS = 3.0
-"""Most expected seconds of a first deletion that is completed however little time is left, since
+AWAITED_SECONDS = 15.0
+"""Most expected seconds of a first deletion that is begun however little time is left, since
 programs take many times as long for a first pattern. docs/decisions, "Null space"."""
-
-AWAITED_SHARE = 4.0
-"""Time limit of a first deletion, as a multiple of the expected seconds, since machines differ.
-docs/decisions, "Null space"."""
 
 PROOF_GAIN = 0.01
 """Share by which the loss must fall before the pattern is proved during the search, so that little
@@ -38,13 +34,16 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
     least = AWAITED_SECONDS if state.best is None else 0.0
     if search is None or search.expected_seconds > max(budget.left, least):
         return state
-    found = search.opened(budget.at_least(AWAITED_SHARE * search.expected_seconds))
+    # What time cuts short is a pattern too, and the search goes on from there.
+    found = search.opened(budget.at_least(min(search.expected_seconds, least)))
     if found is None:
         return state
     watch = Stopwatch()
     opening = Opening(search, found)
     state = replace(state, opening=opening)
-    if not opening.is_roomy:
+    # A deletion that was cut short is worth its proof where there is no other pattern.
+    is_only = state.best is None and found.is_cut_short and not found.n_open
+    if not (opening.is_roomy or is_only):
         return state
     state = _with_proved(state, found, budget)
     return replace(state, opening=replace(opening, proof_seconds=watch.seconds))

@@ -50,7 +50,7 @@ SEARCHED_CELLS = 1000
 """Most free cells for which the exact method finds better patterns than the heuristic in the same
 time, so that the heuristic gets less of it. docs/decisions, "Phases of suppression"."""
 
-OPENING_SHARE = 0.25
+OPENING_SHARE = 0.5
 """Share of the time for deletion, which begins with every cell hidden and gives a first pattern
 where the table has room. docs/decisions, "Null space"."""
 

@@ -170,12 +170,6 @@ class Pace:
         return min(measured) * self._expected(n_open) > HOPELESS * self.budget.left
 
     @property
-    def is_overdue(self) -> bool:
-        """Whether needs met in a hurry have taken their share of time beyond the end."""
-        import os
-        return self.budget.overrun > max(float(os.environ.get("LATE","0.15")) * self.whole, .3)
-
-    @property
     def _is_early(self) -> bool:
         left = self.budget.left
         is_early = self.whole - left <= TRUSTED_SHARE * self.whole
@@ -273,8 +267,6 @@ def protect_one_by_one(
         if may_end and pace.is_hopeless(n_open):
             return Candidate(hidden, pool, weights)
         chosen = pace.strategy(n_open)
-        if chosen is HASTY and batched and pace.is_overdue:
-            break
         protect_need(builder, pool, hidden, index, chosen)
         pace.record(chosen, timer.seconds)
         if watch.seconds > shown + REPORTED_EVERY:

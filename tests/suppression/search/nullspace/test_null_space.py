@@ -230,7 +230,7 @@ def test_a_proof_ends_with_its_budget(monkeypatch):
 def test_every_sensitive_cell_can_move_once_the_heaviest_cells_are_published(seed, monkeypatch):
     # What stands in a relation with one that cannot is not enough here: it cannot move either.
     state = state_of(random_problem(seed, (4, 4, 4, 3), n_sensitive=15))
-    monkeypatch.setattr("tablecloak.suppression.search.nullspace.search.LARGE_RANK", 4)
+    monkeypatch.setattr("tablecloak.suppression.search.nullspace.search.START_RANKS", (2,))
     found = search_of(state).opened(Budget.of())
     assert found is not None
     assert found.n_open or can_move(state.problem, found.hidden)

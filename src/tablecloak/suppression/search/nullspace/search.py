@@ -7,7 +7,7 @@ multiplies the weights by noise. Its result becomes the new pattern if it loses 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as dense
@@ -18,7 +18,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.nullspace.deletion import KEPT, Deletion
 from tablecloak.suppression.search.nullspace.space import moves, space_of
-from tablecloak.suppression.system.basis import Basis, basis_of
+from tablecloak.suppression.system.basis import Basis, basis_of, determined_cells
 from tablecloak.suppression.system.system import System
 
 RANK_SHARE = 1e-10
@@ -55,16 +55,25 @@ MOST_RANK = 6000
 """Dimension of the unknown up to which dense null spaces are used: 10,000 cells by 6,000 take half
 a gigabyte."""
 
-LARGE_RANK = 1200
-"""Dimension of the unknown beyond which the heaviest cells are published before there is any dense
-null space. docs/decisions, "Null space"."""
+START_RANKS = (150, 600)
+"""Dimensions of the unknown at which a first deletion begins: cells are published in order of
+weight, without any check, until so much is left. The larger one is tried where needs cannot be met
+in the smaller one. docs/decisions, "Null space"."""
+
+NEEDS_MOVED = 0.25
+"""Least dimension of the unknown for each need: a smaller one seldom moves all of them far enough.
+Chosen by trial."""
+
+START_BEYOND = 2
+"""Multiple of these dimensions up to which deletion begins with every cell hidden."""
 
 REOPENINGS = 6
 """Most rounds in which cells near sensitive ones that cannot move are then hidden again."""
 
-WORK, SPEED = 12, 1e10
-"""Floating-point operations of a deletion from all hidden, by cells times the square of the rank,
-and those a core is expected to do in a second; only to leave out what has no chance to end."""
+BASIS_WORK, WORK, SPEED = 6, 50, 1e10
+"""Floating-point operations of a first deletion, by the cube of the free cells and by cells times
+the square of the rank, and those a core is expected to do in a second; only to leave out what has
+no chance to end."""
 
 STALE = 300
 """Most tries in a row without a better pattern; then the search ends by itself."""
@@ -253,27 +262,55 @@ class NullSpaceSearch:
     @property
     def expected_seconds(self) -> float:
         """Seconds that a first deletion is expected to take."""
-        rank = min(self.basis.n_free, LARGE_RANK)
-        return WORK * self.system.n_unknown * rank**2 / SPEED
+        n_free = self.basis.n_free
+        rank = min(n_free, START_RANKS[0])
+        return (BASIS_WORK * n_free**3 + WORK * self.system.n_unknown * rank**2) / SPEED
 
     def opened(self, budget: Budget) -> Found | None:
-        """Delete from all hidden; where its null space is large, the heaviest cells at once."""
-        everything = np.ones(self.system.n_unknown, dtype=bool)
-        if not self._is_large:
-            return self.deleted(everything, budget)
-        hidden = everything.copy()
-        order = np.argsort(-np.where(self.must, -1.0, self.weights), kind="stable")
-        hidden[order[: self.basis.n_free - LARGE_RANK // 2]] = False
-        hidden |= self.must
-        needed = np.zeros(len(hidden), dtype=bool)
-        needed[self.system.needs.cells] = True
-        for _ in range(REOPENINGS):
-            free = hidden & self.movable
-            stuck = needed[free] & ~moves(null_vectors(self.basis, free))
-            if not np.any(stuck) or budget.is_over:
+        """Publish the heaviest cells at once, then others one after the other by deletion."""
+        found = None
+        for rank in START_RANKS:
+            if rank < NEEDS_MOVED * len(self.system.needs.cells) and rank < START_RANKS[-1]:
+                continue
+            found = self._deleted_among(*self._begun(rank, budget), budget)
+            if found is None or not found.n_open or rank >= self.basis.n_free:
                 break
-            hidden = self._reopened(hidden, np.flatnonzero(free)[stuck])
-        return self.deleted(hidden, budget)
+        if found is None:
+            return None
+        # Cells that were published without any check have brought the rank down as well.
+        return replace(
+            found, rank_before=max(found.rank_before, min(self.basis.n_free, START_RANKS[-1]))
+        )
+
+    def _begun(self, rank: int, budget: Budget) -> tuple[Flags, Floats]:
+        """Return the lightest cells, with what lets every sensitive one move, and null vectors."""
+        hidden = self.movable.copy()
+        if self.basis.n_free > START_BEYOND * rank:
+            order = np.argsort(-np.where(self.must, -1.0, self.weights), kind="stable")
+            hidden[order[: self.basis.n_free - rank]] = False
+            hidden |= self.must & self.movable
+        for _ in range(REOPENINGS):
+            alone = self._alone(hidden)
+            if not len(alone):
+                break
+            hidden = self._reopened(hidden, alone)
+        vectors = null_vectors(self.basis, hidden)
+        for _ in range(REOPENINGS):
+            cells = np.flatnonzero(hidden)
+            stuck = cells[(self.system.need_of[cells] >= 0) & ~moves(vectors)]
+            if not len(stuck) or budget.is_over:
+                break
+            hidden = self._reopened(hidden, stuck)
+            vectors = null_vectors(self.basis, hidden)
+        return hidden, vectors
+
+    def _alone(self, hidden: Flags) -> Integers:
+        """Return sensitive cells that follow from relations with one hidden cell; a quick look."""
+        cells = np.flatnonzero(hidden)
+        relations = csr_array(self.system.matrix[:, cells])
+        _, followed = determined_cells(relations, np.empty(0, dtype=np.int64))
+        alone = cells[[cell for cell, _ in followed]]
+        return alone[self.system.need_of[alone] >= 0]
 
     def _reopened(self, hidden: Flags, cells: Integers) -> Flags:
         """Hide what stands in a relation with cells that cannot move, as far around as it takes."""
@@ -284,13 +321,9 @@ class NullSpaceSearch:
             around = np.unique(system.matrix[rows].indices)
             if len(around) == len(cells):
                 break
-            found[around] = True
+            found[around] = self.movable[around]
             cells = around
         return found
-
-    @property
-    def _is_large(self) -> bool:
-        return self.basis.n_free > LARGE_RANK
 
     def deleted(
         self,
@@ -314,9 +347,24 @@ class NullSpaceSearch:
         is_proved : bool, default=False
             Whether all needs are known to hold while these cells are hidden.
         """
-        system, random = self.system, self.random
         hidden = hidden & self.movable
         vectors = null_vectors(self.basis, hidden)
+        return self._deleted_among(
+            hidden, vectors, budget, noise=noise, most_kept=most_kept, is_proved=is_proved
+        )
+
+    def _deleted_among(
+        self,
+        hidden: Flags,
+        vectors: Floats,
+        budget: Budget,
+        *,
+        noise: float = 0.0,
+        most_kept: int = KEPT,
+        is_proved: bool = False,
+    ) -> Found | None:
+        """The same, for cells that can move, with their null vectors."""
+        system, random = self.system, self.random
         if not vectors.shape[1]:
             return None
         space = space_of(system, self.weights, self.must, hidden, vectors, random)

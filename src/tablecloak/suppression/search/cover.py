@@ -30,6 +30,11 @@ It is above 0 because a witness would otherwise move suppressed cells that it do
 the clean-up would have to replace it when one of them is published.
 """
 
+DEEP, FEW_LINKED = 4, 0.1
+"""Fewest relations of a cell, leaving out a share of the cells, from which on neighbourhoods are
+closed: a move in five dimensions touches 32 cells, up to five relations away. docs/decisions,
+"Neighbourhoods"."""
+
 COUNTED_EACH = 5
 """Most places for each number up to which numbers are counted in an array of all places, which
 takes less time than to sort them. Measured for numbers of 1,000 to 10,000 cells."""
@@ -50,6 +55,17 @@ class Neighbourhoods:
         self.by_cell = system.by_cell
         self.relations_of = np.diff(self.by_cell.indptr)
         self.cost = cost
+
+    @cached_property
+    def is_deep(self) -> bool:
+        """Whether most moves reach farther than the rings around a cell that a program can hold."""
+        return bool(np.quantile(self.relations_of, FEW_LINKED) >= DEEP)
+
+    def near(self, cell: int, size: int, hidden: Flags, within: Flags | None = None) -> Integers:
+        """Return the part of the table in which a program moves a cell; parameters of `around`."""
+        if self.is_deep:
+            return self.closed(cell, size, np.where(hidden, -1.0, self.cost), within)
+        return self.around(cell, size, hidden, within)
 
     def around(self, cell: int, size: int, hidden: Flags, within: Flags | None = None) -> Integers:
         """Return the cells near a cell, itself included, in increasing order.
@@ -83,7 +99,7 @@ class Neighbourhoods:
                 return np.sort(np.concatenate([inside, ring[first]])).astype(np.int64)
             inside = near
 
-    def closed(self, cell: int, size: int, last: Floats) -> Integers:
+    def closed(self, cell: int, size: int, last: Floats, within: Flags | None = None) -> Integers:
         """Return a connected part of the table in which cells can move while all others stand.
 
         Relations are taken in one after the other: next come those that the cell with the fewest
@@ -97,6 +113,8 @@ class Neighbourhoods:
             Number of cells beyond which the part does not grow.
         last : numpy.ndarray of float, shape (n_unknown,)
             Of cells that lack the same number of relations, those of lower rank come first.
+        within : numpy.ndarray of bool, shape (n_unknown,), optional
+            Cells that can move; by default all.
 
         Returns
         -------
@@ -105,6 +123,7 @@ class Neighbourhoods:
         """
         missing, rank = self.relations_of.tolist(), last.tolist()
         is_taken = [False] * self.by_row.shape[0]
+        can_move = [True] * len(rank) if within is None else within.tolist()
         queue = [(0, 0.0, cell)]
         inside: list[int] = []
         while queue and len(inside) < size:
@@ -118,6 +137,8 @@ class Neighbourhoods:
                 is_taken[row] = True
                 for touched in self._cells_of[row]:
                     left = missing[touched] = missing[touched] - 1
+                    if not can_move[touched]:
+                        continue
                     if left:
                         heapq.heappush(queue, (left, rank[touched], touched))
                     else:
@@ -177,7 +198,7 @@ class Builder:
         self.cost = weights / middle + HIDDEN_COST
         self.within = within
         self.forbidden = -1
-        self.near = Neighbourhoods(system, self.cost)
+        self.neighbourhoods = Neighbourhoods(system, self.cost)
         self.paths = Paths.of(system) or FigurePaths.of(system)
         self.kept: dict[bool, tuple[Integers, CoverProgram]] = {}
 
@@ -210,7 +231,7 @@ class Builder:
         """
         if size is None:
             return self.whole(symmetric)
-        cells = self.near.around(cell, size, hidden, self.within)
+        cells = self.neighbourhoods.near(cell, size, hidden, self.within)
         cells = cells[cells != self.forbidden]
         return cells, CoverProgram(self.system.part(cells), symmetric, self.budget)
 

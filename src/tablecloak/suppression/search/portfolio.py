@@ -20,7 +20,7 @@ from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.search.strategy import EXCHANGED, PORTFOLIO, Strategy
+from tablecloak.suppression.search.strategy import EXCHANGED, EXCHANGED_CLOSED, PORTFOLIO, Strategy
 
 PORTFOLIO_CELLS = 4000
 """Most free cells for which all strategies are tried; on larger tables only the first is. Chosen by
@@ -123,10 +123,11 @@ def exchange(
 def _without(builder: Builder, candidate: Candidate, must: Flags, cell: int) -> Candidate | None:
     """Return the pattern after one cell is forbidden; None if it cannot lose less."""
     builder.forbidden = cell
+    strategy = EXCHANGED_CLOSED if builder.neighbourhoods.is_deep else EXCHANGED
     pool, hidden = candidate.pool.without(cell), candidate.hidden.copy()
     hidden[cell] = False
     for index in in_order(pool, largest_first=True):
-        if pool.is_open(index) and not protect_need(builder, pool, hidden, index, EXCHANGED):
+        if pool.is_open(index) and not protect_need(builder, pool, hidden, index, strategy):
             return None
         if float(builder.weights[hidden & (pool.moved() | must)].sum()) >= candidate.loss:
             return None

@@ -9,7 +9,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import Builder, scaled
-from tablecloak.suppression.search.strategy import HASTY, REGIONS, WIDER, Strategy
+from tablecloak.suppression.search.strategy import HASTY, REGIONS, Strategy
 
 ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of
@@ -33,7 +33,13 @@ def protect_need(
 ) -> bool:
     """Protect one need, extending `hidden` in place; return whether that succeeded."""
     attempts: list[tuple[tuple[int | None, ...], bool]] = [(strategy.sizes, strategy.symmetric)]
-    attempts += [((size,), symmetric) for size in WIDER for symmetric in (True, False)]
+    widest = max((size for size in strategy.sizes if size), default=0)
+    attempts += [
+        ((size,), symmetric)
+        for size in strategy.wider
+        if size > widest
+        for symmetric in (True, False)
+    ]
     if pool.system.n_unknown <= ALL_AT_ONCE:
         attempts = [((None,), strategy.symmetric), ((None,), not strategy.symmetric)]
     for sizes, symmetric in attempts:

@@ -63,7 +63,7 @@ PRICES_SHARE = 0.5
 it; where it takes more, programs for one cell after another are better. docs/decisions, "Openings
 by prices"."""
 
-LARGE_PRICES_SHARE = 0.2
+LARGE_PRICES_SHARE = 0.1
 """The same on large tables, where there is a pattern of boxes already: prices give a better one in
 a tenth of the time, or not at all."""
 

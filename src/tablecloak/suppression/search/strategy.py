@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+WIDER = (800, 2500)
+"""Cells of neighbourhoods to try after those of a strategy, before the whole table."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Strategy:
         deviation is a witness too and one program protects both sides.
     largest_first : bool, default=True
         Whether cells with large needs come first, or last.
+    wider : tuple of int, default=(800, 2500)
+        Cells of the neighbourhoods to try where those do not suffice, smaller ones first.
     """
 
     sizes: tuple[int | None, ...] = (2500,)
@@ -30,6 +35,7 @@ class Strategy:
     reweightings: int = 1
     symmetric: bool = True
     largest_first: bool = True
+    wider: tuple[int, ...] = WIDER
 
 
 EASIER = tuple(Strategy(sizes=(size,)) for size in (1600, 1200, 800, 300))
@@ -42,8 +48,9 @@ HASTY = Strategy(sizes=(200,), programs=False, reweightings=0)
 EXCHANGED = Strategy(sizes=(300, 800))
 """Strategy for the needs that a cell protected before it was exchanged."""
 
-WIDER = (2500,)
-"""Cells of neighbourhoods to try after those of the strategy, before the whole table."""
+EXCHANGED_CLOSED = replace(EXCHANGED, wider=())
+"""The same in closed neighbourhoods, where another cell is tried in a tenth of the time that a
+wider one takes."""
 
 REGIONS = (20_000, 60_000, 100_000)
 """Cells of the regions of tables too large for programs over the whole table. Chosen by trial; not

@@ -89,8 +89,7 @@ def _published(job: Job, problem: ProtectionProblem) -> Published | None:
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     if job.registered is not None:
         register = Register(job.registered.folder)
-        overlaps = register.overlaps(problem, job.series, job.registered.receiver)
-        found |= register.published(overlaps)
+        found |= register.published(problem, job.series, job.registered.receiver)
     return Published(found, tuple(job.between)) if found else None
 
 

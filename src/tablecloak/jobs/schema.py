@@ -87,6 +87,7 @@ class Data(HowRead):
     flags: str | None = None
     flags_range: float = Field(20.0, ge=0)
     unreliable: str | None = None
+    unreliable_above: float | None = None
     decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
     empty_cells: bool | None = None
@@ -107,6 +108,8 @@ class Data(HowRead):
         for name in _OF_TABLES if self.kind == "microdata" else _OF_MICRODATA:
             if getattr(self, name):
                 raise ValueError(f"kind = {self.kind!r} has no {name}; leave it out")
+        if self.unreliable_above is not None and self.unreliable is None:
+            raise ValueError("unreliable_above is a limit of the column `unreliable`; name it")
         if self.only and (self.file is None or self.kind == "table"):
             raise ValueError("only chooses records of a file with microdata; leave it out")
         return self

@@ -21,7 +21,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import AnyIntegers, Flags, Floats
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, TablecloakError, listed
 from tablecloak.publish.released_cells import ENDS, read_published
@@ -329,7 +329,7 @@ class Register:
                 told[f"register {entry.number}"] = self._told(entry)
             elif shown.any():
                 told[f"register {entry.number}"] = cells[n].values_alone(
-                    keys[n][shown], cells[0].keys
+                    keys[n][shown], list(map(str, cells[0].keys))
                 )
                 wanted = np.setdiff1d(wanted, place[n][shown])
         return told
@@ -531,13 +531,15 @@ def _completed(cells: Sequence[_Cells]) -> list[pd.DataFrame]:
         totals = {**table.entry.totals, **totals}
     return [
         codes if column in table.keys else codes.assign(**{column: table.entry.variables[0]})
-        for table, codes in zip(cells, completed_keys(cells, totals), strict=True)
+        for table, codes in zip(
+            cells, completed_keys([table.keys for table in cells], totals), strict=True
+        )
     ]
 
 
 def _numbered(
     keys: Sequence[pd.DataFrame], cells: Sequence[_Cells]
-) -> tuple[list[Integers], list[Integers]]:
+) -> tuple[list[AnyIntegers], list[AnyIntegers]]:
     """Number the cells of all tables by their codes, and those of which no release shows the value.
 
     Returns
@@ -561,7 +563,7 @@ def _numbered(
     return [numbers for numbers, _ in split], [numbers for _, numbers in split]
 
 
-def _linked(place: Sequence[Integers]) -> set[int]:
+def _linked(place: Sequence[AnyIntegers]) -> set[int]:
     """Return the tables that share a number with the first one, or with others that do."""
     reached, waiting, linked = place[0], set(range(1, len(place))), set[int]()
     while met := {n for n in waiting if np.isin(place[n], reached).any()}:

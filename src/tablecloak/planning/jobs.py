@@ -261,6 +261,10 @@ class JobWriter:
             spec["total"] = total if isinstance(total, str) else next(iter(total))
         if {"column", "levels"} & set(spec):
             return spec
+        trees = self.plan.trees
+        tree = next((trees[name] for name in _aliases(dimension) if name in trees), None)
+        if tree is not None:
+            spec.setdefault("hierarchy", tree)
         if dimension.name not in {planned.name for planned in self.plan.dimensions.values()}:
             return {"column": self.field_column or dimension.name} | spec
         if "hierarchy" in spec or self._is_ready:

@@ -265,6 +265,7 @@ class TransmissionSpec(_JobPart):
     """``[transmission]``: all values with flags, for another authority; see `Transmission`."""
 
     template: Path | None = None
+    structure: Path | None = None
     names: dict[str, str] = {}
     codes: dict[str, dict[str, str]] = {}
     constants: dict[str, str] = {}
@@ -285,20 +286,24 @@ class TransmissionSpec(_JobPart):
         """
         hidden = problem.sensitive | problem.forced
         table = self._table(problem, hidden, rules)
-        rows_to_send([table], self.template, complete=not self.partial)
+        rows_to_send([table], self.template, self.structure, complete=not self.partial)
 
     def write(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule], path: Path
     ) -> Sent:
         """Write the file."""
         table = self._table(problem, suppressed, rules)
-        return write_transmission(table, path, template=self.template, complete=not self.partial)
+        return write_transmission(
+            table, path, template=self.template, structure=self.structure,
+            complete=not self.partial,
+        )  # fmt: skip
 
     def _table(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
     ) -> Transmission:
         cells = [(entry.codes, entry.flag.value) for entry in self.cells]
-        options = self.model_dump(mode="json", exclude={"template", "partial", "cells"})
+        others = {"template", "structure", "partial", "cells"}
+        options = self.model_dump(mode="json", exclude=others)
         return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
 
 
@@ -378,8 +383,9 @@ class Job(_JobPart):
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         files += [path for way in self.ways.values() for path in way.paths]
         files += [path for each in self.published for path in (each.file, each.problem) if path]
-        if self.transmission is not None and self.transmission.template is not None:
-            files.append(self.transmission.template)
+        if self.transmission is not None:
+            sent = self.transmission.template, self.transmission.structure
+            files += [path for path in sent if path is not None]
         return files
 
     @property

@@ -26,6 +26,7 @@ DRAFT: Tables = {
 
 FILES = (
     ("data", "file"), ("suppression", "previous"), ("transmission", "template"),
+    ("transmission", "structure"),
     ("register", "folder"), ("perturbation", "ptable"), ("perturbation", "small_cells"),
 )  # fmt: skip
 """Keys of a job that are paths, besides those of tables, variables and dimensions."""

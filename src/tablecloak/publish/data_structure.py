@@ -74,20 +74,17 @@ class DataStructure:
         """
         text = existing_file(path).read_text(encoding="utf-8-sig")
         try:
-            found, lists = (_in_json if text.lstrip().startswith("{") else _in_xml)(text)
+            structures = (_in_json if text.lstrip().startswith("{") else _in_xml)(text)
         except (ElementTree.ParseError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
                 f"{path}: is no structure message of SDMX-ML or SDMX-JSON ({error})."
             ) from None
-        if len(found) != 1:
+        if len(structures) != 1:
             raise InputError(
-                f"{path}: defines {len(found)} data structures; expected one, with its code lists."
+                f"{path}: defines {len(structures)} data structures; expected one, with its code "
+                f"lists."
             )
-        components = tuple(
-            Component(name, lists.get(codes, ()), is_mandatory, is_dimension)
-            for name, codes, is_mandatory, is_dimension in found[0]
-        )
-        return cls(str(path), components)
+        return cls(str(path), structures[0])
 
     @property
     def codes(self) -> dict[str, Collection[str]]:
@@ -132,79 +129,82 @@ class DataStructure:
         return frame[[name for name in frame.columns if name in names]]
 
 
-Found = tuple[list[list[tuple[str, str, bool, bool]]], dict[str, list[str]]]
-"""For each structure: name, code list, whether it is mandatory and a dimension; the code lists."""
-
-
-def _in_xml(text: str) -> Found:
+def _in_xml(text: str) -> list[tuple[Component, ...]]:
+    """Return the components of each data structure of SDMX-ML, whose versions differ little."""
     if "<!DOCTYPE" in text:
         raise ValueError("it declares entities of its own")
     root = ElementTree.fromstring(text)
-
-    def below(element: ElementTree.Element, *names: str) -> Iterator[ElementTree.Element]:
-        # Versions of SDMX differ in their name spaces alone.
-        return (each for each in element.iter() if each.tag.rpartition("}")[2] in names)
-
-    def listed_by(element: ElementTree.Element) -> str:
-        for place in below(element, "Enumeration"):
-            for reference in below(place, "Ref"):
-                return reference.attrib["id"]
-            match = CODELIST.search("".join(place.itertext()))
-            return match[1] if match else ""
-        return ""
-
-    structures = [
-        [
-            (part.attrib["id"], listed_by(part), True, True)
-            for part in below(structure, "Dimension", "TimeDimension")
-            if "id" in part.attrib
-        ]
-        + [
-            (part.attrib["id"], listed_by(part), _is_mandatory(part.attrib), False)
-            for part in below(structure, "Attribute")
-            if "id" in part.attrib
-        ]
-        for structure in below(root, "DataStructure")
-        if any(below(structure, "DimensionList"))
-    ]
     lists = {
-        each.attrib["id"]: [code.attrib["id"] for code in below(each, "Code")]
-        for each in below(root, "Codelist")
+        each.attrib["id"]: [code.attrib["id"] for code in _below(each, "Code")]
+        for each in _below(root, "Codelist")
     }
-    return structures, lists
+    kinds = {"Dimension": True, "TimeDimension": True, "Attribute": False}
+    return [
+        tuple(
+            _component(part.attrib, lists, _codelist_of(part), is_dimension)
+            for name, is_dimension in kinds.items()
+            for part in _below(structure, name)
+            # References to components have the same names, and no identity.
+            if "id" in part.attrib
+        )
+        for structure in _below(root, "DataStructure")
+        if any(_below(structure, "DimensionList"))
+    ]
 
 
-def _in_json(text: str) -> Found:
+def _below(element: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
+    """Yield the elements with a name in any name space."""
+    return (each for each in element.iter() if each.tag.rpartition("}")[2] == name)
+
+
+def _codelist_of(part: ElementTree.Element) -> str:
+    """Return the name of the code list: a reference in version 2.1, an address in 3.0."""
+    for place in _below(part, "Enumeration"):
+        for reference in _below(place, "Ref"):
+            return reference.attrib["id"]
+        return _named_in("".join(place.itertext()))
+    return ""
+
+
+def _in_json(text: str) -> list[tuple[Component, ...]]:
+    """Return the components of each data structure of SDMX-JSON."""
     message = json.loads(text)
     data = message.get("data", message)
-    structures = []
-    for structure in data.get("dataStructures", []):
-        given = structure["dataStructureComponents"]
-        dimensions, attributes = given["dimensionList"], given.get("attributeList", {})
-        parts = [
-            *((part, True) for part in dimensions.get("dimensions", [])),
-            *((part, True) for part in dimensions.get("timeDimensions", [])),
-            *([(dimensions["timeDimension"], True)] if "timeDimension" in dimensions else []),
-            *((part, False) for part in attributes.get("attributes", [])),
-        ]
-        structures.append([
-            (part["id"], _listed_in_json(part), is_dimension or _is_mandatory(part), is_dimension)
-            for part, is_dimension in parts
-        ])  # fmt: skip
     lists = {
         each["id"]: [code["id"] for code in each.get("codes", [])]
         for each in data.get("codelists", [])
     }
-    return structures, lists
+    structures = []
+    for structure in data.get("dataStructures", []):
+        given = structure["dataStructureComponents"]
+        dimensions, attributes = given["dimensionList"], given.get("attributeList", {})
+        time = [dimensions["timeDimension"]] if "timeDimension" in dimensions else []
+        time += dimensions.get("timeDimensions", [])
+        parts = [(part, True) for part in [*dimensions.get("dimensions", []), *time]]
+        parts += [(part, False) for part in attributes.get("attributes", [])]
+        structures.append(
+            tuple(
+                _component(part, lists, _listed_by(part), is_dimension)
+                for part, is_dimension in parts
+            )
+        )
+    return structures
 
 
-def _listed_in_json(part: Mapping[str, Any]) -> str:
-    address = part.get("localRepresentation", {}).get("enumeration", "")
+def _listed_by(part: Mapping[str, Any]) -> str:
+    """Return the name of the code list of a component of SDMX-JSON."""
+    return _named_in(part.get("localRepresentation", {}).get("enumeration", ""))
+
+
+def _named_in(address: str) -> str:
     match = CODELIST.search(address)
     return match[1] if match else ""
 
 
-def _is_mandatory(part: Mapping[str, Any]) -> bool:
-    """Whether an attribute must be given: version 2.1 calls that otherwise than 3.0."""
-    said = part.get("usage", part.get("assignmentStatus", ""))
-    return str(said).lower() == "mandatory"
+def _component(
+    part: Mapping[str, Any], lists: Mapping[str, list[str]], codelist: str, is_dimension: bool
+) -> Component:
+    # Version 2.1 and 3.0 have different words for it.
+    usage = str(part.get("usage", part.get("assignmentStatus", ""))).lower()
+    is_mandatory = is_dimension or usage == "mandatory"
+    return Component(part["id"], lists.get(codelist, ()), is_mandatory, is_dimension)

@@ -135,8 +135,8 @@ def _in_xml(text: str) -> list[tuple[Component, ...]]:
         raise ValueError("it declares entities of its own")
     root = ElementTree.fromstring(text)
     lists = {
-        each.attrib["id"]: [code.attrib["id"] for code in _below(each, "Code")]
-        for each in _below(root, "Codelist")
+        codelist.attrib["id"]: [code.attrib["id"] for code in _below(codelist, "Code")]
+        for codelist in _below(root, "Codelist")
     }
     kinds = {"Dimension": True, "TimeDimension": True, "Attribute": False}
     return [
@@ -154,7 +154,7 @@ def _in_xml(text: str) -> list[tuple[Component, ...]]:
 
 def _below(element: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
     """Yield the elements with a name in any name space."""
-    return (each for each in element.iter() if each.tag.rpartition("}")[2] == name)
+    return (part for part in element.iter() if part.tag.rpartition("}")[2] == name)
 
 
 def _codelist_of(part: ElementTree.Element) -> str:
@@ -171,8 +171,8 @@ def _in_json(text: str) -> list[tuple[Component, ...]]:
     message = json.loads(text)
     data = message.get("data", message)
     lists = {
-        each["id"]: [code["id"] for code in each.get("codes", [])]
-        for each in data.get("codelists", [])
+        codelist["id"]: [code["id"] for code in codelist.get("codes", [])]
+        for codelist in data.get("codelists", [])
     }
     structures = []
     for structure in data.get("dataStructures", []):

@@ -322,17 +322,17 @@ class Register:
         linked, hiding = _linked(place), _linked(unknown)
         hiding |= {n for n in linked if not cells[n].entry.is_bounded}
         wanted = np.unique(np.concatenate([place[n] for n in (0, *hiding)]))
-        told = {}
+        releases = {}
         for n in sorted(linked):
             entry, shown = cells[n].entry, cells[n].is_shown & np.isin(place[n], wanted)
             if n in hiding:
-                told[f"register {entry.number}"] = self._told(entry)
+                releases[f"register {entry.number}"] = self._told(entry)
             elif shown.any():
-                told[f"register {entry.number}"] = cells[n].values_alone(
+                releases[f"register {entry.number}"] = cells[n].values_alone(
                     keys[n][shown], list(map(str, cells[0].keys))
                 )
                 wanted = np.setdiff1d(wanted, place[n][shown])
-        return told
+        return releases
 
     def _told(self, entry: Entry) -> EarlierRelease:
         faults = self._faults_of(entry)

@@ -29,7 +29,7 @@ from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.suppress import Earlier
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
-from tablecloak.tables.changes.earlier_releases import Published, without_idle_cells
+from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
@@ -219,8 +219,8 @@ def audit(
     earlier = Published.parse(published)
     if earlier is not None:
         ends = ends_of(problem, suppressed) if intervals is None else intervals
-        problem = without_idle_cells(earlier.beside(problem)).problem
-        suppressed, intervals = earlier.told_beside(problem, suppressed, ends)
+        suppressed, intervals = earlier.hidden_beside(suppressed), earlier.ends_beside(*ends)
+        problem = earlier.beside(problem).problem
     return audit_pattern(
         problem,
         suppressed,

@@ -18,7 +18,7 @@ from tablecloak.suppression.system.needs import LEAST_PRECISION, own_precision
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
-from tablecloak.tables.changes.earlier_releases import Published, without_idle_cells
+from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.keys import are_earlier
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -115,8 +115,7 @@ class BesidePublished:
         InputError
             If the tables do not fit together.
         """
-        change = without_idle_cells(self.published.beside(problem))
-        names = self.published.names
+        change, names = self.published.beside(problem), self.published.names
         joint = _resolved(change.problem, change.given.table.n_cells)
         change = replace(change, problem=joint)
         question = _question(joint, self.requirement)

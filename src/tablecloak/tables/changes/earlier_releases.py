@@ -20,7 +20,6 @@ from scipy.sparse import block_diag, csr_array, vstack
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
-from tablecloak.graph import components_of_cells
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import LEVELS
@@ -181,47 +180,23 @@ class Published:
         Values published before stay as they are, and with them the same cells of the new table;
         values hidden before may be whatever the earlier relations allow.
         """
-        change = without_idle_cells(self.beside(problem))
+        change = self.beside(problem)
         joint, n = change.problem, problem.table.n_cells
         hidden = np.where(joint.frozen, CellStatus.FROZEN.value, CellStatus.SAFE.value)
         status = np.where(np.arange(len(joint.status)) < n, joint.status, hidden)
         return replace(change, problem=joint.with_changes(status=status))
 
-    def told_beside(
-        self, joint: ProtectionProblem, hidden: Flags, ends: tuple[Floats, Floats]
-    ) -> tuple[Flags, tuple[Floats, Floats]]:
-        """Return which cells of a joint problem are hidden, and both ends of what is told of each.
+    def hidden_beside(self, hidden: Flags) -> Flags:
+        """Return which cells are hidden: those of the new release, then of the earlier ones."""
+        return np.concatenate([hidden, *(~release.is_shown for release in self._known.values())])
 
-        Parameters
-        ----------
-        joint : ProtectionProblem
-            That of `beside`, perhaps without what the new release does not concern.
-        hidden, ends : numpy.ndarray, shape (n_cells,)
-            The same of the new release alone.
-        """
-        n = len(hidden)
-        unknown, values = ~joint.frozen[n:], joint.table.values[n:]
+    def ends_beside(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of what is published of each cell, of the new release first."""
         releases = self._known.values()
-        lower = np.concatenate([release.lower for release in releases])
-        upper = np.concatenate([release.upper for release in releases])
-        lower, upper = np.where(unknown, lower, values), np.where(unknown, upper, values)
-        both = np.append(ends[0], lower), np.append(ends[1], upper)
-        return np.append(hidden, unknown), both
-
-
-def without_idle_cells(change: Change) -> Change:
-    """Return a change after which earlier cells that the new release does not concern are frozen.
-
-    An intruder who has all releases knows the published cells. The relations between the others
-    fall into components, and what he knows of one without a cell of the new table does not depend
-    on the new release.
-    """
-    joint = change.problem
-    is_new = np.arange(joint.table.n_cells) < change.given.table.n_cells
-    component = components_of_cells(joint.table.relations, is_new | ~joint.frozen)
-    idle = ~is_new & ~np.isin(component, component[is_new])
-    status = np.where(idle, CellStatus.FROZEN.value, joint.status)
-    return replace(change, problem=joint.with_changes(status=status))
+        return (
+            np.concatenate([lower, *(release.lower for release in releases)]),
+            np.concatenate([upper, *(release.upper for release in releases)]),
+        )
 
 
 def _as_further_cells(release: EarlierRelease) -> ProtectionProblem:

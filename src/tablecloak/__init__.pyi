@@ -75,6 +75,7 @@ from .tables.figures.order_statistics import Median as Median
 from .tables.figures.order_statistics import Minimum as Minimum
 from .tables.figures.order_statistics import Quantile as Quantile
 from .tables.figures.order_statistics import StandardDeviation as StandardDeviation
+from .tables.figures.order_statistics import StandardError as StandardError
 from .tables.figures.over_time import Growth as Growth
 from .tables.figures.over_time import Index as Index
 from .tables.figures.ratios import Average as Average

@@ -188,6 +188,25 @@ def test_unreliable_estimates_are_hidden_and_not_protected(tmp_path):
     assert labels[problem.sensitive].tolist() == [("x", "q", "Total")]
 
 
+def test_estimates_above_a_limit_are_unreliable_and_one_without_a_number_is_refused(tmp_path):
+    flagged(tmp_path)
+    job, table = tmp_path / "job.toml", tmp_path / "one.csv"
+    job.write_text(
+        job.read_text().replace('flags = "secret"', 'unreliable = "cv"\nunreliable_above = 30')
+        + '[[rules]]\nrule = "manual"\ncells = []\n'
+    )
+    frame = pd.read_csv(table).assign(cv=30.0)
+    frame.loc[1, "cv"] = 30.5
+    frame.to_csv(table, index=False)
+    other = tmp_path / "two.csv"
+    pd.read_csv(other).assign(cv=0).to_csv(other, index=False)
+    problem = load_problem(read_job(job))
+    assert problem.table.values[problem.forced].tolist() == [frame["TOT"][1]]
+    frame.assign(cv=frame["cv"].where(frame.index != 2)).to_csv(table, index=False)
+    with pytest.raises(tc.InputError, match=r"Row 3: column 'cv' must be a number, but is ''"):
+        load_problem(read_job(job))
+
+
 def test_a_rule_says_more_of_a_cell_than_its_flag(tmp_path):
     rule = '[[rules]]\nrule = "manual"\ncells = [{a = "x", b = "q", c = "Total"}]\nrange = 60\n'
     problem = flagged(tmp_path, rules=rule)

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.planning.jobs import JobWriter
+from tablecloak.tables.hierarchy import Hierarchy
 
 BRANCHES = {"ACTIVITY": "BTSXO_S94"}
 
@@ -77,3 +79,19 @@ def test_columns_are_chosen_and_constant_ones_left_out():
     plan = tc.plan(template=rows, field=["jahr", "REF_AREA"], variable="was")
     assert [line.name for line in plan.lines] == ["2020.NO.n.age", "2020.NO.n.sex"]
     assert len(plan.clusters) == 1
+
+
+def test_a_hierarchy_that_codes_show_is_that_of_the_job_unless_another_is_given():
+    codes = ["_T", "B", "B05", "B05.1", "B05.2", "B06", "B06.1", "C", "C10", "C10.1"]
+    rows = pd.DataFrame([(code, size) for code in codes for size in ("_T", "1", "2", "11")])
+    plan = tc.plan(template=rows.set_axis(["NACE", "SIZE"], axis=1))
+    (job,) = JobWriter(plan).jobs().values()
+    assert job["dimensions"]["SIZE"] == {"total": "_T", "column": "SIZE"}
+    tree = Hierarchy.from_dict(job["dimensions"]["NACE"]["hierarchy"], "_T")
+    assert tree.leaves == ("B05.1", "B05.2", "B06.1", "C10.1")
+    assert ("B05", ("B05.1", "B05.2")) in tree.groups
+    given = JobWriter(plan, {"dimensions": {"NACE": {"hierarchy": "nace.hrc"}}}).jobs()
+    assert given.popitem()[1]["dimensions"]["NACE"]["hierarchy"] == "nace.hrc"
+    # A table where every division has groups but one is not known to be complete.
+    assert tc.plan(template=pd.concat([rows, pd.DataFrame([("D", "_T")])]).set_axis(
+        ["NACE", "SIZE"], axis=1)).trees == {}  # fmt: skip

@@ -9,6 +9,8 @@ import pytest
 import tablecloak as tc
 from ratio_systems import exposed, random_system
 from tablecloak.certificates import verifier
+from tablecloak.protection import Product
+from tablecloak.publish.figures import covered_figures
 from tablecloak.tables.figures.figure import FIGURES
 from tablecloak.tables.keys import are_derived
 
@@ -181,6 +183,35 @@ time_limit = 5
     figures = pd.read_csv(tmp_path / "out" / "release" / "suppression" / "figures.csv")
     assert len(figures) == len(industries)
     assert (figures["status"] == "published").sum() == figures["value"].notna().sum() > 0
-    job.write_text(head + rules + median.replace('"median"', '"standard-deviation"'))
-    with pytest.raises(tc.InputError, match="base|sum of squares"):
-        tc.run_job(job, tmp_path / "out")
+    said = (tmp_path / "out" / "internal" / "report.html").read_text()
+    for state in ("hidden by rule", "not asked for: publish none", "refused", "outside"):
+        assert f"<td>{state}</td>" in said
+    for name in ("standard-deviation", "standard-error"):
+        job.write_text(head + rules + median.replace('"median"', f'"{name}"'))
+        with pytest.raises(tc.InputError, match="base|sum of squares"):
+            tc.run_job(job, tmp_path / "out")
+
+
+def test_beside_changed_values_quotients_follow_and_what_is_no_quotient_is_refused():
+    problem = tc.examples.cox_rounded()
+    for release, state in [
+        (tc.controlled_rounding(problem, base=5), "computed from the released values"),
+        (tc.publish_intervals(problem, time_limit=5), "refused"),
+    ]:
+        states = covered_figures(Product(release)).set_index("figure").iloc[:, 0]
+        assert states["ratio"] == states["growth"] == state
+        assert set(states[["median", "standard-deviation", "standard-error"]]) == {"refused"}
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_an_estimate_and_its_standard_error_tell_what_others_of_a_small_sample_give(n):
+    """Of N firms n are drawn without replacement; one of them, of three, knows its own."""
+    population, given = 5, np.array([30.0, 700.0, 45.0])[:n]
+    total = population * given.mean()
+    error = population * np.sqrt((1 - n / population) * given.var(ddof=1) / n)
+    known = given[2:]
+    added = total * n / population - known.sum()
+    squares = (error / population) ** 2 * n / (1 - n / population) * (n - 1)
+    squares += n * (total / population) ** 2 - (known**2).sum()
+    others = added / 2 + np.array([-1, 1]) * np.sqrt(squares / 2 - (added / 2) ** 2)
+    assert others == pytest.approx(given[:2])

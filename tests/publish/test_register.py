@@ -11,13 +11,16 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.publish.audit import ends_of
 from tablecloak.publish.register import Entry, OvertakenError, Register
+from tablecloak.tables.changes.earlier_releases import EarlierRelease
 
 KILLED = """
 import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np, pandas as pd
 import tablecloak as tc
+from tablecloak.publish.audit import ends_of
 from tablecloak.publish.register import Entry, Register
 
 folder, release = Path(sys.argv[1]), Path(sys.argv[2])
@@ -127,6 +130,39 @@ def test_entries_with_shared_cells_are_found_revised_or_not_and_through_others(t
     assert numbers(register, unknown) == []
 
 
+def crossed(*names: str) -> tc.ProtectionProblem:
+    """The turnover of some firms over dimensions, of which a few cells have few firms."""
+    records = tc.examples.firms(60, seed=3)
+    return tc.tabulate(records, list(names), "turnover").protect(tc.MinimumFrequency(3))
+
+
+def test_what_is_left_out_because_it_hides_nothing_that_the_new_table_concerns_tells_nothing(
+    tmp_path, release
+):
+    """The intervals of all cells are those that an intruder with all releases in full computes."""
+    register, full = Register(tmp_path / "r"), {}
+    rng = np.random.default_rng(1)
+    new = crossed("region", "industry")
+    for names in [("region",), ("size",), ("region", "size"), ("industry", "size")]:
+        problem = crossed(*names)
+        hidden = problem.sensitive | ((rng.random(problem.table.n_cells) < 0.2) & ~problem.frozen)
+        hidden &= len(names) > 1
+        register.enter(Entry(kind="release"), problem, ends_of(problem, hidden), [release])
+        full["-".join(names)] = EarlierRelease(problem, *ends_of(problem, hidden))
+    told = register.published(new, "")
+    assert min(each.problem.table.n_relations for each in told.values()) == 0
+    n_cells = sum(each.problem.table.n_cells for each in told.values())
+    assert n_cells < sum(each.problem.table.n_cells for each in full.values())
+    hidden = new.sensitive | (rng.random(new.table.n_cells) < 0.3) & ~new.frozen
+    few, every = (
+        tc.audit(new, hidden, published=releases, detail="intervals") for releases in (told, full)
+    )
+    n_new = new.n_sensitive
+    assert few.needs.cells[:n_new].tolist() == every.needs.cells[:n_new].tolist()
+    assert few.below[:n_new] == pytest.approx(every.below[:n_new])
+    assert few.above[:n_new] == pytest.approx(every.above[:n_new])
+
+
 def test_who_gets_a_release_decides_what_counts(tmp_path, release):
     """Of a ministry the public knows nothing, but it reads what is published."""
     register = Register(tmp_path / "r")
@@ -162,7 +198,7 @@ def test_files_and_entries_that_are_lost_or_altered_are_noticed(tmp_path, releas
     told.write_text(text.replace("3", "4"))
     assert register.faults() == ["entry 2: told.csv was altered"]
     with pytest.raises(tc.InputError, match=r"told\.csv was altered"):
-        register.published(register.overlaps(problem, ""))
+        register.published(problem, "")
     told.unlink()
     assert register.faults() == ["entry 2: told.csv is lost"]
     told.write_text(text)
@@ -195,4 +231,4 @@ def test_values_near_the_truth_have_no_proof_beside_others(tmp_path, release):
     problem, ends = table(x=1, y=2)
     entered(register, release, problem, ends, is_bounded=False)
     with pytest.raises(tc.InputError, match="values near the true ones"):
-        register.published(register.overlaps(problem, ""))
+        register.published(problem, "")

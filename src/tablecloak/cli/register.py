@@ -170,7 +170,7 @@ def add(
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
         ends, is_bounded = known_ends(truth, file)
-        earlier = kept.published(kept.overlaps(truth, series, receiver))
+        earlier = kept.published(truth, series, receiver)
         is_safe = audit(truth, file, published=earlier).is_safe
         if not is_safe and not has_left:
             typer.echo("Not entered: together with earlier releases it is not safe.", err=True)

@@ -27,6 +27,10 @@ Output = Annotated[
 TemplateFile = Annotated[
     Path | None, typer.Option(help="CSV with a row for each cell that is asked for, in order.")
 ]
+StructureFile = Annotated[
+    Path | None,
+    typer.Option(help="Data structure definition (SDMX-ML or SDMX-JSON) that it must fit."),
+]
 Constant = Annotated[
     list[str] | None,
     typer.Option("--constant", help="COLUMN=TEXT: the same in each row; repeat."),
@@ -59,6 +63,7 @@ def transmit(
     pattern: Pattern,
     output: Output,
     template: TemplateFile = None,
+    structure: StructureFile = None,
     constant: Constant = None,
     name: Name = None,
     code: Code = None,
@@ -104,7 +109,9 @@ def transmit(
         secondary=secondary,
         embargo=embargo,
     )
-    sent = write_transmission(table, output, template=template, complete=not partial)
+    sent = write_transmission(
+        table, output, template=template, structure=structure, complete=not partial
+    )
     typer.echo(sent.summary())
 
 

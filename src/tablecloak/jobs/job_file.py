@@ -110,8 +110,9 @@ def _make_paths_absolute(job: Job, folder: Path) -> None:
     if job.data.file is not None:
         job.data.file = folder / job.data.file
     job.ways = {name: way.below(folder) for name, way in job.ways.items()}
-    if job.transmission is not None and job.transmission.template is not None:
-        job.transmission.template = folder / job.transmission.template
+    for name in ("template", "structure"):
+        if getattr(job.transmission, name, None) is not None:
+            setattr(job.transmission, name, folder / getattr(job.transmission, name))
     if job.registered is not None:
         job.registered.folder = folder / job.registered.folder
     for each in job.published:

@@ -32,6 +32,7 @@ from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.records import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
+from tablecloak.tables.text_numbers import numbers_of
 
 
 def load_data(job: Job, engine: str = "duckdb") -> Material:
@@ -89,8 +90,7 @@ def _published(job: Job, problem: ProtectionProblem) -> Published | None:
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     if job.registered is not None:
         register = Register(job.registered.folder)
-        overlaps = register.overlaps(problem, job.series, job.registered.receiver)
-        found |= register.published(overlaps)
+        found |= register.published(problem, job.series, job.registered.receiver)
     return Published(found, tuple(job.between)) if found else None
 
 
@@ -158,7 +158,8 @@ def _alone(job: Job, engine: str) -> ProtectionProblem:
         problem = protected(*job.rules, Manual(cells, range=job.data.flags_range))
     if job.data.unreliable is None:
         return problem
-    hidden = _flagged_cells(table, _sources(job, dimensions), job.data.unreliable)
+    sources, limit = _sources(job, dimensions), job.data.unreliable_above
+    hidden = _flagged_cells(table, sources, job.data.unreliable, limit)
     hidden &= ~problem.sensitive
     return problem.with_changes(status=np.where(hidden, CellStatus.FORCED.value, problem.status))
 
@@ -193,7 +194,10 @@ WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,
 
 
 def _flagged_cells(
-    table: Table, files: Sequence[tuple[DataFile, Mapping[str, Dimension]]], column: str
+    table: Table,
+    files: Sequence[tuple[DataFile, Mapping[str, Dimension]]],
+    column: str,
+    limit: float | None = None,
 ) -> Flags:
     """Return which cells of a table are flagged in the files that it was read from.
 
@@ -203,12 +207,14 @@ def _flagged_cells(
     files : sequence of (DataFile, mapping of str to Dimension)
         Each file with its dimensions; the others stand at their total there.
     column : str
-        Column with the flags.
+        Column with the flags, or with numbers.
+    limit : float, optional
+        Of these numbers: cells above it are flagged.
 
     Raises
     ------
     InputError
-        If a file has no such column, or a flag is neither yes nor no; names the row.
+        If a file has no such column, or an entry is no flag or no number; names the row.
     """
     names = list(table.keys.columns)
     flagged: set[tuple[str, ...]] = set()
@@ -217,7 +223,7 @@ def _flagged_cells(
         if column not in frame.columns:
             near = suggestion(column, map(str, frame.columns))
             raise InputError(f"{path}: there is no column {column!r}.{near}")
-        rows = frame[_flags_of(path, frame[column])]
+        rows = frame[_flags_of(path, frame[column], limit)]
         codes = [
             rows[dimensions[name].column].astype(str)
             if name in dimensions
@@ -228,16 +234,21 @@ def _flagged_cells(
     return np.array([key in flagged for key in table.keys.itertuples(index=False, name=None)])
 
 
-def _flags_of(path: DataFile, given: pd.Series) -> Flags:
+def _flags_of(path: DataFile, given: pd.Series, limit: float | None) -> Flags:
     filled = given.astype(object).where(given.notna(), "")
-    words = filled.map(lambda entry: str(entry).strip().lower())
-    odd = np.flatnonzero(~words.isin(WORDS).to_numpy())
+    if limit is None:
+        words = filled.map(lambda entry: str(entry).strip().lower())
+        flags, what = words.map(WORDS), "true or false"
+    else:
+        numbers = numbers_of(given)
+        flags, what = (numbers > limit).where(numbers.notna()), "a number"
+    odd = np.flatnonzero(flags.isna())
     if len(odd):
         raise InputError(
-            f"{path}: Row {odd[0] + 1}: column {given.name!r} must be true or false, but is "
-            f"{given.iloc[odd[0]]!r}."
+            f"{path}: Row {odd[0] + 1}: column {given.name!r} must be {what}, but is "
+            f"{filled.iloc[odd[0]]!r}."
         )
-    return words.map(WORDS).to_numpy(dtype=bool)
+    return flags.to_numpy(dtype=bool)
 
 
 def keyed_records(job: Job, engine: str = "duckdb") -> Records:

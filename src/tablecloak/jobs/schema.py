@@ -87,6 +87,7 @@ class Data(HowRead):
     flags: str | None = None
     flags_range: float = Field(20.0, ge=0)
     unreliable: str | None = None
+    unreliable_above: float | None = None
     decimals: int | None = Field(None, ge=0, le=15)
     unit: str = ""
     empty_cells: bool | None = None
@@ -107,6 +108,8 @@ class Data(HowRead):
         for name in _OF_TABLES if self.kind == "microdata" else _OF_MICRODATA:
             if getattr(self, name):
                 raise ValueError(f"kind = {self.kind!r} has no {name}; leave it out")
+        if self.unreliable_above is not None and self.unreliable is None:
+            raise ValueError("unreliable_above is a limit of the column `unreliable`; name it")
         if self.only and (self.file is None or self.kind == "table"):
             raise ValueError("only chooses records of a file with microdata; leave it out")
         return self
@@ -262,6 +265,7 @@ class TransmissionSpec(_JobPart):
     """``[transmission]``: all values with flags, for another authority; see `Transmission`."""
 
     template: Path | None = None
+    structure: Path | None = None
     names: dict[str, str] = {}
     codes: dict[str, dict[str, str]] = {}
     constants: dict[str, str] = {}
@@ -282,20 +286,24 @@ class TransmissionSpec(_JobPart):
         """
         hidden = problem.sensitive | problem.forced
         table = self._table(problem, hidden, rules)
-        rows_to_send([table], self.template, complete=not self.partial)
+        rows_to_send([table], self.template, self.structure, complete=not self.partial)
 
     def write(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule], path: Path
     ) -> Sent:
         """Write the file."""
         table = self._table(problem, suppressed, rules)
-        return write_transmission(table, path, template=self.template, complete=not self.partial)
+        return write_transmission(
+            table, path, template=self.template, structure=self.structure,
+            complete=not self.partial,
+        )  # fmt: skip
 
     def _table(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
     ) -> Transmission:
         cells = [(entry.codes, entry.flag.value) for entry in self.cells]
-        options = self.model_dump(mode="json", exclude={"template", "partial", "cells"})
+        others = {"template", "structure", "partial", "cells"}
+        options = self.model_dump(mode="json", exclude=others)
         return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
 
 
@@ -375,8 +383,9 @@ class Job(_JobPart):
         files += [s.hierarchy for s in self.dimensions.values() if isinstance(s.hierarchy, Path)]
         files += [path for way in self.ways.values() for path in way.paths]
         files += [path for each in self.published for path in (each.file, each.problem) if path]
-        if self.transmission is not None and self.transmission.template is not None:
-            files.append(self.transmission.template)
+        if self.transmission is not None:
+            sent = self.transmission.template, self.transmission.structure
+            files += [path for path in sent if path is not None]
         return files
 
     @property

@@ -17,6 +17,7 @@ from tablecloak.errors import TablecloakError
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.protection import Product
+from tablecloak.publish.figures import covered_figures
 from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import internal_report
@@ -169,15 +170,18 @@ def _report(job: Job, result: JobResult, waivers: pd.DataFrame | None) -> Page:
     products = list(result.products.values())
     settings = pd.DataFrame({"setting": ["tablecloak"], "value": [version("tablecloak")]})
     page: Page | None = products[0].way.report(products[0], job.title, settings, job.source)
-    if page is not None:
-        return page
-    return internal_report(
-        job.title or result.problem.table.name,
-        result.problem,
-        products,
-        waivers=waivers,
-        settings={"seed": job.seed}
-        | {f"no {name}": why for name, why in result.failures.items()}
-        | {f"withheld {name}": why for name, why in result.withheld.items()},
-        source=job.source,
-    )
+    if page is None:
+        page = internal_report(
+            job.title or result.problem.table.name,
+            result.problem,
+            products,
+            waivers=waivers,
+            settings={"seed": job.seed}
+            | {f"no {name}": why for name, why in result.failures.items()}
+            | {f"withheld {name}": why for name, why in result.withheld.items()},
+            source=job.source,
+        )
+    for product in products:
+        page.heading(f"What may stand beside the {product.way.noun}")
+        page.table(covered_figures(product), index=False)
+    return page

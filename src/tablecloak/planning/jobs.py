@@ -26,6 +26,7 @@ DRAFT: Tables = {
 
 FILES = (
     ("data", "file"), ("suppression", "previous"), ("transmission", "template"),
+    ("transmission", "structure"),
     ("register", "folder"), ("perturbation", "ptable"), ("perturbation", "small_cells"),
 )  # fmt: skip
 """Keys of a job that are paths, besides those of tables, variables and dimensions."""
@@ -261,6 +262,10 @@ class JobWriter:
             spec["total"] = total if isinstance(total, str) else next(iter(total))
         if {"column", "levels"} & set(spec):
             return spec
+        trees = self.plan.trees
+        tree = next((trees[name] for name in _aliases(dimension) if name in trees), None)
+        if tree is not None:
+            spec.setdefault("hierarchy", tree)
         if dimension.name not in {planned.name for planned in self.plan.dimensions.values()}:
             return {"column": self.field_column or dimension.name} | spec
         if "hierarchy" in spec or self._is_ready:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -137,6 +138,8 @@ class Plan:
         What the reader should know; also given as warnings.
     totals : mapping of str to str or sequence of str
         Codes of the total of dimensions, where they are known; by default it is "Total".
+    trees : mapping of str to nested mappings of str
+        Hierarchies of dimensions that the codes of a template show.
 
     Examples
     --------
@@ -160,6 +163,7 @@ class Plan:
     dimensions: Mapping[Spanning, PlannedDimension]
     notes: tuple[str, ...] = ()
     totals: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    trees: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def tables(self) -> tuple[ProtectedTable, ...]:

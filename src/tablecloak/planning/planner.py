@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
 from tablecloak.graph import joined_names
@@ -87,7 +88,7 @@ def plan(
     between variables of a link counts instead of it; the link then joins the others alone. Neither
     the order of lines nor that of dimensions plays a part.
     """
-    lines, totals = _lines(metadata, template, formulas, totals or {}, field, variable)
+    lines, totals, trees = _lines(metadata, template, formulas, totals or {}, field, variable)
     lines = _with_hierarchies(lines, levels or {})
     dimensions = planned_dimensions(lines, levels or {})
     spelling = {line.variable.casefold(): line.variable for line in lines}
@@ -101,7 +102,12 @@ def plan(
     for note in notes:
         warnings.warn(note, TablecloakWarning, stacklevel=2)
     return Plan(
-        tuple(cluster for _, cluster in placed), tuple(lines), dimensions, tuple(notes), totals
+        tuple(cluster for _, cluster in placed),
+        tuple(lines),
+        dimensions,
+        tuple(notes),
+        totals,
+        trees,
     )
 
 
@@ -112,20 +118,21 @@ def _lines(
     totals: Totals,
     field: str | Sequence[str],
     variable: str,
-) -> tuple[list[PublishedTable], Totals]:
-    """Return the tables of all descriptions, each name once, and the codes of totals."""
+) -> tuple[list[PublishedTable], Totals, dict[str, dict[str, Any]]]:
+    """Return the tables of all descriptions, each name once, codes of totals, and hierarchies."""
     if metadata is None and template is None and formulas is None:
         raise InputError("Give `metadata`, a `template` or `formulas`: nothing says which tables.")
     lines = [] if metadata is None else read_lines(metadata)
+    trees: dict[str, dict[str, Any]] = {}
     if template is not None:
-        template_lines, of_template = read_template(template, totals, field, variable)
+        template_lines, of_template, trees = read_template(template, totals, field, variable)
         lines, totals = lines + template_lines, {**of_template, **totals}
     lines += [] if formulas is None else read_formulas(formulas)
     names = [line.name for line in lines]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Table {twice!r} is described twice. Give each table a name of its own.")
-    return in_one_spelling(lines), totals
+    return in_one_spelling(lines), totals, trees
 
 
 def _with_hierarchies(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -25,8 +27,8 @@ ATTRIBUTES = (
 
 def read_template(
     template: object, totals: Totals, field: str | Sequence[str] = (), variable: str = ""
-) -> tuple[list[PublishedTable], dict[str, list[str]]]:
-    """Return the tables that a template asks for, and the codes of its totals.
+) -> tuple[list[PublishedTable], dict[str, list[str]], dict[str, dict[str, Any]]]:
+    """Return the tables that a template asks for, the codes of its totals, and hierarchies.
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def read_template(
         those whose dimensions are some of another's are its margins.
     totals : dict of str to list of str
         Codes of the total of each dimension.
+    trees : dict of str to dict
+        Nested codes of the dimensions whose codes show a hierarchy; see `shown_tree`.
 
     Raises
     ------
@@ -76,7 +80,42 @@ def read_template(
         for shape in every
         if not any(shape < other for other in every)
     ]
-    return sorted(tables, key=lambda table: natural(table.name)), found
+    trees = {name: shown_tree(set(frame[name]).difference(found[name])) for name in names}
+    ordered = sorted(tables, key=lambda table: natural(table.name))
+    return ordered, found, {name: tree for name, tree in trees.items() if tree}
+
+
+def shown_tree(codes: Iterable[str]) -> dict[str, Any]:
+    """Return the nested codes of a dimension whose codes show what is part of what, else nothing.
+
+    A code is part of the longest other one with which it begins, as NACE group 05.1 is of division
+    05, and that of section B where codes name it. All codes without parts must have the same number
+    of letters and digits: of 1, 2, ..., 12 the last ones are no parts of 1.
+
+    Examples
+    --------
+    >>> shown_tree(["B", "B05", "B05.1", "B05.2", "B06", "B06.1"])
+    {'B': {'B05': {'B05.1': {}, 'B05.2': {}}, 'B06': {'B06.1': {}}}}
+    >>> shown_tree(["1", "2", "11", "12"])
+    {}
+    """
+    tree: dict[str, Any] = {}
+    levels: list[tuple[str, dict[str, Any]]] = []
+    lengths = set()
+    for code in sorted(codes):
+        while levels and not code.startswith(levels[-1][0]):
+            lengths |= _length_of_leaf(*levels.pop())
+        below: dict[str, Any] = {}
+        (levels[-1][1] if levels else tree)[code] = below
+        levels.append((code, below))
+    for level in levels:
+        lengths |= _length_of_leaf(*level)
+    return tree if len(lengths) == 1 and any(tree.values()) else {}
+
+
+def _length_of_leaf(code: str, below: Mapping[str, Any]) -> set[int]:
+    """Return the number of letters and digits of a code without parts."""
+    return set() if below else {len(re.sub(r"\W|_", "", code))}
 
 
 def _dimensions(

@@ -1,4 +1,4 @@
-"""The derived figures of a release, whoever made it."""
+"""The derived figures of a release, whoever made it, and which kinds it covers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.protection import required_way
-from tablecloak.tables.figures.figure import DerivedFigure
+from tablecloak.protection import Product, required_way
+from tablecloak.tables.figures.figure import FIGURES, DerivedFigure
 
 
 def released_figures(release: Any, derived: Sequence[DerivedFigure] = ()) -> pd.DataFrame:
@@ -52,3 +52,46 @@ def released_figures(release: Any, derived: Sequence[DerivedFigure] = ()) -> pd.
     variable = [] if table.variables is None else [table.variables.dimension]
     without: pd.DataFrame = every.drop(columns=variable)
     return without
+
+
+FURTHER = (
+    ("products and differences of figures", "outside", "nothing is claimed of them"),
+    ("coefficients of variation, and flags of their classes", "outside",
+     "with a known design they tell what standard errors do, within their class"),
+    ("true totals or means beside perturbed counts", "outside",
+     "`attack_counts` measures what they undo"),
+    ("estimates with sampling weights", "as totals",
+     "everybody is taken to know all weights; whoever knows fewer learns less"),
+    ("cells hidden as unreliable", "not protected",
+     "hidden in every pattern, so that they may protect others"),
+)  # fmt: skip
+"""What offices publish beside totals that is no registered figure, and what is claimed of it."""
+
+
+def covered_figures(product: Product) -> pd.DataFrame:
+    """Return which kinds of figures may stand beside a release.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``figure``, ``beside this release`` and ``why``: one row for each registered kind,
+        and for each kind of which nothing, or nothing further, is claimed.
+    """
+    way = product.way
+    is_hiding = way.hidden(product.release) is not None
+    given = () if way.is_alone else product.release.problem.table.figures
+    names = {getattr(figure, "statistic", figure).name for figure in given}
+    rows = []
+    for kind in FIGURES:
+        is_refused = "derived" not in way.sections or (kind.needs_contributions and not is_hiding)
+        why = kind.refusal or FIGURES.summary(kind.name)
+        if kind.refusal or is_refused:
+            state = "refused"
+        elif not is_hiding:
+            state = "computed from the released values"
+        elif kind.name not in names:
+            state = "not asked for: publish none"
+        else:
+            state = "hidden by rule" if kind.needs_contributions else "protected with the table"
+        rows.append((kind.name, state, why))
+    return pd.DataFrame([*rows, *FURTHER], columns=["figure", "beside this release", "why"])

@@ -19,15 +19,19 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
+from scipy.sparse import csr_array
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import AnyIntegers, Flags, Floats
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, TablecloakError, listed
-from tablecloak.publish.released_cells import read_published
+from tablecloak.publish.released_cells import ENDS, read_published
 from tablecloak.storage import checksum, existing_file, temporary_beside, write_text
 from tablecloak.tables.changes.earlier_releases import SAME, EarlierRelease, totals_of
 from tablecloak.tables.formats import read_frame, read_problem, write_frame, write_problem
 from tablecloak.tables.keys import are_rests, number_rows
+from tablecloak.tables.link import completed_keys
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.table import Table, TableVariables
 
 PUBLIC = "public"
@@ -121,12 +125,22 @@ class Entry(BaseModel):
         """Number and digest: who keeps it notices if this entry or one before it is lost."""
         return f"{self.number}:{self.digest}"
 
-    def names(self, table: Table) -> Table:
-        """Return a table of this entry with the names of its variables, which its file lacks."""
+    def of(self, table: Table) -> Entry:
+        """Return the entry with the names of variables, dimensions and totals of a table."""
+        variables = table.variables
+        return self.model_copy(update={
+            "variables": variables.names if variables else (table.name,),
+            "dimension": variables.dimension if variables else "",
+            "totals": totals_of(table),
+        })  # fmt: skip
+
+    def names(self, problem: ProtectionProblem) -> ProtectionProblem:
+        """Return a problem of this entry with the names of its variables, which its file lacks."""
         if not self.dimension:
-            return replace(table, name=self.variables[0])
+            return replace(problem, table=replace(problem.table, name=self.variables[0]))
         units, measures = dict.fromkeys(self.variables, ""), dict.fromkeys(self.variables, 0)
-        return replace(table, variables=TableVariables(self.dimension, units, measures))
+        variables = TableVariables(self.dimension, units, measures)
+        return replace(problem, table=replace(problem.table, variables=variables))
 
 
 @dataclass(frozen=True)
@@ -266,36 +280,59 @@ class Register:
         series, receiver : str
             As in `Entry`.
         """
-        counted = self.counted(series, receiver)
-        new = _Cells.of(problem.table)
-        cells = [new, *(_Cells.read(entry, self._place(entry.number) / TOLD) for entry in counted)]
-        place = _numbered(cells)
-        reached, waiting, linked = set(place[0]), set(range(len(counted))), set[int]()
-        while met := {n for n in waiting if not reached.isdisjoint(place[n + 1])}:
-            linked |= met
-            waiting -= met
-            reached.update(*(place[n + 1] for n in met))
-        value_of = dict(zip(place[0], new.values, strict=True))
+        cells = self._cells(problem, series, receiver)
+        place, _ = _numbered(_completed(cells), cells)
+        value_of = dict(zip(place[0].tolist(), cells[0].values.tolist(), strict=True))
         overlaps = []
-        for n in sorted(linked):
-            values = cells[n + 1].values
-            both = [(v, value_of[key]) for key, v in zip(place[n + 1], values, strict=True)
-                    if key in value_of]  # fmt: skip
+        for n in sorted(_linked(place)):
+            pairs = zip(place[n].tolist(), cells[n].values.tolist(), strict=True)
+            both = [(value, value_of[key]) for key, value in pairs if key in value_of]
             revised = sum(bool(abs(a - b) > SAME * max(abs(a), abs(b))) for a, b in both)
-            overlaps.append(Overlap(counted[n], len(both), revised, len(values) - len(both)))
+            further = len(place[n]) - len(both)
+            overlaps.append(Overlap(cells[n].entry, len(both), revised, further))
         return overlaps
 
-    def published(self, overlaps: Iterable[Overlap]) -> dict[str, EarlierRelease]:
+    def _cells(self, problem: ProtectionProblem, series: str, receiver: str) -> list[_Cells]:
+        """Return the cells of a new table, and of each entry that its readers have."""
+        counted = self.counted(series, receiver)
+        entered = [_Cells.read(entry, self._place(entry.number) / TOLD) for entry in counted]
+        return [_Cells.of(problem.table), *entered]
+
+    def published(
+        self, problem: ProtectionProblem, series: str, receiver: str = PUBLIC
+    ) -> dict[str, EarlierRelease]:
         """Return what entries tell, by the names under which a job knows them.
+
+        Of an entry that hides nothing on which the new table, or an entry beside it, throws light,
+        only the values that it shows of their cells count.
+
+        Parameters
+        ----------
+        problem, series, receiver
+            As of `overlaps`.
 
         Raises
         ------
         InputError
             If one of them tells no bounds, or its files are lost or altered.
         """
-        return {
-            f"register {overlap.entry.number}": self._told(overlap.entry) for overlap in overlaps
-        }
+        cells = self._cells(problem, series, receiver)
+        keys = _completed(cells)
+        place, unknown = _numbered(keys, cells)
+        linked, hiding = _linked(place), _linked(unknown)
+        hiding |= {n for n in linked if not cells[n].entry.is_bounded}
+        wanted = np.unique(np.concatenate([place[n] for n in (0, *hiding)]))
+        releases = {}
+        for n in sorted(linked):
+            entry, shown = cells[n].entry, cells[n].is_shown & np.isin(place[n], wanted)
+            if n in hiding:
+                releases[f"register {entry.number}"] = self._told(entry)
+            elif shown.any():
+                releases[f"register {entry.number}"] = cells[n].values_alone(
+                    keys[n][shown], list(map(str, cells[0].keys))
+                )
+                wanted = np.setdiff1d(wanted, place[n][shown])
+        return releases
 
     def _told(self, entry: Entry) -> EarlierRelease:
         faults = self._faults_of(entry)
@@ -308,9 +345,7 @@ class Register:
                 f"cells. Publish none, or give the new one another `series` if they share no cell."
             )
         place = self._place(entry.number)
-        problem = read_problem(place / PROBLEM)
-        problem = replace(problem, table=entry.names(problem.table))
-        return read_published(place / TOLD, problem)
+        return read_published(place / TOLD, entry.names(read_problem(place / PROBLEM)))
 
     # -- entries ------------------------------------------------------------------------------
 
@@ -348,12 +383,8 @@ class Register:
         OvertakenError
             If another release that shares cells was entered after that.
         """
-        variables, table = problem.table.variables, problem.table
-        entry = entry.model_copy(update={
-            "variables": variables.names if variables else (table.name,),
-            "dimension": variables.dimension if variables else "",
-            "totals": totals_of(table),
-        })  # fmt: skip
+        table = problem.table
+        entry = entry.of(table)
 
         def fill(place: Path) -> None:
             write_problem(problem, place / PROBLEM)
@@ -442,54 +473,104 @@ class _Cells:
 
     Parameters
     ----------
+    entry : Entry
+        With the names of variables and totals.
     keys : DataFrame
         With a column of variables only where there are several.
     values : numpy.ndarray of float
-    variable : str
-        The variable, where there is one.
-    dimension : str
-        Column of several variables, or empty.
-    totals : mapping of str to str
-        Code of the total of each dimension.
+    is_shown : numpy.ndarray of bool
+        Which values the release shows; none of those of a new table.
     """
 
+    entry: Entry
     keys: pd.DataFrame
     values: Floats
-    variable: str
-    dimension: str
-    totals: Mapping[str, str]
+    is_shown: Flags
 
     @classmethod
     def of(cls, table: Table) -> _Cells:
-        shown = ~are_rests(table.keys)
-        dimension = table.variables.dimension if table.variables else ""
-        return cls(table.keys[shown], table.values[shown], table.name, dimension, totals_of(table))
+        kept = ~are_rests(table.keys)
+        entry = Entry(kind="release").of(table)
+        return cls(entry, table.keys[kept], table.values[kept], np.zeros(kept.sum(), dtype=bool))
 
     @classmethod
     def read(cls, entry: Entry, path: Path) -> _Cells:
-        frame = read_frame(path, tuple(entry.totals))
-        frame = frame[~are_rests(frame[list(entry.totals)])]
-        values = frame["value"].to_numpy(dtype=np.float64)
-        keys = frame[list(entry.totals)].astype(str)
-        return cls(keys, values, entry.variables[0], entry.dimension, entry.totals)
+        frame = read_frame(DataFile(path, sep=","), tuple(entry.totals))
+        frame = frame[~are_rests(frame[list(entry.totals)])].reset_index(drop=True)
+        values, low, high = (frame[name].to_numpy(np.float64) for name in ("value", *ENDS))
+        return cls(entry, frame[list(entry.totals)].astype(str), values, low == high)
+
+    def values_alone(self, keys: pd.DataFrame, names: Iterable[str]) -> EarlierRelease:
+        """Return a release of some cells, with values and without relations.
+
+        Parameters
+        ----------
+        keys : DataFrame
+            Codes of these cells, by their numbers, over the dimensions of all tables.
+        names : iterable of str
+            Dimensions that another table has, which tells their totals.
+        """
+        values, entry = self.values[keys.index], self.entry
+        names = [*names, entry.dimension] if entry.dimension else list(names)
+        named = [
+            name
+            for name in keys.columns
+            if name in names or (keys[name] != entry.totals.get(name, keys[name])).any()
+        ]
+        bare = Table(
+            keys[named].reset_index(drop=True), values, csr_array((0, len(keys))), np.zeros(0)
+        )
+        return EarlierRelease(entry.names(bare.protect(Manual([]))), values, values)
 
 
-def _numbered(cells: Sequence[_Cells]) -> list[list[int]]:
-    """Number the cells of all tables, so that equal numbers mean one cell."""
-    column = next((table.dimension for table in cells if table.dimension), "variable")
+def _completed(cells: Sequence[_Cells]) -> list[pd.DataFrame]:
+    """Return the codes of all tables over the dimensions of all, with a column of variables."""
+    column = next((table.entry.dimension for table in cells if table.entry.dimension), "variable")
     totals: dict[str, str] = {}
     for table in cells:
-        totals = {**table.totals, **totals}
-    names = [column, *(name for name in totals if name != column)]
-    keys = pd.concat([
-        table.keys.assign(
-            **{name: totals[name] for name in names[1:] if name not in table.keys},
-            **({} if table.dimension else {column: table.variable}),
-        )[names]
-        for table in cells
-    ])  # fmt: skip
-    ends = np.cumsum([len(table.keys) for table in cells])[:-1]
-    return [part.tolist() for part in np.split(number_rows(keys)[1], ends)]
+        totals = {**table.entry.totals, **totals}
+    return [
+        codes if column in table.keys else codes.assign(**{column: table.entry.variables[0]})
+        for table, codes in zip(
+            cells, completed_keys([table.keys for table in cells], totals), strict=True
+        )
+    ]
+
+
+def _numbered(
+    keys: Sequence[pd.DataFrame], cells: Sequence[_Cells]
+) -> tuple[list[AnyIntegers], list[AnyIntegers]]:
+    """Number the cells of all tables by their codes, and those of which no release shows the value.
+
+    Returns
+    -------
+    place, unknown : list of numpy.ndarray of int
+        For each table; equal numbers mean one cell, revised or not.
+    """
+    place = number_rows(pd.concat(keys))[1]
+    values = np.concatenate([table.values for table in cells])
+    is_shown = np.concatenate([table.is_shown for table in cells])
+    order = np.lexsort((values, place))
+    one, other = values[order][:-1], values[order][1:]
+    differs = np.abs(other - one) > SAME * np.maximum(np.abs(one), np.abs(other))
+    starts = np.append(True, (np.diff(place[order]) > 0) | differs)
+    group = np.empty(len(place), dtype=np.int64)
+    group[order] = np.cumsum(starts) - 1
+    unknown = ~np.isin(group, group[is_shown])
+    ends = np.cumsum([len(table.values) for table in cells])[:-1]
+    parts = zip(np.split(place, ends), np.split(unknown, ends), strict=True)
+    split = [(numbers, numbers[flags]) for numbers, flags in parts]
+    return [numbers for numbers, _ in split], [numbers for _, numbers in split]
+
+
+def _linked(place: Sequence[AnyIntegers]) -> set[int]:
+    """Return the tables that share a number with the first one, or with others that do."""
+    reached, waiting, linked = place[0], set(range(1, len(place))), set[int]()
+    while met := {n for n in waiting if np.isin(place[n], reached).any()}:
+        linked |= met
+        waiting -= met
+        reached = np.concatenate([reached, *(place[n] for n in met)])
+    return linked
 
 
 def _digests(folder: Path) -> dict[str, str]:

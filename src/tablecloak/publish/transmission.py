@@ -12,8 +12,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.protection import required_way
+from tablecloak.publish.data_structure import DataStructure
 from tablecloak.storage import replacing
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.formats import FrameFormat, column_names, format_of, harmless, read_frame
@@ -344,6 +345,28 @@ class Transmission:
             for dimension, name in usual.items()
         }
 
+    def filled_in(self, wanted: Mapping[str, Collection[str]]) -> Transmission:
+        """Return the same with ``_T`` for totals, where that is the code of a total.
+
+        Parameters
+        ----------
+        wanted : mapping of str to collection of str
+            For each column the codes that are accepted. A column that the table lacks is filled if
+            ``_T`` is one of them.
+        """
+        columns, hierarchies = self.columns(list(wanted)), self.problem.table.hierarchies
+        codes = {name: dict(given) for name, given in self.codes.items()}
+        for dimension, column in columns.items():
+            accepted, tree = wanted.get(column, ()), hierarchies.get(dimension)
+            if tree is not None and TOTAL in accepted and tree.total not in accepted:
+                codes.setdefault(dimension, {}).setdefault(tree.total, TOTAL)
+        filled = {
+            name: TOTAL
+            for name, accepted in wanted.items()
+            if TOTAL in accepted and name not in columns.values()
+        }
+        return replace(self, codes=codes, constants={**filled, **self.constants})
+
     def frame(self, wanted: Sequence[str] = ()) -> pd.DataFrame:
         """Return one row for each cell, in the order in which tables are published. Secret.
 
@@ -388,6 +411,9 @@ class Transmission:
         return tree.total
 
 
+TOTAL = "_T"
+"""Code of the total in code lists of SDMX."""
+
 _FLAGS = ("OBS_VALUE", "OBS_STATUS", "CONF_STATUS", "CONF_REDIST", "EMBARGO_DATE")
 
 
@@ -424,6 +450,7 @@ def write_transmission(
     path: str | Path,
     *,
     template: str | Path | None = None,
+    structure: str | Path | None = None,
     complete: bool = True,
     **options: Any,
 ) -> Sent:
@@ -437,7 +464,11 @@ def write_transmission(
         A CSV file, not in a folder of releases.
     template : str or path, optional
         CSV file with one row for each cell that is asked for. The rows are written in its order,
-        with its columns first; other cells are left out.
+        with its columns first; other cells are left out. A total is called ``_T`` if the template
+        calls it so.
+    structure : str or path, optional
+        Data structure definition (SDMX-ML or SDMX-JSON) with its code lists: columns and codes are
+        checked, and totals called ``_T`` where they have that code.
     complete : bool, default=True
         Whether rows of the template for other tables, by their constant columns, are an error.
         A cell that a table should have, and lacks, is one in any case.
@@ -452,7 +483,8 @@ def write_transmission(
     ------
     InputError
         If the path lies in a folder of releases or is not that of a CSV file, or the template
-        asks for a cell that no table has; names its line and codes.
+        asks for a cell that no table has; names its line and codes. If the data structure does not
+        have a column or a code.
 
     Examples
     --------
@@ -470,7 +502,7 @@ def write_transmission(
         part if isinstance(part, Transmission) else Transmission.of(part, **options)
         for part in many
     ]
-    frame, n_left_out = rows_to_send(tables, template, complete=complete)
+    frame, n_left_out = rows_to_send(tables, template, structure, complete=complete)
     with replacing(path, secret=True) as temporary:
         harmless(frame).to_csv(temporary, index=False, lineterminator="\n")
     free = frame["CONF_STATUS"].isin([Confidentiality.FREE.value, Confidentiality.EMBARGO.value])
@@ -478,7 +510,11 @@ def write_transmission(
 
 
 def rows_to_send(
-    tables: Sequence[Transmission], template: str | Path | None, *, complete: bool
+    tables: Sequence[Transmission],
+    template: str | Path | None,
+    structure: str | Path | None = None,
+    *,
+    complete: bool,
 ) -> tuple[pd.DataFrame, int]:
     """Return the rows of a file for another authority, and how many a template has beyond them.
 
@@ -486,13 +522,20 @@ def rows_to_send(
     """
     if not tables:
         raise InputError("There is no table to send. Give at least one pattern.")
-    if template is None:
-        frame = pd.concat([table.frame() for table in tables], ignore_index=True)
+    defined = None if structure is None else DataStructure.read(structure)
+    read = None if template is None else Template.read(template)
+    wanted = {} if defined is None else defined.codes
+    if read is not None:
+        wanted = {**wanted, **{name: read.rows[name].unique().tolist() for name in read.columns}}
+    tables = [table.filled_in(wanted) for table in tables]
+    frames = [table.frame([] if read is None else read.columns) for table in tables]
+    if read is None:
+        frame, n_left_out = pd.concat(frames, ignore_index=True), 0
         _refuse_repeated(frame)
-        return frame, 0
-    read = Template.read(template)
-    frames = [table.frame(read.columns) for table in tables]
-    return read.filled(frames, [table.constants for table in tables], complete=complete)
+    else:
+        constants = [table.constants for table in tables]
+        frame, n_left_out = read.filled(frames, constants, complete=complete)
+    return frame if defined is None else defined.checked(frame), n_left_out
 
 
 def require_internal(path: str | Path) -> Path:

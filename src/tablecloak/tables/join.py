@@ -131,7 +131,7 @@ def _keys(tables: Mapping[str, Table], dimension: str) -> pd.DataFrame:
     """Return the keys of all cells: the variable, then all dimensions."""
     every = list(tables.values())
     totals = {name: tree.total for name, tree in linked_hierarchies(every).items()}
-    parts = completed_keys(every, totals)
+    parts = completed_keys([table.keys for table in every], totals)
     keys = pd.concat(parts, ignore_index=True)
     variable = np.repeat(np.array(list(tables), dtype=object), [len(part) for part in parts])
     keys.insert(0, dimension, variable)

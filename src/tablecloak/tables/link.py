@@ -40,7 +40,7 @@ def link(*tables: Table) -> Table:
     """
     hierarchies = linked_hierarchies(tables)
     totals = {name: tree.total for name, tree in hierarchies.items()}
-    stacked = pd.concat(completed_keys(tables, totals))
+    stacked = pd.concat(completed_keys([table.keys for table in tables], totals))
     first, cell_of_row = number_rows(stacked)
     values = np.concatenate([table.values for table in tables])
     added = np.concatenate([added_up(table.relations, table.values) for table in tables])
@@ -99,23 +99,23 @@ def linked_hierarchies(tables: Sequence[Table]) -> dict[str, Hierarchy]:
     return merged
 
 
-def completed_keys(tables: Sequence[Table], totals: Mapping[str, str]) -> list[pd.DataFrame]:
+def completed_keys(every: Sequence[pd.DataFrame], totals: Mapping[str, str]) -> list[pd.DataFrame]:
     """Return the keys of each table over the dimensions of all.
 
     A dimension that a table lacks stands at its total there.
     """
-    names = list(dict.fromkeys(name for table in tables for name in table.keys.columns))
-    keys = []
-    for table in tables:
-        missing = [name for name in names if name not in table.keys.columns]
+    names = list(dict.fromkeys(name for keys in every for name in keys.columns))
+    completed = []
+    for keys in every:
+        missing = [name for name in names if name not in keys.columns]
         for name in missing:
             if name not in totals:
                 raise InputError(
                     f"Dimension {name!r} is missing in one of the linked tables and has no "
                     f"hierarchy, so its total is unknown. Give the hierarchy of each dimension."
                 )
-        keys.append(table.keys.assign(**{name: totals[name] for name in missing})[names])
-    return keys
+        completed.append(keys.assign(**{name: totals[name] for name in missing})[names])
+    return completed
 
 
 def _stack_relations(

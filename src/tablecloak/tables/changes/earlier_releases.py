@@ -266,7 +266,7 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
         If the total of a dimension that a table lacks is not known.
     """
     column = next((table.variables.dimension for table in tables if table.variables), None)
-    keys = completed_keys(tables, _totals(tables, column))
+    keys = completed_keys([table.keys for table in tables], _totals(tables, column))
     if column is None:
         return keys
     return [

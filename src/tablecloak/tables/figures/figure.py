@@ -101,8 +101,13 @@ class DerivedFigure(ABC):
     needs_contributions: ClassVar[bool] = False
     """Whether it is a statistic of the contributions to a cell, rather than of cells."""
 
+    refusal: ClassVar[str] = ""
+    """Why it is always refused, if it is."""
+
     def __post_init__(self) -> None:
         take_parameters(self, type(self).__name__)
+        if self.refusal:
+            raise InputError(f"{self.label}: {self.refusal}")
 
     @property
     @abstractmethod

@@ -242,23 +242,46 @@ class StandardDeviation(DerivedFigure):
 
     variable: Annotated[str, Field(description="Variable.")]
     name: ClassVar[str] = "standard-deviation"
-
-    def __post_init__(self) -> None:
-        raise InputError(
-            f"{self.label}: with the total and the number of contributors it tells the sum of "
-            f"squares. That adds up over cells, so that what one cell hides follows from others, "
-            f"and with total and sum of squares a contributor computes two others exactly. "
-            f"Nothing proves such a release safe. Publish rounded quantiles instead."
-        )
+    refusal: ClassVar[str] = (
+        "with the total and the number of contributors it tells the sum of squares. That adds up "
+        "over cells, so that what one cell hides follows from others, and with total and sum of "
+        "squares a contributor computes two others exactly. Nothing proves such a release safe. "
+        "Publish rounded quantiles instead."
+    )
 
     @property
     def label(self) -> str:
         """Name of the figure."""
-        return f"standard deviation of {self.variable}"
+        return f"{self.name.replace('-', ' ')} of {self.variable}"
 
     def quotients_in(self, table: Table) -> Quotients:
         """Return nothing, since it is refused."""
         raise NotImplementedError
+
+
+@FIGURES.register
+@dataclass(frozen=True)
+class StandardError(StandardDeviation):
+    """Standard error of the estimate of each cell, which is always refused.
+
+    Parameters
+    ----------
+    variable : str
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+
+    Raises
+    ------
+    InputError
+        With a known design it tells the sum of squares of the contributions.
+    """
+
+    name: ClassVar[str] = "standard-error"
+    refusal: ClassVar[str] = (
+        "of a sample of known design it tells the sum of squares of the contributions, and with "
+        "the estimate of a cell with two of them both. Nothing proves such a release safe. Say of "
+        "which class its coefficient of variation is, or hide the cell as unreliable."
+    )
 
 
 def statistics_among(derived: Sequence[Any]) -> list[OrderStatistic]:

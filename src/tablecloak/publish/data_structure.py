@@ -1,0 +1,210 @@
+"""The data structure definition of SDMX: which columns and codes another authority accepts.
+
+References
+----------
+.. [1] SDMX 2.1 and 3.0, Section 3A: structure messages in XML; SDMX-JSON, structure messages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.errors import InputError, suggestion
+from tablecloak.storage import existing_file
+
+MEASURE = "OBS_VALUE"
+"""Column of the values."""
+
+CODELIST = re.compile(r"Codelist=[^:]+:([^(]+)")
+"""Name of a code list in its address."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """A dimension or an attribute.
+
+    Parameters
+    ----------
+    name : str
+        Its column.
+    codes : collection of str
+        Those of its code list; empty if it has none in the file.
+    is_mandatory : bool
+        Whether each row must have an entry.
+    is_dimension : bool
+    """
+
+    name: str
+    codes: Collection[str]
+    is_mandatory: bool
+    is_dimension: bool
+
+
+@dataclass(frozen=True)
+class DataStructure:
+    """Which columns a file must and may have, and which codes.
+
+    Parameters
+    ----------
+    source : str
+        Where it comes from, for messages.
+    components : tuple of Component
+    """
+
+    source: str
+    components: tuple[Component, ...]
+
+    @classmethod
+    def read(cls, path: str | Path) -> DataStructure:
+        """Read a structure message of SDMX-ML 2.1 or 3.0, or of SDMX-JSON.
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, or does not define exactly one data structure.
+        """
+        text = existing_file(path).read_text(encoding="utf-8-sig")
+        try:
+            structures = (_in_json if text.lstrip().startswith("{") else _in_xml)(text)
+        except (ElementTree.ParseError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path}: is no structure message of SDMX-ML or SDMX-JSON ({error})."
+            ) from None
+        if len(structures) != 1:
+            raise InputError(
+                f"{path}: defines {len(structures)} data structures; expected one, with its code "
+                f"lists."
+            )
+        return cls(str(path), structures[0])
+
+    @property
+    def codes(self) -> dict[str, Collection[str]]:
+        """Codes of each dimension."""
+        return {part.name: part.codes for part in self.components if part.is_dimension}
+
+    def checked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns of a file that the structure has; other columns must be empty.
+
+        Raises
+        ------
+        InputError
+            If a column or an entry is missing, or a column or a code is not known; names the first.
+        """
+        names = [MEASURE, *(part.name for part in self.components)]
+        for name in frame.columns:
+            if name not in names and (frame[name] != "").any():
+                raise InputError(
+                    f"{self.source}: {name!r} is no dimension and no attribute."
+                    f"{suggestion(str(name), names)}"
+                )
+        for part in self.components:
+            if part.name not in frame.columns:
+                if part.is_mandatory:
+                    raise InputError(
+                        f"{self.source}: nothing stands in column {part.name!r}, which it requires."
+                        f"{suggestion(part.name, map(str, frame.columns))} Name it in `names` or "
+                        f"`constants`."
+                    )
+                continue
+            entries = frame[part.name].astype(str)
+            odd = (entries == "") & part.is_mandatory
+            if part.codes:
+                odd |= ~entries.isin(["", *part.codes])
+            if odd.any():
+                row = int(np.flatnonzero(odd)[0])
+                near = suggestion(entries.iloc[row], part.codes) if part.codes else ""
+                raise InputError(
+                    f"{self.source}: {part.name!r} has no code {entries.iloc[row]!r}.{near} "
+                    f"Translate it by `codes`."
+                )
+        return frame[[name for name in frame.columns if name in names]]
+
+
+def _in_xml(text: str) -> list[tuple[Component, ...]]:
+    """Return the components of each data structure of SDMX-ML, whose versions differ little."""
+    if "<!DOCTYPE" in text:
+        raise ValueError("it declares entities of its own")
+    root = ElementTree.fromstring(text)
+    lists = {
+        codelist.attrib["id"]: [code.attrib["id"] for code in _below(codelist, "Code")]
+        for codelist in _below(root, "Codelist")
+    }
+    kinds = {"Dimension": True, "TimeDimension": True, "Attribute": False}
+    return [
+        tuple(
+            _component(part.attrib, lists, _codelist_of(part), is_dimension)
+            for name, is_dimension in kinds.items()
+            for part in _below(structure, name)
+            # References to components have the same names, and no identity.
+            if "id" in part.attrib
+        )
+        for structure in _below(root, "DataStructure")
+        if any(_below(structure, "DimensionList"))
+    ]
+
+
+def _below(element: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
+    """Yield the elements with a name in any name space."""
+    return (part for part in element.iter() if part.tag.rpartition("}")[2] == name)
+
+
+def _codelist_of(part: ElementTree.Element) -> str:
+    """Return the name of the code list: a reference in version 2.1, an address in 3.0."""
+    for place in _below(part, "Enumeration"):
+        for reference in _below(place, "Ref"):
+            return reference.attrib["id"]
+        return _named_in("".join(place.itertext()))
+    return ""
+
+
+def _in_json(text: str) -> list[tuple[Component, ...]]:
+    """Return the components of each data structure of SDMX-JSON."""
+    message = json.loads(text)
+    data = message.get("data", message)
+    lists = {
+        codelist["id"]: [code["id"] for code in codelist.get("codes", [])]
+        for codelist in data.get("codelists", [])
+    }
+    structures = []
+    for structure in data.get("dataStructures", []):
+        given = structure["dataStructureComponents"]
+        dimensions, attributes = given["dimensionList"], given.get("attributeList", {})
+        time = [dimensions["timeDimension"]] if "timeDimension" in dimensions else []
+        time += dimensions.get("timeDimensions", [])
+        parts = [(part, True) for part in [*dimensions.get("dimensions", []), *time]]
+        parts += [(part, False) for part in attributes.get("attributes", [])]
+        structures.append(
+            tuple(
+                _component(part, lists, _listed_by(part), is_dimension)
+                for part, is_dimension in parts
+            )
+        )
+    return structures
+
+
+def _listed_by(part: Mapping[str, Any]) -> str:
+    """Return the name of the code list of a component of SDMX-JSON."""
+    return _named_in(part.get("localRepresentation", {}).get("enumeration", ""))
+
+
+def _named_in(address: str) -> str:
+    match = CODELIST.search(address)
+    return match[1] if match else ""
+
+
+def _component(
+    part: Mapping[str, Any], lists: Mapping[str, list[str]], codelist: str, is_dimension: bool
+) -> Component:
+    # Version 2.1 and 3.0 have different words for it.
+    usage = str(part.get("usage", part.get("assignmentStatus", ""))).lower()
+    is_mandatory = is_dimension or usage == "mandatory"
+    return Component(part["id"], lists.get(codelist, ()), is_mandatory, is_dimension)

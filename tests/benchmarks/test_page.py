@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -132,6 +133,37 @@ def test_each_row_says_where_it_comes_from(project):
     claims, records = project
     assert results_page(claims, records).count("\n") <= 500
     assert all(record.source.is_complete for name in records for record in records[name])
+
+
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+CLAIMED = re.compile(  # times, sizes of memory, and numbers of four digits or more
+    rf"{NUMBER.pattern}(?= (?:CPU |processor )?(?:s|ms|seconds?|minutes?|hours?|[MG]i?B)\b)"
+    r"|(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+)
+
+
+def test_times_sizes_and_large_numbers_of_the_docs_are_measured_or_stand_in_the_code(project):
+    """Decisions are left out: they say what a choice gave when it was made."""
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
+    measured = {float(found.replace(",", "")) for found in NUMBER.findall(results)}
+    files = [
+        path for folder in ("src", "tests", "benchmarks") for path in (ROOT / folder).rglob("*")
+    ]
+    code = "".join(path.read_text("utf-8") for path in files if path.suffix in (".py", ".md"))
+
+    def has_source(number):
+        plain = number.replace(",", "")
+        digits = len(plain.partition(".")[2])
+        grouped = f"{int(plain):_}" if plain.isdigit() else plain
+        return any(round(known, digits) == float(plain) for known in measured) or re.search(
+            rf"\b(?:{plain}|{number}|{grouped})\b", code
+        )
+
+    drawn = {ROOT / claim.page for claim in project[0].values() if claim.page}
+    for page in {ROOT / "README.md", *(ROOT / "docs").glob("*.md")} - drawn:
+        prose = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+        odd = [number for number in CLAIMED.findall(prose) if not has_source(number)]
+        assert not odd, f"{page}: measure {odd} by a claim of benchmarks, or leave them out"
 
 
 def test_a_remark_is_computed_from_the_last_records():

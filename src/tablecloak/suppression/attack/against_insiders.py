@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -25,8 +26,7 @@ class WhyOpen(Enum):
     """Neither a proof nor an attack was found; treat it as attackable."""
 
 
-@dataclass(frozen=True)
-class OpenPair:
+class OpenPair(NamedTuple):
     """An insider and a sensitive cell for which no protection is claimed. Secret.
 
     Parameters

@@ -8,7 +8,6 @@ decides which are published.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -63,10 +62,18 @@ class OrderStatistic(DerivedFigure):
         if self.frozen:
             raise InputError(f"{self.label}: it is hidden by rule, and cannot be frozen.")
 
+    fixed_share: ClassVar[float]
+    """Share of the contributors at or below it, where the kind says it."""
+
     @property
-    @abstractmethod
+    def label(self) -> str:
+        """Name of the statistic."""
+        return f"{self.name} of {self.variable}"
+
+    @property
     def share(self) -> float:
         """Share of the contributors at or below it."""
+        return self.fixed_share
 
     @property
     def grid(self) -> float:
@@ -129,16 +136,7 @@ class Median(OrderStatistic):
     """Lower median of the contributions to each cell; parameters as those of `Quantile`."""
 
     name: ClassVar[str] = "median"
-
-    @property
-    def label(self) -> str:
-        """Name of the median."""
-        return f"median of {self.variable}"
-
-    @property
-    def share(self) -> float:
-        """Half."""
-        return 0.5
+    fixed_share: ClassVar[float] = 0.5
 
 
 @FIGURES.register
@@ -147,16 +145,7 @@ class Minimum(OrderStatistic):
     """Least contribution to each cell; parameters as those of `Quantile`."""
 
     name: ClassVar[str] = "minimum"
-
-    @property
-    def label(self) -> str:
-        """Name of the minimum."""
-        return f"minimum of {self.variable}"
-
-    @property
-    def share(self) -> float:
-        """No more than one contributor."""
-        return 0.0
+    fixed_share: ClassVar[float] = 0.0
 
 
 @FIGURES.register
@@ -165,16 +154,7 @@ class Maximum(OrderStatistic):
     """Largest contribution to each cell; parameters as those of `Quantile`."""
 
     name: ClassVar[str] = "maximum"
-
-    @property
-    def label(self) -> str:
-        """Name of the maximum."""
-        return f"maximum of {self.variable}"
-
-    @property
-    def share(self) -> float:
-        """All contributors."""
-        return 1.0
+    fixed_share: ClassVar[float] = 1.0
 
 
 @dataclass(frozen=True, eq=False)

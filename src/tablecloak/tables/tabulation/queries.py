@@ -13,7 +13,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -256,12 +255,16 @@ class _Units:
         ]
         self.words = [f"word{number}" for number in range(self.exact.n_words)]
         self.identified: Any = None
+        self.bits = 0
+        """Bits of a number of a contributor that follow its size in one whole number, if any."""
         self._maps: dict[tuple[int, int], Any] = {}
 
     def grouped(self, tables: Sequence[Sequence[str]]) -> Grouped:
         """Find the contributors of all cells of tables, in the engine or for the roll-up here."""
         if self.level is None:
             alone, n_alone, several, n_several = self._rows("row"), self._count, None, 0
+            # Exact sums leave room for it: see `ExactSum.fitting`.
+            self._number_beside(0)
         else:
             alone, n_alone, several, n_several = self._set_apart(self.level)
         cells: dict[tuple[str, ...], list[Figures]] = {tuple(names): [] for names in tables}
@@ -285,6 +288,12 @@ class _Units:
     @property
     def _count(self) -> int:
         return self.records.overview.count
+
+    def _number_beside(self, largest: int) -> None:
+        """Rank by one whole number, if sizes up to so many units and numbers fit into it."""
+        bits = self._count.bit_length()
+        if self.engine == "duckdb" and len(self.words) == 1 and not self.known:
+            self.bits = bits if (largest + 1) << bits < 2**63 else 0
 
     def _is_quicker_there(self, rows_here: int, rows_there: int) -> bool:
         """Whether the engine takes less time for a margin than the roll-up in numpy."""
@@ -322,8 +331,10 @@ class _Units:
         )
         if self.engine == "duckdb":
             # Grouping by a number costs less than by text, and as many times as there are margins.
+            # In the order of names, it also decides between contributors that are alike.
             kind = "int32" if self._count < 2**31 else "int64"
-            contributors = contributors.rename(name="who").mutate(who=ibis.row_number().cast(kind))
+            number = ibis.row_number().over(order_by="name").cast(kind)
+            contributors = contributors.rename(name="who").mutate(who=number)
         contributors = self.records.cached(contributors)
         if self.weights:
             _check_weights(contributors, level, "name" if "name" in contributors.columns else "who")
@@ -332,8 +343,11 @@ class _Units:
         counts = contributors.agg(
             alone=ibis.ifelse(is_alone, 1, 0).sum(),
             several=ibis.ifelse(is_alone, 0, 1).sum(),
+            largest=contributors[self.words[0]].max(),
         )
         n = {name: int(of[0]) for name, of in counts.to_pyarrow().to_pydict().items()}
+        if not self.records.overview.negative:
+            self._number_beside(n["largest"])
         codes = key.codes(contributors, dict(enumerate(axes)))
         alone = contributors.filter(is_alone).select(*self.known, *self.words, "who", **codes)
         if not n["several"]:
@@ -388,18 +402,15 @@ class _Units:
             Whether each row is a contributor that is whole in every cell.
         """
         key = self._key(rows, chosen)
-        if self.engine != "duckdb":
-            # Ranks and sums of a cell from one place: rows travel once to the cell they belong to.
-            units = self._ranked(self._units(key.table, key.names, is_whole), key.names, "who")
-            answer = self._grouped_by(units, key.names).to_pyarrow()
-            yield self._read(key, answer, self._unfolded(key, answer))
-            return
-        n_parts = min(-(-n_rows // ROWS_AT_ONCE), key.n_cells)
+        n_parts = min(-(-n_rows // ROWS_AT_ONCE), key.n_cells) if self.engine == "duckdb" else 1
         for number in range(n_parts):
             part = key if n_parts == 1 else key.part(number, n_parts)
             units = self._units(part.table, key.names, is_whole)
+            if self.engine != "duckdb":
+                # Ranks and sums from one place: rows travel once to the cell they belong to.
+                units = self._ranked(units, key.names)
             answer = self._grouped_by(units, key.names).to_pyarrow()
-            yield self._read(key, answer, self._resolved(part, answer, is_whole))
+            yield self._read(key, answer, self._unfolded(key, answer))
 
     def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
         sizes, columns = list(self.records.sizes), {}
@@ -430,7 +441,11 @@ class _Units:
         if not is_whole:
             rows = rows.group_by([*keys, "who"]).agg(**self._added(rows))
         signed = self.exact.joined([rows[word].cast("float64") for word in self.words])
-        return rows.select(*keys, *self.known, "who", size=signed.abs())
+        units = {name: rows[name] for name in (*keys, *self.known, "who")}
+        if self.bits:
+            word, last = rows[self.words[0]].abs().cast("int64"), 2**self.bits - 1
+            units["code"] = word * 2**self.bits + (last - rows.who)
+        return rows.select(**units, size=signed.abs())
 
     def _grouped_by(self, units: Any, keys: list[str]) -> Any:
         """Count the contributors of each cell, list the largest, and so on."""
@@ -454,75 +469,46 @@ class _Units:
             top = units["rank"] < self.k
             for name in ("size", "who", *self.known):
                 figures[f"top_{name}"] = units[name].collect(where=top)
+        elif self.bits:
+            figures["top"] = _largest(units.code, self.k)
         else:
-            # A number costs less than a structure.
-            unit = {name: units[name] for name in ("who", *self.known)}
-            top = ibis.struct(unit) if self.known else units.who
-            figures["top"] = _listed("arg_max", top, size, self.k + 1)
-            figures["top_size"] = _listed("max", size, self.k + 1)
+            # Structures are compared field by field, as `_ranked` orders.
+            order = [name for name in self.known if name != "request"]
+            fields = {name: units[name] for name in ("size", *order)} | {"before": -units.who}
+            fields |= {name: units[name] for name in self.known if name == "request"}
+            figures["top"] = _largest(ibis.struct(fields), self.k)
         return units.group_by(keys).agg(**figures)
 
-    def _ranked(self, units: Any, keys: list[str], identifier: str) -> Any:
+    def _ranked(self, units: Any, keys: list[str]) -> Any:
         """Rank those of each cell; what identifies them decides between those alike."""
         import ibis
 
         # As in `Largest`, which joins them with others.
         order = [units[name].desc() for name in ("size", *self.known) if name != "request"]
-        rank = ibis.row_number().over(group_by=keys, order_by=[*order, units[identifier].asc()])
+        rank = ibis.row_number().over(group_by=keys, order_by=[*order, units.who.asc()])
         return units.mutate(rank=rank)
 
     def _unfolded(self, key: _Key, answer: Any) -> Any:
         """Return the lists of the largest of each cell as rows."""
         import pyarrow as pa
 
-        lists = {
-            name: answer.column(f"top_{name}").combine_chunks()
-            for name in ("size", "who", *self.known)
-        }
-        cell = np.repeat(np.arange(answer.num_rows), np.diff(np.asarray(lists["size"].offsets)))
-        keys = {name: answer.column(name).take(pa.array(cell)) for name in key.names}
-        return pa.table(keys | {name: of.flatten() for name, of in lists.items()})
-
-    def _resolved(self, key: _Key, answer: Any, is_whole: bool) -> Any:
-        """Return the lists of the largest of each cell as rows, one more than are needed before.
-
-        Which of those with the same size an engine lists last is chance. One more than are needed
-        was asked for, and where the last two are alike the engine looks closely.
-        """
-        import pyarrow as pa
-
-        lists, sizes = (answer.column(name).combine_chunks() for name in ("top", "top_size"))
-        start, flat = np.asarray(lists.offsets), lists.flatten()
-        cell, size = np.repeat(np.arange(len(lists)), np.diff(start)), np.asarray(sizes.flatten())
-        columns = {"size": sizes.flatten()} | (
-            {name: flat.field(name) for name in ("who", *self.known)}
-            if self.known
-            else {"who": flat}
-        )
-        full = np.flatnonzero(np.diff(start) > self.k)
-        last = start[full] + self.k
-        tied = full[size[last] == size[last - 1]]
-        kept = (np.arange(len(cell)) - start[cell] < self.k) & ~np.isin(cell, tied)
-        keys = {name: answer.column(name).combine_chunks() for name in key.names}
-        top = pa.table(
-            {name: of.take(pa.array(cell[kept])) for name, of in keys.items()}
-            | {name: of.filter(pa.array(kept)) for name, of in columns.items()}
-        )
-        if not len(tied):
-            return top
-        limits = {name: np.asarray(of)[tied] for name, of in keys.items()}
-        limits["least"] = size[start[tied] + self.k - 1]
-        closely = table_of(limits)
-        units = self._units(key.table.semi_join(closely, key.names), key.names, is_whole)
-        units = units.join(closely, key.names)
-        units = units.filter(units["size"] >= units.least).drop("least")
-        identifier = "who"
-        if self.identified is not None:
-            names = self.identified.select("who", "name")
-            units, identifier = units.join(names, "who"), "name"
-        ranked = self._ranked(units, key.names, identifier)
-        resolved = ranked.filter(ranked["rank"] < self.k).select(*top.column_names).to_pyarrow()
-        return pa.concat_tables([top, resolved.cast(top.schema)])
+        if self.engine != "duckdb":
+            names = ("size", "who", *self.known)
+            lists = {name: answer.column(f"top_{name}").combine_chunks() for name in names}
+            starts, columns = lists["size"].offsets, {n: of.flatten() for n, of in lists.items()}
+        else:
+            top = answer.column("top").combine_chunks()
+            starts, flat = top.offsets, top.flatten()
+            if self.bits:
+                word, left = np.divmod(flat.to_numpy(), 2**self.bits)
+                size, who = self.exact.joined([word.astype(np.float64)]), 2**self.bits - 1 - left
+            else:
+                size, who = flat.field("size"), -flat.field("before").to_numpy()
+            columns = {"size": size, "who": who}
+            columns |= {name: flat.field(name) for name in self.known}
+        cell = pa.array(np.repeat(np.arange(answer.num_rows), np.diff(np.asarray(starts))))
+        keys = {name: answer.column(name).take(cell) for name in key.names}
+        return pa.table(keys | columns)
 
     def _read(self, key: _Key, answer: Any, top: Any) -> Figures:
         """Read an answer and the largest of each of its cells."""
@@ -607,21 +593,15 @@ class _Units:
         )
 
 
-def _listed(function: str, listed: Any, *arguments: Any) -> Any:
-    """Aggregate by a function of DuckDB's own that returns a list, the largest first."""
+def _largest(column: Any, number: int) -> Any:
+    """Aggregate to a list of the largest, by a function of DuckDB's own."""
     import ibis
     import ibis.expr.datatypes as dt
 
-    def aggregate(*arguments: Any) -> Any: ...
+    def largest(entries: Any, number: Any) -> Any: ...
 
-    types = tuple(
-        dt.int64 if isinstance(argument, int) else argument.type() for argument in arguments
-    )
-    aggregate.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(f"x{i}", Parameter.POSITIONAL_ONLY) for i in range(1 + len(types))]
-    )
-    signature = ((listed.type(), *types), dt.Array(listed.type()))
-    return ibis.udf.agg.builtin(aggregate, name=function, signature=signature)(listed, *arguments)
+    signature = ((column.type(), dt.int64), dt.Array(column.type()))
+    return ibis.udf.agg.builtin(largest, name="max", signature=signature)(column, number)
 
 
 def _array(answer: Any, name: str, kind: Any) -> Any:

@@ -209,7 +209,7 @@ class BranchedClasses:
     tree: BranchTree | None
 
     def proof(
-        self, of_record: Integers, names_of: Callable[[int], Sequence[str]], costs: list[float]
+        self, of_record: Integers, node_of: Callable[[int], Sequence[int]], *, is_whole: bool
     ) -> ClassTree:
         """Return the proof by records.
 
@@ -217,10 +217,10 @@ class BranchedClasses:
         ----------
         of_record : numpy.ndarray of int, shape (n_records,)
             Pattern of each record.
-        names_of : callable
-            Returns the keys that a way loses.
-        costs : list of float
-            Cost of a missing value of each key.
+        node_of : callable
+            Returns the levels of the keys in a way.
+        is_whole : bool
+            Whether all losses are whole numbers.
         """
         rounds = [price[of_record] for price in self.rounds]
         places = self.places
@@ -234,8 +234,8 @@ class BranchedClasses:
         nodes, parents = [ClassSplit(-1, (), 0, True)], {-1}
         for node in self.tree.nodes[1:]:
             group = node.column - n_x
-            lost = tuple(names_of(int(places.way[group])))
-            nodes.append(ClassSplit(node.parent, lost, int(some[group]), node.is_lower))
+            levels = node_of(int(places.way[group]))
+            nodes.append(ClassSplit(node.parent, levels, int(some[group]), node.is_lower))
             parents.add(node.parent)
         program = places.program()
         prices, bound = {}, self.bound
@@ -246,7 +246,7 @@ class BranchedClasses:
             tried = [places.on_grid(price) for price in (duals, STEEP * duals)]
             proved = [places.in_case(price, *case) for price in tried]
             prices[leaf], bound = tried[int(np.argmax(proved))], min(bound, max(proved))
-        bound = rounded_up((1 - 1e-9) * bound, costs)
+        bound = rounded_up((1 - 1e-9) * bound, is_whole=is_whole)
         by_record = {leaf: price[of_record] for leaf, price in prices.items()}
         return ClassTree(rounds, nodes, by_record, bound)
 
@@ -259,8 +259,6 @@ def branched_classes(
     loss: float,
     step: float,
     budget: Budget,
-    *,
-    is_proved: bool = True,
 ) -> BranchedClasses | None:
     """Search for the best classes, and prove that no others cost less.
 
@@ -276,8 +274,6 @@ def branched_classes(
     step : float
         Of which all losses are multiples; 0 if there is none.
     budget : Budget
-    is_proved : bool, default=True
-        Whether to branch for a proof once a solver has searched.
 
     Returns
     -------
@@ -319,7 +315,7 @@ def branched_classes(
     if lonely.any():
         # Whoever has no place left can pay any price: no release is cheaper than the known one.
         rounds, bound = [*rounds, rounds[-1] + loss * lonely], loss
-    elif is_proved:
+    else:
         result = branch_and_bound(places.program(), value=loss, step=step, budget=budget)
         placed = places.placed(result.x) if len(result.x) else placed
         return BranchedClasses(placed, result.bound, rounds, places, result.tree)

@@ -20,9 +20,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.problem import AnonymityProblem
 
 MANY_PAIRS = 4_000_000
 """Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
@@ -74,7 +73,7 @@ class ClassPairs:
     recruit_cost : numpy.ndarray of float, shape (n_classes,)
         Least cost of a recruit.
     is_open : numpy.ndarray of bool, shape (n_classes,)
-        Classes that k unchanged records form.
+        Classes that k records form already, such as unchanged ones.
     lender, lender_group : numpy.ndarray of int, shape (n_lenders,)
         Patterns with recruits, and the classes that these may join, sorted by class.
     lender_cost : numpy.ndarray of float, shape (n_lenders,)
@@ -109,7 +108,7 @@ class ClassPairs:
         frequency: Integers,
         k: int,
         ways: Iterable[Way],
-        home: Integers,
+        placed: tuple[Integers, Integers],
         most: Floats,
         budget: Budget,
     ) -> ClassPairs:
@@ -120,8 +119,8 @@ class ClassPairs:
         frequency : numpy.ndarray of int, shape (n_patterns,)
         k : int
         ways : iterable of Way
-        home : numpy.ndarray of int, shape (n_patterns,)
-            Number of the way that changes nothing, for each pattern.
+        placed : tuple of numpy.ndarray of int
+            Patterns of records that are in classes already, and numbers of their ways.
         most : numpy.ndarray of float, shape (n_patterns,)
             Pairs that cost more are left out.
         budget : Budget
@@ -151,7 +150,8 @@ class ClassPairs:
             least = np.full(len(present), np.inf)
             np.minimum.at(least, into, cost[lenders])
             is_open = np.zeros(len(present), dtype=bool)
-            is_open[into[home[lenders] == way.number]] = True
+            inside = number[label[placed[0][placed[1] == way.number]]]
+            is_open[inside[inside >= 0]] = True
             lending = np.flatnonzero(frequency[lenders] > k)
             lending = lending[np.argsort(into[lending], kind="stable")]
             parts.append((
@@ -200,6 +200,46 @@ class ClassPairs:
         gains = gain[group] > 0
         return gain, payers[gains], taken[gains]
 
+    def lacking(self, price: Floats) -> Floats:
+        """Return what a class with a record of each pair collects too little, shape (n_pairs,).
+
+        Infinite for classes that lack records and cannot recruit any.
+        """
+        over = price[self.pattern] - self.cost
+        order = np.lexsort((-over, self.group))
+        group, paid = self.group[order], over[order]
+        there = self.frequency[self.pattern[order]]
+        earlier, least = before(group, there), np.where(self.is_open, 0, self.k)[group]
+        taken = np.where(paid > 0, there, np.clip(least - earlier, 0, there))
+        gain = np.bincount(group, weights=taken * paid, minlength=self.n_classes)
+        size = np.bincount(group, weights=taken, minlength=self.n_classes)
+        short = ~self.is_open & (size < self.k)
+        gain[short] -= (self.k - size[short]) * self.recruit_cost[short]
+        # A further record takes the place of the last one that is needed.
+        last = np.where(short, -self.recruit_cost, 0.0)
+        is_last = (earlier < least) & (earlier + there >= least)
+        last[group[is_last]] = np.minimum(paid[is_last], 0.0)
+        lacking = np.empty(len(order))
+        lacking[order] = np.where(taken > 0, 0.0, np.where(short[group], 0.0, last[group]) - paid)
+        return np.asarray(lacking - gain[self.group])
+
+    def kept(self, is_kept: Flags) -> ClassPairs:
+        """Return some pairs, with their classes alone."""
+        classes, group = np.unique(self.group[is_kept], return_inverse=True)
+        lends = np.isin(self.lender_group, classes)
+        return replace(
+            self,
+            pattern=self.pattern[is_kept],
+            group=group.ravel(),
+            cost=self.cost[is_kept],
+            way=self.way[classes],
+            recruit_cost=self.recruit_cost[classes],
+            is_open=self.is_open[classes],
+            lender=self.lender[lends],
+            lender_group=np.searchsorted(classes, self.lender_group[lends]),
+            lender_cost=self.lender_cost[lends],
+        )
+
     def _may_gain(self, over: Floats) -> Flags:
         """Return the classes that may gain, by a bound that needs no sorting.
 
@@ -221,38 +261,6 @@ _KINDS = (
     np.int64, np.int64, np.float64, np.int64, np.float64, np.bool_, np.int64, np.int64, np.float64,
 )  # fmt: skip
 """Types of the columns of pairs, classes and lenders, as `ClassPairs` has them."""
-
-
-MANY_SETS = 20_000
-"""Most sets of keys that are looked at for pairs."""
-
-
-def sets_to_lose(problem: AnonymityProblem, most: Floats, many: int | None = None) -> Iterator[Way]:
-    """Return sets of keys that some pattern may lose for at most its most, the cheapest first.
-
-    Keys that a pattern lacks already cost it nothing, and it cannot keep them.
-
-    Parameters
-    ----------
-    problem : AnonymityProblem
-    most : numpy.ndarray of float, shape (n_patterns,)
-    many : int, optional
-        Largest number of sets; by default all.
-    """
-    patterns = problem.patterns
-    absent = problem.absent
-    kinds, which = np.unique(absent, return_inverse=True)
-    which = which.ravel()
-    # No pattern loses a set whose cost, less what is missing already, is above its most.
-    given = np.array([problem.cost(int(kind)) for kind in kinds])
-    highest = float(np.max(most + given[which], initial=0.0))
-    for number, (cost, keys) in enumerate(problem.sets_by_cost()):
-        if cost > highest or number == many:
-            return
-        costs = np.array(
-            [np.inf if kind & ~keys else problem.cost(keys & ~kind) for kind in kinds.tolist()]
-        )
-        yield Way(keys, costs[which], partial(patterns.groups, problem.keys & ~keys))
 
 
 def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
@@ -394,9 +402,9 @@ def price_bound(
 def way_of_each(of_record: Integers, pattern: Integers, way: Integers, count: Integers) -> Integers:
     """Return the way of each record, from how many records of a pattern are changed in which way.
 
-    Equal records take them in the order of the file.
+    Equal records take them in the order of the file, and ways in that of their numbers.
     """
     ways = np.empty(len(of_record), dtype=np.int64)
-    order = np.argsort(pattern, kind="stable")
+    order = np.lexsort((way, pattern))
     ways[np.argsort(of_record, kind="stable")] = np.repeat(way[order], count[order])
     return ways

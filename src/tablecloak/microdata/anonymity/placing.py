@@ -39,6 +39,12 @@ LACKING = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, np.inf
 MANY_ROUNDS = 400
 """Most rounds of one turn."""
 
+MANY_STEPS = 60
+"""Most steps of the price of the greedy rule."""
+
+TINY = 1e-6
+"""Share of a price within which a class counts as paying for itself."""
+
 
 @dataclass(eq=False)
 class Placing:
@@ -65,49 +71,66 @@ class Placing:
     is_open: Flags
 
     @classmethod
-    def by_prices(
-        cls,
-        pairs: ClassPairs,
-        frequency: Integers,
-        price: Floats,
-        bound: float,
-        random: np.random.Generator,
-        budget: Budget,
-    ) -> Placing:
-        """Place records by prices, and fill regions again until the bound is reached.
+    def begun(cls, pairs: ClassPairs, left: Integers, spare: Integers) -> Placing:
+        """Begin with some records in no class yet, and some that patterns can lend."""
+        return cls(
+            pairs=pairs,
+            left=left.copy(),
+            spare=spare.copy(),
+            taken=np.zeros(len(pairs.pattern), dtype=np.int64),
+            lent=np.zeros(len(pairs.lender), dtype=np.int64),
+            is_open=pairs.is_open.copy(),
+        )
+
+    def fill_greedily(self, random: np.random.Generator, budget: Budget) -> None:
+        """Form classes in the order of their cost per record in need.
+
+        That is by one price for all records, which rises from step to step.
+        """
+        pairs, k = self.pairs, self.pairs.k
+        costs = np.unique(np.concatenate([pairs.cost, pairs.recruit_cost]))
+        rising = np.unique(np.outer(costs[np.isfinite(costs)], k / np.arange(1, k + 1)))
+        steps = np.linspace(0, len(rising) - 1, min(len(rising), MANY_STEPS)).astype(np.int64)
+        for price in rising[steps].tolist():
+            # A little more, so that classes that just pay are formed.
+            self.fill(np.full(len(pairs.need), price * (1 + TINY)), random, budget, (TINY,))
+
+    def improve(
+        self, price: Floats, bound: float, random: np.random.Generator, budget: Budget
+    ) -> None:
+        """Fill regions again until the bound is reached, or the time is over.
 
         Parameters
         ----------
-        pairs : ClassPairs
-        frequency, price : numpy.ndarray, shape (n_patterns,)
+        price : numpy.ndarray of float, shape (n_need,)
         bound : float
         random : numpy.random.Generator
             Decides between equal classes.
         budget : Budget
         """
-        placing = cls(
-            pairs=pairs,
-            left=pairs.frequency.copy(),
-            spare=np.maximum(frequency - pairs.k, 0),
-            taken=np.zeros(len(pairs.pattern), dtype=np.int64),
-            lent=np.zeros(len(pairs.lender), dtype=np.int64),
-            is_open=pairs.is_open.copy(),
-        )
-        placing.fill(price[pairs.need], random, budget)
         # Who is left over loses all keys.
-        dearest = float(pairs.cost.max(initial=0.0)) + 1.0
-        regions, part = _Regions(placing, dearest), budget.share(0.9)
-        cost = placing.cost + dearest * float(placing.left.sum())
-        for _ in range(TURNS * len(pairs.need)):
-            if part.is_over or cost <= bound + 1e-9:
+        dearest = float(self.pairs.cost.max(initial=0.0)) + 1.0
+        regions = _Regions(self, dearest)
+        cost = self.cost + dearest * float(self.left.sum())
+        for _ in range(TURNS * len(self.left)):
+            if budget.is_over or cost <= bound + 1e-9:
                 break
-            cost -= regions.turn(price[pairs.need], random, part)
-        return placing
+            cost -= regions.turn(price, random, budget)
 
     @property
     def cost(self) -> float:
         """Cost of all records that are placed."""
         return float(self.taken @ self.pairs.cost + self.lent @ self.pairs.lender_cost)
+
+    def entries(self) -> tuple[Integers, Integers, Integers]:
+        """Return patterns, ways and numbers of the records that are placed."""
+        pairs = self.pairs
+        taken, lent = np.flatnonzero(self.taken), np.flatnonzero(self.lent)
+        return (
+            np.concatenate([pairs.need[pairs.pattern[taken]], pairs.lender[lent]]),
+            np.concatenate([pairs.way[pairs.group[taken]], pairs.way[pairs.lender_group[lent]]]),
+            np.concatenate([self.taken[taken], self.lent[lent]]),
+        )
 
     def fill(
         self,
@@ -138,7 +161,12 @@ class Placing:
     def _round(self, price: Floats, limit: float, random: np.random.Generator) -> bool:
         """Form all classes that lack little and less than those that compete with them."""
         pairs = self.pairs
-        entrants = np.flatnonzero(self.left[pairs.pattern] > 0)
+        # Where classes must pay for themselves, those who pay less than their cost stay out.
+        dearest = price if limit <= TINY else np.full(len(price), np.inf)
+        near = pairs.cost <= dearest[pairs.pattern]
+        entrants = np.flatnonzero(near & (self.left[pairs.pattern] > 0))
+        if not len(entrants):
+            return False
         classes, group = np.unique(pairs.group[entrants], return_inverse=True)
         over = price[pairs.pattern[entrants]] - pairs.cost[entrants]
         order = np.lexsort((-over, group))
@@ -346,7 +374,7 @@ def split_from_the_top(levels: RecordLevels, k: int, budget: Budget) -> Integers
     n_keys = len(levels.n_levels)
     top = np.array(levels.n_levels) - 1
     level = np.tile(top, (levels.patterns.n_patterns, 1))
-    label, n_strata = levels.patterns.groups(0)
+    label, n_strata = levels.groups(levels.top)
     open_ = np.ones(n_strata, dtype=bool)
     while open_.any() and not budget.is_over:
         rows = np.flatnonzero(open_[label])

@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -30,29 +30,29 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.class_tree import ClassTree
-from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
-from tablecloak.microdata.anonymity.equal_records import (
-    cheapest_classes,
+from tablecloak.microdata.anonymity.class_tree import ClassTree, proved_bound
+from tablecloak.microdata.anonymity.combined_keys import (
     classes_in_combinations,
     classes_with_values,
-    greedy_classes,
 )
+from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
 from tablecloak.microdata.anonymity.problem import (
     AnonymityProblem,
     DiversityDemand,
     GroupDemand,
     flags_of,
-    require_key,
+    key_costs,
+    require_keys,
     with_missing,
 )
 from tablecloak.microdata.anonymity.verification import (
-    KeyClasses,
+    LevelClasses,
     check_classes,
     check_diverse,
     check_left_alone,
     check_own,
+    group_sizes,
     packed,
     proved_floor,
     rounded_up,
@@ -156,11 +156,13 @@ class LocalSuppressionRelease(Result):
         if self.prices:
             bounds = {}
             for keys, price in self.prices.items():
-                classes = KeyClasses(original, keys, asked.costs, asked.k, asked.strata)
-                tree = self.trees.get(keys)
-                bounds[keys] = classes.proved(price) if tree is None else tree.verify(classes)
+                classes = LevelClasses.of_missing(
+                    original, keys, asked.costs, asked.k, asked.strata
+                )
+                bounds[keys] = proved_bound(classes, price, self.trees.get(keys))
             proved = packed(bounds)
-            proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
+            is_whole = all(cost.is_integer() for cost in asked.costs.values())
+            proved = rounded_up((1 - 1e-9) * proved, is_whole=is_whole)
         else:
             fails = asked.fails(original)
             proved = proved_floor(fails, self.floor, asked.combinations, asked.costs, original)
@@ -196,14 +198,10 @@ class LocalSuppressionRelease(Result):
         is taken. Shape (n_records,).
         """
         released = LibraryFrame(self.frame).pandas
-        groups = [
-            released.groupby([*self.asked.strata, *keys], dropna=False, observed=True, sort=False)
-            .ngroup()
-            .to_numpy()
-            for keys in self.asked.combinations
+        sizes = [
+            group_sizes(released, [*self.asked.strata, *keys]) for keys in self.asked.combinations
         ]
-        sizes = np.array([np.bincount(group)[group] for group in groups], dtype=np.int64)
-        return np.asarray(sizes.min(axis=0))
+        return np.asarray(np.min(sizes, axis=0))
 
     def fitting(self, persons: Any) -> Integers:
         """Count for each person the released records that may be theirs.
@@ -298,26 +296,16 @@ def _of_released_records(
     *,
     is_greedy: bool,
 ) -> ProvedSuppression:
-    # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
-    random = np.random.default_rng(0)
     part = budget if records is None else budget.share(0.5)
-    sized = replace(problem, requirements=problem.requirements[:1], _safe={})
     names, of_record = problem.patterns.names_of, problem.patterns.of_record
-    if len(problem.combinations) > 1:
-        lost, alone = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
-    else:
-        if is_greedy:
-            classes = greedy_classes(sized, k, part)
-        else:
-            classes = cheapest_classes(sized, k, random, part)
-        lost = classes.lost
-        alone = {problem.combinations[0]: replace(classes, price=classes.price[of_record])}
+    lost, alone = classes_in_combinations(problem, k, part, is_greedy=is_greedy)
     proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
     bound = packed({keys: classes.bound for keys, classes in proved.items()})
+    is_whole = all(cost.is_integer() for cost in problem.costs.tolist())
     if records is not None:
         lost = classes_with_values(problem, lost, records, budget)
     # A little less than what is proved, since the check adds in another order.
-    bound = rounded_up(max((1 - 1e-7) * bound, 0.0), problem.costs.tolist())
+    bound = rounded_up(max((1 - 1e-7) * bound, 0.0), is_whole=is_whole)
     # A record of equal ones is also safe by itself, if groups stay so when records join.
     if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
         floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
@@ -457,24 +445,17 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         if self.subsets is not None and self.subsets > len(keys):
             raise InputError(f"`subsets` is {self.subsets}, but there are only {len(keys)} keys.")
         for combination in self.combinations or ():
-            for name in names_of(combination, "combinations"):
-                require_key(name, keys, "combinations")
-        for name, weight in (self.weights or {}).items():
-            require_key(name, keys, "weights")
-            if not (weight > 0 and np.isfinite(weight)):
-                raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
+            require_keys(names_of(combination, "combinations"), keys, "combinations")
+        key_costs(keys, self.weights)
         if self.weights and self.importance:
             raise InputError("Give `weights` or `importance`, not both.")
+        require_keys(self.importance or (), keys, "importance")
         for name, rank in (self.importance or {}).items():
-            require_key(name, keys, "importance")
             if not 1 <= rank <= len(keys):
                 raise InputError(
                     f"The importance of {name!r} is a rank from 1 to {len(keys)}. Got {rank!r}."
                 )
-        self._check_strata(keys)
         self.diverse.check(keys)
-
-    def _check_strata(self, keys: Sequence[str]) -> None:
         for name in names_of(self.strata, "strata") if self.strata else ():
             if name in keys:
                 raise InputError(f"{name!r} is a key, so that it cannot be in `strata`.")
@@ -491,8 +472,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         if self.importance:
             last = len(self.keys)
             return {name: 2.0 ** (last - self.importance.get(name, last)) for name in self.keys}
-        given = self.weights or {}
-        return {name: float(given.get(name, 1.0)) for name in self.keys}
+        return key_costs(self.keys, self.weights)
 
     @property
     def diverse(self) -> DiversityDemand:

@@ -24,7 +24,7 @@ from scipy.sparse import coo_array, csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_tree import ClassSplit, ClassTree
-from tablecloak.microdata.anonymity.classes import Way, before
+from tablecloak.microdata.anonymity.classes import Collected, Way
 from tablecloak.microdata.anonymity.verification import rounded_up
 from tablecloak.solve.branch import BranchTree, branch_and_bound
 from tablecloak.solve.linear import LinearSolver
@@ -42,18 +42,6 @@ FINE_BITS = 36
 
 STEEP = 1e3
 """Factor by which multipliers that prove a case empty are raised to prices that reach any bound."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Collected:
-    """What classes collect, places by class with the best payers first, and what others cost.
-
-    `more` is what a class collects with a record of a place beyond its best choice, at most 0.
-    """
-
-    gain: Floats
-    order: Integers
-    more: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,27 +106,16 @@ class Places:
         """Return the patterns that have no place, shape (n_patterns,)."""
         return np.asarray(np.bincount(self.pattern, minlength=len(self.frequency)) == 0)
 
-    def _collected(self, price: Floats) -> _Collected:
+    def _collected(self, price: Floats) -> Collected:
         over = price[self.pattern] - self.cost
-        order = np.lexsort((-over, self.group))
-        group, over = self.group[order], over[order]
-        count = self.frequency[self.pattern[order]]
-        earlier = before(group, count)
-        taken = np.where(over > 0, count, np.clip(self.k - earlier, 0, count))
-        gain = np.bincount(group, weights=taken * over, minlength=len(self.way)).astype(float)
-        is_last = (earlier < self.k) & (earlier + count >= self.k)
-        last = np.zeros(len(self.way))
-        last[group[is_last]] = over[is_last]
-        more = np.where(taken > 0, 0.0, over - np.minimum(last[group], 0.0))
-        return _Collected(gain, order, more)
+        least = np.full(len(self.way), self.k)
+        return Collected.of(self.group, over, self.frequency[self.pattern], least)
 
     def least_loss(self, price: Floats) -> tuple[float, Floats]:
         """Return what prices prove, for all releases and for those with a record in each place."""
-        collected = self._collected(price)
-        bound = float(price @ self.frequency - np.maximum(collected.gain, 0).sum())
-        least, group = np.empty(len(collected.order)), self.group[collected.order]
-        least[collected.order] = bound + np.maximum(-collected.gain, 0)[group] - collected.more
-        return bound, least
+        part = self._collected(price)
+        bound = float(price @ self.frequency - np.maximum(part.gain, 0).sum())
+        return bound, bound + np.maximum(-part.gain, 0)[self.group] + part.more
 
     def in_case(self, price: Floats, exists: Flags, may_exist: Flags) -> float:
         """Return what prices prove where some classes exist and others do not."""

@@ -185,20 +185,15 @@ class ClassPairs:
         over = price[self.pattern] - self.cost
         paying = self._may_gain(over)
         payers = np.flatnonzero(paying[self.group])
-        payers = payers[np.lexsort((-over[payers], self.group[payers]))]
-        group, there = self.group[payers], self.frequency[self.pattern[payers]]
         least = np.where(self.is_open, 0, self.k)
-        taken = np.where(
-            over[payers] > 0, there, np.clip(least[group] - before(group, there), 0, there)
+        part = Collected.of(
+            self.group[payers], over[payers], self.frequency[self.pattern[payers]], least
         )
-        size = np.bincount(group, weights=taken, minlength=self.n_classes)
-        gain = np.bincount(group, weights=taken * over[payers], minlength=self.n_classes).astype(
-            float
-        )
-        lacking = np.where(paying, np.maximum(least - size, 0.0), 0.0)
-        gain -= lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
-        gains = gain[group] > 0
-        return gain, payers[gains], taken[gains]
+        lacking = np.where(paying, np.maximum(least - part.size, 0.0), 0.0)
+        gain = part.gain - lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
+        payers = payers[part.order]
+        gains = gain[self.group[payers]] > 0
+        return gain, payers[gains], part.taken[gains]
 
     def lacking(self, price: Floats) -> Floats:
         """Return what a class with a record of each pair collects too little, shape (n_pairs,).
@@ -206,22 +201,14 @@ class ClassPairs:
         Infinite for classes that lack records and cannot recruit any.
         """
         over = price[self.pattern] - self.cost
-        order = np.lexsort((-over, self.group))
-        group, paid = self.group[order], over[order]
-        there = self.frequency[self.pattern[order]]
-        earlier, least = before(group, there), np.where(self.is_open, 0, self.k)[group]
-        taken = np.where(paid > 0, there, np.clip(least - earlier, 0, there))
-        gain = np.bincount(group, weights=taken * paid, minlength=self.n_classes)
-        size = np.bincount(group, weights=taken, minlength=self.n_classes)
-        short = ~self.is_open & (size < self.k)
-        gain[short] -= (self.k - size[short]) * self.recruit_cost[short]
-        # A further record takes the place of the last one that is needed.
-        last = np.where(short, -self.recruit_cost, 0.0)
-        is_last = (earlier < least) & (earlier + there >= least)
-        last[group[is_last]] = np.minimum(paid[is_last], 0.0)
-        lacking = np.empty(len(order))
-        lacking[order] = np.where(taken > 0, 0.0, np.where(short[group], 0.0, last[group]) - paid)
-        return np.asarray(lacking - gain[self.group])
+        part = Collected.of(
+            self.group, over, self.frequency[self.pattern], np.where(self.is_open, 0, self.k)
+        )
+        short = ~self.is_open & (part.size < self.k)
+        gain = part.gain
+        gain[short] -= (self.k - part.size[short]) * self.recruit_cost[short]
+        # All records of a class that must recruit are in it already.
+        return part.more - gain[self.group]
 
     def kept(self, is_kept: Flags) -> ClassPairs:
         """Return some pairs, with their classes alone."""
@@ -277,15 +264,58 @@ def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
     """
     label, n_groups = way.groups()
     may = np.isfinite(way.cost)
-    there = np.where(may, frequency, 0)
-    size = np.bincount(label, weights=there, minlength=n_groups)
     over = np.where(may, price - np.where(may, way.cost, 0.0), 0.0)
-    order = np.lexsort((-over, label))
-    group, count, over = label[order], there[order], over[order]
-    forced = np.clip(k - before(group, count), 0, count)
-    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
-    sums = np.bincount(group, weights=paid, minlength=n_groups)
-    return np.asarray(np.where(size >= k, sums, -np.inf), dtype=np.float64)
+    part = Collected.of(label, over, np.where(may, frequency, 0), np.full(n_groups, k))
+    return np.asarray(np.where(part.size >= k, part.gain, -np.inf), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """What classes collect from the records that pay most, and from all that pay a gain.
+
+    Parameters
+    ----------
+    order : numpy.ndarray of int, shape (n_entries,)
+        Entries by class, the best payers first.
+    taken : numpy.ndarray of int, shape (n_entries,)
+        How many records of each of them, in this order, a class takes.
+    gain, size : numpy.ndarray of float, shape (n_classes,)
+        What all of these pay beyond their cost, and their number.
+    more : numpy.ndarray of float, shape (n_entries,)
+        What a class loses, at least 0, where it must have a record of an entry.
+    """
+
+    order: Integers
+    taken: Integers
+    gain: Floats
+    size: Floats
+    more: Floats
+
+    @classmethod
+    def of(cls, group: Integers, over: Floats, count: Integers, least: Integers) -> Collected:
+        """Let each class take what pays, and at least a number of records.
+
+        Parameters
+        ----------
+        group : numpy.ndarray of int, shape (n_entries,)
+        over : numpy.ndarray of float, shape (n_entries,)
+            What a record pays beyond its cost.
+        count : numpy.ndarray of int, shape (n_entries,)
+        least : numpy.ndarray of int, shape (n_classes,)
+        """
+        order = np.lexsort((-over, group))
+        number, paid, there = group[order], over[order], count[order]
+        earlier, forced = before(number, there), least[number]
+        taken = np.where(paid > 0, there, np.clip(forced - earlier, 0, there))
+        gain = np.bincount(number, weights=taken * paid, minlength=len(least)).astype(np.float64)
+        size = np.bincount(number, weights=taken, minlength=len(least)).astype(np.float64)
+        # A further record takes the place of the last one that is needed.
+        last = np.zeros(len(least))
+        is_last = (earlier < forced) & (earlier + there >= forced)
+        last[number[is_last]] = np.minimum(paid[is_last], 0.0)
+        more = np.empty(len(order))
+        more[order] = np.where(taken > 0, 0.0, last[number] - paid)
+        return cls(order, taken, gain, size, more)
 
 
 def before(group: Integers, count: Integers) -> Integers:

@@ -167,8 +167,8 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
     were missing before stay missing and lose nothing.
 
     What is proved: no such release loses less than `bound`, unless a note says that no bound is
-    proved. The search forms classes from the top down, and by prices of records, which also prove
-    the bound; the cheaper ones are taken.
+    proved. The search is that of `LocalSuppression`: classes from the top down, and by prices of
+    records, which also prove the bound; in small files it is proved by cases.
 
     Parameters
     ----------

@@ -110,7 +110,7 @@ class LocalSuppressionRelease(Result):
     suppressed: Flags
     asked: GroupDemand
     bound: float
-    floor: Floats
+    floor: Floats = field(default_factory=lambda: np.empty(0))
     prices: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
     trees: Mapping[tuple[str, ...], ClassTree] = field(default_factory=dict)
     seconds: float = 0.0
@@ -253,70 +253,6 @@ def _total(suppressed: Flags, costs: Floats) -> float:
     for column, cost in zip(suppressed.T, costs, strict=True):
         record += np.where(column, cost, 0.0)
     return float(record.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class ProvedSuppression:
-    """Suppressed values and what proves the bound on their cost.
-
-    Parameters
-    ----------
-    lost : numpy.ndarray of int, shape (n_records,)
-        Set of suppressed keys of each record.
-    bound : float
-    floor : numpy.ndarray of float, shape (n_records,) or (0,)
-        Least cost of each record.
-    prices : dict of tuple of str to numpy.ndarray of float
-        For each combination of keys a price of each record.
-    trees : dict of tuple of str to ClassTree
-        For combinations whose bound is proved by cases.
-    """
-
-    lost: Integers
-    bound: float
-    floor: Floats = field(default_factory=lambda: np.empty(0))
-    prices: dict[tuple[str, ...], Floats] = field(default_factory=dict)
-    trees: dict[tuple[str, ...], ClassTree] = field(default_factory=dict)
-
-
-def _of_true_records(
-    problem: AnonymityProblem, budget: Budget, *, is_greedy: bool
-) -> ProvedSuppression:
-    choice = greedy_with_floor(problem) if is_greedy else cheapest_choice(problem, budget)
-    of_record = problem.patterns.of_record
-    floor = choice.floor[of_record]
-    return ProvedSuppression(choice.suppressed[of_record], float(floor.sum()), floor)
-
-
-def _of_released_records(
-    problem: AnonymityProblem,
-    records: SensitiveRecords | None,
-    k: int,
-    budget: Budget,
-    *,
-    is_greedy: bool,
-) -> ProvedSuppression:
-    part = budget if records is None else budget.share(0.5)
-    names, of_record = problem.patterns.names_of, problem.patterns.of_record
-    lost, alone = classes_in_combinations(problem, k, part, is_greedy=is_greedy)
-    proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
-    bound = packed({keys: classes.bound for keys, classes in proved.items()})
-    is_whole = all(cost.is_integer() for cost in problem.costs.tolist())
-    if records is not None:
-        lost = classes_with_values(problem, lost, records, budget)
-    # A little less than what is proved, since the check adds in another order.
-    bound = rounded_up(max((1 - 1e-7) * bound, 0.0), is_whole=is_whole)
-    # A record of equal ones is also safe by itself, if groups stay so when records join.
-    if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
-        floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
-        if float(floor.sum()) > bound or not proved:
-            return ProvedSuppression(lost, float(floor.sum()), floor)
-    return ProvedSuppression(
-        lost,
-        bound,
-        prices={keys: classes.price for keys, classes in proved.items()},
-        trees={keys: each.tree for keys, each in proved.items() if each.tree is not None},
-    )
 
 
 @METHODS.register
@@ -523,30 +459,53 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         watch = Stopwatch()
         asked = self.asked()
         problem = asked.problem(frame)
-        is_greedy = self.search == "greedy"
         with budget.interruptible():
             if self.anonymity == "1-k":
-                proved = _of_true_records(problem, budget, is_greedy=is_greedy)
+                lost, proof = self._of_true_records(problem, budget)
             else:
-                proved = _of_released_records(
-                    problem, asked.sensitive_records(frame), self.k, budget, is_greedy=is_greedy
-                )
+                records = asked.sensitive_records(frame)
+                lost, proof = self._of_released_records(problem, records, budget)
         # What was missing before is not suppressed, and costs nothing.
-        missing = flags_of(proved.lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
+        missing = flags_of(lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
         released = with_missing(frame, self.keys, missing)
-        fits = np.empty(0, dtype=np.int64)
         if self.anonymity == "1-k":
-            fits = fitting(frame, released, asked.combinations, asked.strata)
-        release = LocalSuppressionRelease(
-            frame=released,
-            suppressed=missing,
-            asked=asked,
-            bound=proved.bound,
-            floor=proved.floor,
-            prices=proved.prices,
-            trees=proved.trees,
-            seconds=watch.seconds,
-            fits=fits,
-        )
+            proof["fits"] = fitting(frame, released, asked.combinations, asked.strata)
+        release = LocalSuppressionRelease(released, missing, asked, seconds=watch.seconds, **proof)
         release.check_safe(frame)
         return release
+
+    def _of_true_records(
+        self, problem: AnonymityProblem, budget: Budget
+    ) -> tuple[Integers, dict[str, Any]]:
+        """Return the keys that records lose, and the fields of the release that prove a bound."""
+        is_greedy = self.search == "greedy"
+        choice = greedy_with_floor(problem) if is_greedy else cheapest_choice(problem, budget)
+        floor = choice.floor[problem.patterns.of_record]
+        proof = {"bound": float(floor.sum()), "floor": floor}
+        return choice.suppressed[problem.patterns.of_record], proof
+
+    def _of_released_records(
+        self, problem: AnonymityProblem, records: SensitiveRecords | None, budget: Budget
+    ) -> tuple[Integers, dict[str, Any]]:
+        part = budget if records is None else budget.share(0.5)
+        lost, alone = classes_in_combinations(
+            problem, self.k, part, is_greedy=self.search == "greedy"
+        )
+        names, of_record = problem.patterns.names_of, problem.patterns.of_record
+        proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
+        bound = packed({keys: classes.bound for keys, classes in proved.items()})
+        is_whole = all(cost.is_integer() for cost in problem.costs.tolist())
+        if records is not None:
+            lost = classes_with_values(problem, lost, records, budget)
+        # A little less than what is proved, since the check adds in another order.
+        bound = rounded_up(max((1 - 1e-7) * bound, 0.0), is_whole=is_whole)
+        # A record of equal ones is also safe by itself, if groups stay so when records join.
+        if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
+            floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
+            if float(floor.sum()) > bound or not proved:
+                return lost, {"bound": float(floor.sum()), "floor": floor}
+        return lost, {
+            "bound": bound,
+            "prices": {keys: classes.price for keys, classes in proved.items()},
+            "trees": {keys: each.tree for keys, each in proved.items() if each.tree is not None},
+        }

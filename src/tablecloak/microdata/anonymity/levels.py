@@ -297,21 +297,21 @@ class RecordLevels:
     def is_whole(self) -> bool:
         """Whether all losses are whole numbers."""
         return all(
-            np.all(loss[np.isfinite(loss)] % 1 == 0) for each in self.losses for loss in each
+            np.all(loss[np.isfinite(loss)] % 1 == 0) for of_key in self.losses for loss in of_key
         )
 
     @cached_property
     def mean_weight(self) -> float:
         """Mean cost of a missing value that was there."""
-        return float(np.mean([np.max(each[-1], initial=0.0) for each in self.losses]))
+        return float(np.mean([np.max(of_key[-1], initial=0.0) for of_key in self.losses]))
 
     @cached_property
     def _least(self) -> list[list[float]]:
         """Least loss of a value that is there, by key and level."""
         return [
-            [float(np.min(loss[there], initial=np.inf)) if there.any() else 0.0 for loss in each]
-            for each in self.losses
-            for there in [np.isfinite(each[0])]
+            [float(np.min(loss[there], initial=np.inf)) if there.any() else 0.0 for loss in of_key]
+            for of_key in self.losses
+            for there in [np.isfinite(of_key[0])]
         ]
 
     @cached_property
@@ -319,8 +319,8 @@ class RecordLevels:
         """What the values that are missing already would have cost at least, by pattern."""
         given: Floats = np.sum(
             [
-                np.where(np.isfinite(each[0]), 0.0, least[-1])
-                for each, least in zip(self.losses, self._least, strict=True)
+                np.where(np.isfinite(of_key[0]), 0.0, least[-1])
+                for of_key, least in zip(self.losses, self._least, strict=True)
             ],
             axis=0,
         )
@@ -386,7 +386,9 @@ class RecordLevels:
                 if node[key] + 1 < len(mean[key]):
                     raised = (*node[:key], node[key] + 1, *node[key + 1 :])
                     more = mean[key][raised[key]] - mean[key][node[key]]
-                    least = float(sum(self._least[at][level] for at, level in enumerate(raised)))
+                    least = float(
+                        sum(of[level] for of, level in zip(self._least, raised, strict=True))
+                    )
                     heappush(heap, (least, total + more, raised, key))
 
     def ways(self, most: Floats | None = None) -> Iterator[Way]:

@@ -379,8 +379,8 @@ class _Regions:
         """Add up costs by region."""
         region, cost = (np.concatenate(part) for part in zip(*parts, strict=True))
         # Classes that all may join lend nothing.
-        known = region >= 0
-        sums = np.bincount(region[known], weights=cost[known], minlength=self.n_regions)
+        is_owned = region >= 0
+        sums = np.bincount(region[is_owned], weights=cost[is_owned], minlength=self.n_regions)
         return np.asarray(sums, dtype=np.float64)
 
     def _affordable(

@@ -117,25 +117,25 @@ def cheapest_classes(
     unit = float(np.mean(price[pairs.need]))
     pairs = pairs.kept(pairs.lacking(price[pairs.need]) <= LACKING * unit)
     placing = Placing.begun(pairs, pairs.frequency, spare)
-    known = RecordClasses(top_down, price, bound)
+    incumbent = RecordClasses(top_down, price, bound)
     target = float(np.ceil(bound)) if levels.is_whole else bound
     placing.fill(price[pairs.need], random, budget)
     if len(frequency) * levels.n_nodes <= MANY_PLACES:
         placing.improve(price[pairs.need], target, random, budget.share(0.2))
-        known = replace(known, level=_best(levels, known.level, placing, budget))
-        branched = _branched(levels, k, known, budget)
+        incumbent = replace(incumbent, level=_best(levels, incumbent.level, placing, budget))
+        branched = _branched(levels, k, incumbent, budget)
         if branched is not None:
             return branched
     placing.improve(price[pairs.need], target, random, budget.share(0.9))
-    return replace(known, level=_best(levels, known.level, placing, budget))
+    return replace(incumbent, level=_best(levels, incumbent.level, placing, budget))
 
 
 Placed = tuple[Integers, Integers, Integers]
 """Patterns, numbers of nodes, and how many records of a pattern are at this node."""
 
 
-def _best(levels: RecordLevels, known: Integers, placing: Placing, budget: Budget) -> Integers:
-    """Return the levels of what is placed, if they lose less than those that are known.
+def _best(levels: RecordLevels, incumbent: Integers, placing: Placing, budget: Budget) -> Integers:
+    """Return the levels of what is placed, if they lose less than the incumbent.
 
     Records that are in no class are placed greedily, whatever that costs them.
     """
@@ -158,7 +158,7 @@ def _best(levels: RecordLevels, known: Integers, placing: Placing, budget: Budge
     joined = (np.concatenate(part) for part in zip(*entries, strict=True))
     node = way_of_each(levels.patterns.of_record, *completed(levels, k, *joined))
     # Sums of the same losses round differently: of equal ones the first stays.
-    tried = known, levels.levels_of(node)
+    tried = incumbent, levels.levels_of(node)
     return min(tried, key=lambda level: float(f"{levels.total(level):.12g}"))
 
 
@@ -207,26 +207,26 @@ def completed(
 
 
 def _branched(
-    levels: RecordLevels, k: int, known: RecordClasses, budget: Budget
+    levels: RecordLevels, k: int, incumbent: RecordClasses, budget: Budget
 ) -> RecordClasses | None:
     """Return classes and a bound by branching over classes; None where there are too many."""
-    patterns, loss = levels.patterns, levels.total(known.level)
+    patterns, loss = levels.patterns, levels.total(incumbent.level)
     step = 1.0 if levels.is_whole else 0.0
-    if rounded_up((1 - 1e-7) * known.bound, is_whole=levels.is_whole) >= (1 - 1e-7) * loss:
-        return known
+    if rounded_up((1 - 1e-7) * incumbent.bound, is_whole=levels.is_whole) >= (1 - 1e-7) * loss:
+        return incumbent
     branched = branched_classes(
-        patterns.frequency, k, levels.ways(), known.price, loss, step, budget
+        patterns.frequency, k, levels.ways(), incumbent.price, loss, step, budget
     )
     if branched is None:
         return None
-    level = known.level
+    level = incumbent.level
     if branched.placed is not None:
         level = levels.levels_of(way_of_each(patterns.of_record, *branched.placed))
-    if branched.bound <= known.bound:
-        return RecordClasses(level, known.price, known.bound)
+    if branched.bound <= incumbent.bound:
+        return RecordClasses(level, incumbent.price, incumbent.bound)
 
     def node_of(way: int) -> Sequence[int]:
         return tuple(levels.levels_of(np.array([way]))[0].tolist())
 
     tree = branched.proof(patterns.of_record, node_of, is_whole=levels.is_whole)
-    return RecordClasses(level, known.price, tree.bound, tree)
+    return RecordClasses(level, incumbent.price, tree.bound, tree)

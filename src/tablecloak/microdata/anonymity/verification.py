@@ -280,13 +280,13 @@ class LevelClasses:
     @cached_property
     def unit(self) -> float:
         """A power of two, so small that the largest losses of all keys are 2^35 to 2^36 of it."""
-        most = sum(float(each[-1].max(initial=0.0)) for each in self.losses)
+        most = sum(float(of_key[-1].max(initial=0.0)) for of_key in self.losses)
         return float(2.0 ** (np.ceil(np.log2(most)) - 36)) if most else 1.0
 
     @cached_property
     def is_whole(self) -> bool:
         """Whether all losses are whole numbers."""
-        finite = (loss[np.isfinite(loss)] for each in self.losses for loss in each)
+        finite = (loss[np.isfinite(loss)] for of_key in self.losses for loss in of_key)
         return all(bool(np.all(loss == np.floor(loss))) for loss in finite)
 
     def in_units(self, prices: Floats) -> Integers:
@@ -303,11 +303,11 @@ class LevelClasses:
         """
         losses, least = [], []
         given = np.zeros(len(most), dtype=np.int64)
-        for each in self.losses:
-            there = np.isfinite(each[0])
+        for of_key in self.losses:
+            there = np.isfinite(of_key[0])
             units = [
                 np.where(np.isfinite(loss), np.floor(loss / self.unit), NEVER).astype(np.int64)
-                for loss in each
+                for loss in of_key
             ]
             losses.append(units)
             least.append([int(loss[there].min()) if there.any() else 0 for loss in units])
@@ -325,7 +325,9 @@ class LevelClasses:
                 yield from nodes((*node, level), lost + more)
 
         for node in nodes((), 0):
-            cost = np.sum([each[level] for each, level in zip(losses, node, strict=True)], axis=0)
+            cost = np.sum(
+                [of_key[level] for of_key, level in zip(losses, node, strict=True)], axis=0
+            )
             here = np.flatnonzero(cost < NEVER)
             if np.any(cost[here] < most[here]):
                 rows = {"": self.stratum[here]}

@@ -163,8 +163,9 @@ class Placing:
     def _round(self, price: Floats, limit: float, random: np.random.Generator) -> bool:
         """Form all classes that lack little and less than those that compete with them."""
         pairs = self.pairs
-        # Where classes must pay for themselves, those who pay less than their cost stay out.
-        dearest = price if limit <= TINY else np.full(len(price), np.inf)
+        # Where classes must pay for themselves, dear records stay out.
+        pays = limit <= TINY * price.max(initial=0.0)
+        dearest = price if pays else np.full(len(price), np.inf)
         near = pairs.cost <= dearest[pairs.pattern]
         entrants = np.flatnonzero(near & (self.left[pairs.pattern] > 0))
         if not len(entrants):

@@ -114,10 +114,11 @@ class Placing:
         dearest = float(self.pairs.cost.max(initial=0.0)) + 1.0
         regions = _Regions(self, dearest)
         cost = self.cost + dearest * float(self.left.sum())
-        for _ in range(TURNS * len(self.left) // regions.n_regions):
-            if budget.is_over or cost <= bound + 1e-9:
-                break
-            cost -= regions.turn(price, random, budget)
+        idle, most = 0, IDLE * len(self.left) // regions.n_regions
+        while idle <= most and cost > bound + 1e-9 and not budget.is_over:
+            gain = regions.turn(price, random, budget)
+            cost -= gain
+            idle = 0 if gain > 1e-9 else idle + 1
 
     @property
     def cost(self) -> float:
@@ -238,8 +239,8 @@ SPREAD = 30
 NOISE = 0.15
 """Spread of the share by which prices are changed."""
 
-TURNS = 300
-"""Most regions for each pattern in need."""
+IDLE = 15
+"""Regions for each pattern in need that are filled in vain before the search ends."""
 
 
 class _Regions:

@@ -4,12 +4,11 @@ A measure is a class with a name, what it needs, and its figures. A new one is o
 of `tablecloak.microdata.measures`::
 
     @MEASURES.register
-    class Records(AssessmentMeasure):
+    class Records(UtilityMeasure):
         "Numbers of records."
 
         name: ClassVar[str] = "records"
         place: ClassVar[int] = 1
-        kind: ClassVar[str] = "utility"
 
         def figures(self, case):
             yield Figure("records", len(case.original), len(case.released), "Number of records.")
@@ -20,10 +19,11 @@ Its case is what an assessment is about: original and released records, and what
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from operator import attrgetter
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -210,18 +210,21 @@ class Figure:
     meaning: str
 
     @classmethod
-    def pairs(cls, before: Any, after: Any, rows: Iterable[tuple[str, str, str]]) -> Iterator[Self]:
-        """Yield figures that two results have as attributes.
+    def pairs(
+        cls, before: Any, after: Any, rows: Iterable[tuple[str, str | Callable[[Any], Any], str]]
+    ) -> Iterator[Self]:
+        """Yield figures of two results.
 
         Parameters
         ----------
         before, after : object
             Results for the original, and for the release.
-        rows : iterable of (str, str, str)
-            Measure, attribute and meaning.
+        rows : iterable of (str, str or callable, str)
+            Measure, attribute or function of a result, and meaning.
         """
-        for measure, attribute, meaning in rows:
-            yield cls(measure, getattr(before, attribute), getattr(after, attribute), meaning)
+        for measure, taken, meaning in rows:
+            take = attrgetter(taken) if isinstance(taken, str) else taken
+            yield cls(measure, float(take(before)), float(take(after)), meaning)
 
 
 class AssessmentMeasure(ABC):
@@ -245,6 +248,18 @@ class AssessmentMeasure(ABC):
         InputError
             If the measure makes no sense for these records, with the reason.
         """
+
+
+class RiskMeasure(AssessmentMeasure):
+    """Base class of measures of risk."""
+
+    kind: ClassVar[Literal["risk", "utility"]] = "risk"
+
+
+class UtilityMeasure(AssessmentMeasure):
+    """Base class of measures of utility."""
+
+    kind: ClassVar[Literal["risk", "utility"]] = "utility"
 
 
 MEASURES: Registry[AssessmentMeasure] = Registry(

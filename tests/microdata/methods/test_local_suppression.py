@@ -12,7 +12,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.microdata import LocalSuppression, group_diversity
-from tablecloak.microdata.anonymity.equal_records import EqualClasses
+from tablecloak.microdata.anonymity.search import RecordClasses
 
 
 def small_file(seed: int) -> pd.DataFrame:
@@ -73,7 +73,7 @@ def matching_anywhere(released: pd.DataFrame, keys: list[str]) -> np.ndarray:
     return agree.sum(axis=1)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     frame, method = small_question(seed)
     release = method.protect(frame)
@@ -87,7 +87,7 @@ def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     assert greedy.verify(frame) == greedy.bound
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_missing_values_stay_missing_at_no_cost_and_others_of_the_record_are_protected(seed):
     frame, method = small_question(seed)
     frame = frame.mask(np.random.default_rng(seed).random(frame.shape) < 0.15)
@@ -197,7 +197,7 @@ def is_satisfied(group: pd.Series, whole: pd.Series, method: LocalSuppression) -
     return bool(good)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
     random = np.random.default_rng(seed)
     n, n_keys = int(random.integers(8, 30)), int(random.integers(1, 4))
@@ -230,7 +230,7 @@ def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
 
 
 @pytest.mark.parametrize("search", ["optimal", "greedy"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_released_groups_are_diverse_by_the_definitions(seed, search):
     random = np.random.default_rng(seed)
     n, n_keys = int(random.integers(8, 60)), int(random.integers(1, 4))
@@ -290,8 +290,8 @@ def outsider(original: pd.DataFrame, released: pd.DataFrame, keys: list[str]) ->
 
 @pytest.mark.parametrize("anonymity", ["k", "1-k"])
 def test_the_summary_says_what_an_outsider_counts_in_the_released_file(anonymity):
-    exposed = 0
-    for seed in range(200):
+    exposed, n_files = 0, 24
+    for seed in range(n_files):
         random = np.random.default_rng(seed)
         n, n_keys = int(random.integers(6, 40)), int(random.integers(1, 5))
         frame = pd.DataFrame({f"q{at}": random.integers(0, 4, n) for at in range(n_keys)})
@@ -314,7 +314,7 @@ def test_the_summary_says_what_an_outsider_counts_in_the_released_file(anonymity
                 f"fewer than {k} records that fit for {few} persons, and one alone for {alone}"
                 in text
             )
-    assert (exposed > 50) == (anonymity == "1-k")
+    assert (exposed > n_files / 4) == (anonymity == "1-k")
 
 
 def test_a_release_that_does_not_hold_is_not_returned(monkeypatch):
@@ -322,8 +322,8 @@ def test_a_release_that_does_not_hold_is_not_returned(monkeypatch):
     release = LocalSuppression(["a", "b", "c"], 3).protect(frame)
     assert release.group_sizes.min() >= 3
     monkeypatch.setattr(
-        "tablecloak.microdata.methods.local_suppression.cheapest_classes",
-        lambda problem, *_: EqualClasses(np.zeros(4, dtype=np.int64), np.zeros(2), 0.0),
+        "tablecloak.microdata.anonymity.combined_keys.cheapest_classes",
+        lambda *_, **__: RecordClasses(np.zeros((4, 3), dtype=np.int64), np.zeros(2), 0.0),
     )
     with pytest.raises(tc.VerificationError, match="is equal to 2 records"):
         LocalSuppression(["a", "b", "c"], 3).protect(frame)

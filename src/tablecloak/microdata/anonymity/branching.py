@@ -24,7 +24,7 @@ from scipy.sparse import coo_array, csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.microdata.anonymity.class_tree import ClassSplit, ClassTree
-from tablecloak.microdata.anonymity.classes import Way, before
+from tablecloak.microdata.anonymity.classes import Collected, Way
 from tablecloak.microdata.anonymity.verification import rounded_up
 from tablecloak.solve.branch import BranchTree, branch_and_bound
 from tablecloak.solve.linear import LinearSolver
@@ -42,18 +42,6 @@ FINE_BITS = 36
 
 STEEP = 1e3
 """Factor by which multipliers that prove a case empty are raised to prices that reach any bound."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Collected:
-    """What classes collect, places by class with the best payers first, and what others cost.
-
-    `more` is what a class collects with a record of a place beyond its best choice, at most 0.
-    """
-
-    gain: Floats
-    order: Integers
-    more: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,27 +106,16 @@ class Places:
         """Return the patterns that have no place, shape (n_patterns,)."""
         return np.asarray(np.bincount(self.pattern, minlength=len(self.frequency)) == 0)
 
-    def _collected(self, price: Floats) -> _Collected:
+    def _collected(self, price: Floats) -> Collected:
         over = price[self.pattern] - self.cost
-        order = np.lexsort((-over, self.group))
-        group, over = self.group[order], over[order]
-        count = self.frequency[self.pattern[order]]
-        earlier = before(group, count)
-        taken = np.where(over > 0, count, np.clip(self.k - earlier, 0, count))
-        gain = np.bincount(group, weights=taken * over, minlength=len(self.way)).astype(float)
-        is_last = (earlier < self.k) & (earlier + count >= self.k)
-        last = np.zeros(len(self.way))
-        last[group[is_last]] = over[is_last]
-        more = np.where(taken > 0, 0.0, over - np.minimum(last[group], 0.0))
-        return _Collected(gain, order, more)
+        least = np.full(len(self.way), self.k)
+        return Collected.of(self.group, over, self.frequency[self.pattern], least)
 
     def least_loss(self, price: Floats) -> tuple[float, Floats]:
         """Return what prices prove, for all releases and for those with a record in each place."""
-        collected = self._collected(price)
-        bound = float(price @ self.frequency - np.maximum(collected.gain, 0).sum())
-        least, group = np.empty(len(collected.order)), self.group[collected.order]
-        least[collected.order] = bound + np.maximum(-collected.gain, 0)[group] - collected.more
-        return bound, least
+        part = self._collected(price)
+        bound = float(price @ self.frequency - np.maximum(part.gain, 0).sum())
+        return bound, bound + np.maximum(-part.gain, 0)[self.group] + part.more
 
     def in_case(self, price: Floats, exists: Flags, may_exist: Flags) -> float:
         """Return what prices prove where some classes exist and others do not."""
@@ -209,7 +186,7 @@ class BranchedClasses:
     tree: BranchTree | None
 
     def proof(
-        self, of_record: Integers, names_of: Callable[[int], Sequence[str]], costs: list[float]
+        self, of_record: Integers, node_of: Callable[[int], Sequence[int]], *, is_whole: bool
     ) -> ClassTree:
         """Return the proof by records.
 
@@ -217,10 +194,10 @@ class BranchedClasses:
         ----------
         of_record : numpy.ndarray of int, shape (n_records,)
             Pattern of each record.
-        names_of : callable
-            Returns the keys that a way loses.
-        costs : list of float
-            Cost of a missing value of each key.
+        node_of : callable
+            Returns the levels of the keys in a way.
+        is_whole : bool
+            Whether all losses are whole numbers.
         """
         rounds = [price[of_record] for price in self.rounds]
         places = self.places
@@ -234,8 +211,8 @@ class BranchedClasses:
         nodes, parents = [ClassSplit(-1, (), 0, True)], {-1}
         for node in self.tree.nodes[1:]:
             group = node.column - n_x
-            lost = tuple(names_of(int(places.way[group])))
-            nodes.append(ClassSplit(node.parent, lost, int(some[group]), node.is_lower))
+            levels = node_of(int(places.way[group]))
+            nodes.append(ClassSplit(node.parent, levels, int(some[group]), node.is_lower))
             parents.add(node.parent)
         program = places.program()
         prices, bound = {}, self.bound
@@ -246,7 +223,7 @@ class BranchedClasses:
             tried = [places.on_grid(price) for price in (duals, STEEP * duals)]
             proved = [places.in_case(price, *case) for price in tried]
             prices[leaf], bound = tried[int(np.argmax(proved))], min(bound, max(proved))
-        bound = rounded_up((1 - 1e-9) * bound, costs)
+        bound = rounded_up((1 - 1e-9) * bound, is_whole=is_whole)
         by_record = {leaf: price[of_record] for leaf, price in prices.items()}
         return ClassTree(rounds, nodes, by_record, bound)
 
@@ -259,8 +236,6 @@ def branched_classes(
     loss: float,
     step: float,
     budget: Budget,
-    *,
-    is_proved: bool = True,
 ) -> BranchedClasses | None:
     """Search for the best classes, and prove that no others cost less.
 
@@ -276,8 +251,6 @@ def branched_classes(
     step : float
         Of which all losses are multiples; 0 if there is none.
     budget : Budget
-    is_proved : bool, default=True
-        Whether to branch for a proof once a solver has searched.
 
     Returns
     -------
@@ -319,7 +292,7 @@ def branched_classes(
     if lonely.any():
         # Whoever has no place left can pay any price: no release is cheaper than the known one.
         rounds, bound = [*rounds, rounds[-1] + loss * lonely], loss
-    elif is_proved:
+    else:
         result = branch_and_bound(places.program(), value=loss, step=step, budget=budget)
         placed = places.placed(result.x) if len(result.x) else placed
         return BranchedClasses(placed, result.bound, rounds, places, result.tree)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import VerificationError
-from tablecloak.microdata.anonymity.verification import KeyClasses, rounded_up
+from tablecloak.microdata.anonymity.verification import LevelClasses
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class ClassSplit:
     ----------
     parent : int
         Number of the parent; -1 for the root.
-    lost : tuple of str
-        Keys that the class loses.
+    levels : sequence of int
+        Level of each key in the class.
     record : int
         Position of a record that may be in the class, which tells the values of its other keys.
     exists : bool
@@ -39,7 +39,7 @@ class ClassSplit:
     """
 
     parent: int
-    lost: tuple[str, ...]
+    levels: Sequence[int]
     record: int
     exists: bool
 
@@ -65,7 +65,7 @@ class ClassTree:
     prices: dict[int, Floats]
     bound: float
 
-    def verify(self, classes: KeyClasses) -> float:
+    def verify(self, classes: LevelClasses) -> float:
         """Check from the file alone that no release costs less than the bound, and return it.
 
         Raises
@@ -73,12 +73,12 @@ class ClassTree:
         VerificationError
             If the cases do not cover all releases, or a leaf proves less.
         """
-        bound, costs = self.bound, [classes.costs[name] for name in classes.keys]
-        # The loss below a whole one is at least 1 lower if all costs are whole.
-        is_whole = rounded_up(0.5, costs) == 1 and float(bound).is_integer()
+        bound = self.bound
+        # The loss below a whole one is at least 1 lower if all losses are whole.
+        is_whole = classes.is_whole and float(bound).is_integer()
         wanted = int(np.ceil((bound - is_whole) / classes.unit)) + is_whole
         rounds = [classes.in_units(price) for price in self.rounds]
-        places = _Places.of(classes, len(classes.original), wanted)
+        places = _Places.of(classes, wanted)
         for price in rounds:
             places.narrow(price, wanted)
         splits = [(-1, 0, True)] + [
@@ -98,6 +98,11 @@ class ClassTree:
                         "not reach."
                     )
         return bound
+
+
+def proved_bound(classes: LevelClasses, price: Floats, tree: ClassTree | None) -> float:
+    """Return what prices of records prove, or a tree where there is one."""
+    return classes.proved(price) if tree is None else tree.verify(classes)
 
 
 def _inner_nodes(splits: Sequence[tuple[int, int, bool]]) -> set[int]:
@@ -126,16 +131,17 @@ class _Places:
     number: Integers
     cost: Integers
     n_classes: int
-    ranges: dict[tuple[str, ...], tuple[int, int]]
-    """Places of each set of lost keys: the first one and the end."""
+    ranges: dict[tuple[int, ...], tuple[int, int]]
+    """Places of each node: the first one and the end."""
     is_left: Flags
 
     @classmethod
-    def of(cls, classes: KeyClasses, n_records: int, wanted: int) -> _Places:
+    def of(cls, classes: LevelClasses, wanted: int) -> _Places:
         """List the classes; a record that costs as much as the bound alone is in none of them."""
         ranges, parts, n_places, n_classes = {}, [], 0, 0
-        for lost, here, group, cost in classes.by_set(np.full(n_records, wanted + 1)):
-            ranges[lost] = (n_places, n_places + len(here))
+        most = np.full(len(classes.stratum), wanted + 1)
+        for node, here, group, cost in classes.by_node(most):
+            ranges[node] = (n_places, n_places + len(here))
             parts.append((here, n_classes + group, cost))
             n_places += len(here)
             n_classes += int(group.max()) + 1
@@ -145,12 +151,12 @@ class _Places:
 
     def class_of(self, node: ClassSplit) -> int:
         """Return the number of the class of a node."""
-        begin, end = self.ranges.get(tuple(node.lost), (0, 0))
-        # Records of a set are in rising order.
+        begin, end = self.ranges.get(tuple(node.levels), (0, 0))
+        # Records of a node are in rising order.
         place = begin + int(np.searchsorted(self.record[begin:end], node.record))
         if place >= end or self.record[place] != node.record:
             raise VerificationError(
-                f"Record {node.record + 1} is in no class that loses {list(node.lost)}."
+                f"Record {node.record + 1} is in no class with the levels {list(node.levels)}."
             )
         return int(self.number[place])
 

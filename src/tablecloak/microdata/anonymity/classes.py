@@ -20,9 +20,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,6 @@ import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.problem import AnonymityProblem
 
 MANY_PAIRS = 4_000_000
 """Most pairs; further ones, which cost most, are left out. They take 0.6 GiB."""
@@ -74,7 +73,7 @@ class ClassPairs:
     recruit_cost : numpy.ndarray of float, shape (n_classes,)
         Least cost of a recruit.
     is_open : numpy.ndarray of bool, shape (n_classes,)
-        Classes that k unchanged records form.
+        Classes that k records form already, such as unchanged ones.
     lender, lender_group : numpy.ndarray of int, shape (n_lenders,)
         Patterns with recruits, and the classes that these may join, sorted by class.
     lender_cost : numpy.ndarray of float, shape (n_lenders,)
@@ -109,7 +108,7 @@ class ClassPairs:
         frequency: Integers,
         k: int,
         ways: Iterable[Way],
-        home: Integers,
+        placed: tuple[Integers, Integers],
         most: Floats,
         budget: Budget,
     ) -> ClassPairs:
@@ -120,8 +119,8 @@ class ClassPairs:
         frequency : numpy.ndarray of int, shape (n_patterns,)
         k : int
         ways : iterable of Way
-        home : numpy.ndarray of int, shape (n_patterns,)
-            Number of the way that changes nothing, for each pattern.
+        placed : tuple of numpy.ndarray of int
+            Patterns of records that are in classes already, and numbers of their ways.
         most : numpy.ndarray of float, shape (n_patterns,)
             Pairs that cost more are left out.
         budget : Budget
@@ -151,7 +150,8 @@ class ClassPairs:
             least = np.full(len(present), np.inf)
             np.minimum.at(least, into, cost[lenders])
             is_open = np.zeros(len(present), dtype=bool)
-            is_open[into[home[lenders] == way.number]] = True
+            inside = number[label[placed[0][placed[1] == way.number]]]
+            is_open[inside[inside >= 0]] = True
             lending = np.flatnonzero(frequency[lenders] > k)
             lending = lending[np.argsort(into[lending], kind="stable")]
             parts.append((
@@ -185,20 +185,47 @@ class ClassPairs:
         over = price[self.pattern] - self.cost
         paying = self._may_gain(over)
         payers = np.flatnonzero(paying[self.group])
-        payers = payers[np.lexsort((-over[payers], self.group[payers]))]
-        group, there = self.group[payers], self.frequency[self.pattern[payers]]
         least = np.where(self.is_open, 0, self.k)
-        taken = np.where(
-            over[payers] > 0, there, np.clip(least[group] - before(group, there), 0, there)
+        part = Collected.of(
+            self.group[payers], over[payers], self.frequency[self.pattern[payers]], least
         )
-        size = np.bincount(group, weights=taken, minlength=self.n_classes)
-        gain = np.bincount(group, weights=taken * over[payers], minlength=self.n_classes).astype(
-            float
+        lacking = np.where(paying, np.maximum(least - part.size, 0.0), 0.0)
+        gain = part.gain - lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
+        payers = payers[part.order]
+        gains = gain[self.group[payers]] > 0
+        return gain, payers[gains], part.taken[gains]
+
+    def lacking(self, price: Floats) -> Floats:
+        """Return what a class with a record of each pair collects too little, shape (n_pairs,).
+
+        Infinite for classes that lack records and cannot recruit any.
+        """
+        over = price[self.pattern] - self.cost
+        part = Collected.of(
+            self.group, over, self.frequency[self.pattern], np.where(self.is_open, 0, self.k)
         )
-        lacking = np.where(paying, np.maximum(least - size, 0.0), 0.0)
-        gain -= lacking * np.where(lacking > 0, self.recruit_cost, 0.0)
-        gains = gain[group] > 0
-        return gain, payers[gains], taken[gains]
+        short = ~self.is_open & (part.size < self.k)
+        gain = part.gain
+        gain[short] -= (self.k - part.size[short]) * self.recruit_cost[short]
+        # All records of a class that must recruit are in it already.
+        return part.more - gain[self.group]
+
+    def kept(self, is_kept: Flags) -> ClassPairs:
+        """Return some pairs, with their classes alone."""
+        classes, group = np.unique(self.group[is_kept], return_inverse=True)
+        lends = np.isin(self.lender_group, classes)
+        return replace(
+            self,
+            pattern=self.pattern[is_kept],
+            group=group.ravel(),
+            cost=self.cost[is_kept],
+            way=self.way[classes],
+            recruit_cost=self.recruit_cost[classes],
+            is_open=self.is_open[classes],
+            lender=self.lender[lends],
+            lender_group=np.searchsorted(classes, self.lender_group[lends]),
+            lender_cost=self.lender_cost[lends],
+        )
 
     def _may_gain(self, over: Floats) -> Flags:
         """Return the classes that may gain, by a bound that needs no sorting.
@@ -223,38 +250,6 @@ _KINDS = (
 """Types of the columns of pairs, classes and lenders, as `ClassPairs` has them."""
 
 
-MANY_SETS = 20_000
-"""Most sets of keys that are looked at for pairs."""
-
-
-def sets_to_lose(problem: AnonymityProblem, most: Floats, many: int | None = None) -> Iterator[Way]:
-    """Return sets of keys that some pattern may lose for at most its most, the cheapest first.
-
-    Keys that a pattern lacks already cost it nothing, and it cannot keep them.
-
-    Parameters
-    ----------
-    problem : AnonymityProblem
-    most : numpy.ndarray of float, shape (n_patterns,)
-    many : int, optional
-        Largest number of sets; by default all.
-    """
-    patterns = problem.patterns
-    absent = problem.absent
-    kinds, which = np.unique(absent, return_inverse=True)
-    which = which.ravel()
-    # No pattern loses a set whose cost, less what is missing already, is above its most.
-    given = np.array([problem.cost(int(kind)) for kind in kinds])
-    highest = float(np.max(most + given[which], initial=0.0))
-    for number, (cost, keys) in enumerate(problem.sets_by_cost()):
-        if cost > highest or number == many:
-            return
-        costs = np.array(
-            [np.inf if kind & ~keys else problem.cost(keys & ~kind) for kind in kinds.tolist()]
-        )
-        yield Way(keys, costs[which], partial(patterns.groups, problem.keys & ~keys))
-
-
 def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
     """Return what each class of a way collects at most beyond its cost.
 
@@ -269,15 +264,58 @@ def collected(frequency: Integers, k: int, price: Floats, way: Way) -> Floats:
     """
     label, n_groups = way.groups()
     may = np.isfinite(way.cost)
-    there = np.where(may, frequency, 0)
-    size = np.bincount(label, weights=there, minlength=n_groups)
     over = np.where(may, price - np.where(may, way.cost, 0.0), 0.0)
-    order = np.lexsort((-over, label))
-    group, count, over = label[order], there[order], over[order]
-    forced = np.clip(k - before(group, count), 0, count)
-    paid = forced * over + (count - forced) * np.maximum(over, 0.0)
-    sums = np.bincount(group, weights=paid, minlength=n_groups)
-    return np.asarray(np.where(size >= k, sums, -np.inf), dtype=np.float64)
+    part = Collected.of(label, over, np.where(may, frequency, 0), np.full(n_groups, k))
+    return np.asarray(np.where(part.size >= k, part.gain, -np.inf), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Collected:
+    """What classes collect from the records that pay most, and from all that pay a gain.
+
+    Parameters
+    ----------
+    order : numpy.ndarray of int, shape (n_entries,)
+        Entries by class, the best payers first.
+    taken : numpy.ndarray of int, shape (n_entries,)
+        How many records of each of them, in this order, a class takes.
+    gain, size : numpy.ndarray of float, shape (n_classes,)
+        What all of these pay beyond their cost, and their number.
+    more : numpy.ndarray of float, shape (n_entries,)
+        What a class loses, at least 0, where it must have a record of an entry.
+    """
+
+    order: Integers
+    taken: Integers
+    gain: Floats
+    size: Floats
+    more: Floats
+
+    @classmethod
+    def of(cls, group: Integers, over: Floats, count: Integers, least: Integers) -> Collected:
+        """Let each class take what pays, and at least a number of records.
+
+        Parameters
+        ----------
+        group : numpy.ndarray of int, shape (n_entries,)
+        over : numpy.ndarray of float, shape (n_entries,)
+            What a record pays beyond its cost.
+        count : numpy.ndarray of int, shape (n_entries,)
+        least : numpy.ndarray of int, shape (n_classes,)
+        """
+        order = np.lexsort((-over, group))
+        number, paid, there = group[order], over[order], count[order]
+        earlier, forced = before(number, there), least[number]
+        taken = np.where(paid > 0, there, np.clip(forced - earlier, 0, there))
+        gain = np.bincount(number, weights=taken * paid, minlength=len(least)).astype(np.float64)
+        size = np.bincount(number, weights=taken, minlength=len(least)).astype(np.float64)
+        # A further record takes the place of the last one that is needed.
+        last = np.zeros(len(least))
+        is_last = (earlier < forced) & (earlier + there >= forced)
+        last[number[is_last]] = np.minimum(paid[is_last], 0.0)
+        more = np.empty(len(order))
+        more[order] = np.where(taken > 0, 0.0, last[number] - paid)
+        return cls(order, taken, gain, size, more)
 
 
 def before(group: Integers, count: Integers) -> Integers:
@@ -394,9 +432,9 @@ def price_bound(
 def way_of_each(of_record: Integers, pattern: Integers, way: Integers, count: Integers) -> Integers:
     """Return the way of each record, from how many records of a pattern are changed in which way.
 
-    Equal records take them in the order of the file.
+    Equal records take them in the order of the file, and ways in that of their numbers.
     """
     ways = np.empty(len(of_record), dtype=np.int64)
-    order = np.argsort(pattern, kind="stable")
+    order = np.lexsort((way, pattern))
     ways[np.argsort(of_record, kind="stable")] = np.repeat(way[order], count[order])
     return ways

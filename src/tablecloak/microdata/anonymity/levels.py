@@ -8,8 +8,8 @@ one node with equal codes are a class.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import pairwise
 from math import prod
@@ -25,7 +25,7 @@ from tablecloak.errors import InputError, listed
 from tablecloak.graph import path_to_root
 from tablecloak.microdata.anonymity.classes import Way
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
-from tablecloak.microdata.anonymity.problem import AnonymityProblem
+from tablecloak.microdata.coding import renumbered
 from tablecloak.microdata.columns import row_label
 from tablecloak.tables.hierarchy import Hierarchy
 
@@ -213,6 +213,10 @@ def _of_widths(
 
 
 Node = tuple[int, ...]
+"""A level of each key."""
+
+FEW_PATTERNS = 5_000
+"""Most patterns whose distances are worked out, 2 s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +236,6 @@ class RecordLevels:
     patterns: KeyPatterns
     codes: tuple[tuple[Integers, ...], ...]
     losses: tuple[tuple[Floats, ...], ...]
-    _groups: dict[Node, tuple[Integers, int]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -256,12 +259,12 @@ class RecordLevels:
         return cls(patterns, tuple(codes), tuple(losses))
 
     @classmethod
-    def of_keys(cls, problem: AnonymityProblem) -> RecordLevels:
-        """Return the two levels of each key that is asked for: as it is, and missing."""
-        patterns, codes, losses = problem.patterns, [], []
-        for key in bits_of(problem.keys):
+    def of_keys(cls, patterns: KeyPatterns, keys: int, costs: Floats) -> RecordLevels:
+        """Return the two levels of some keys, a set of them: as it is, and missing."""
+        codes, losses = [], []
+        for key in bits_of(keys):
             is_missing = (patterns.missing >> key) & 1 == 1
-            code, cost = patterns.codes[key], problem.costs[key]
+            code, cost = patterns.codes[key], costs[key]
             codes.append((code, np.zeros(len(code), dtype=np.int64)))
             losses.append((np.where(is_missing, np.inf, 0.0), np.where(is_missing, 0.0, cost)))
         return cls(patterns, tuple(codes), tuple(losses))
@@ -272,37 +275,82 @@ class RecordLevels:
         return tuple(len(each) for each in self.codes)
 
     @property
-    def mean_weight(self) -> float:
-        """Mean cost of a missing value that was there."""
-        return float(np.mean([np.max(each[-1], initial=0.0) for each in self.losses]))
-
-    @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return prod(self.n_levels)
 
     @property
+    def top(self) -> Node:
+        """The node at which all values are missing."""
+        return tuple(size - 1 for size in self.n_levels)
+
+    @property
     def home(self) -> Integers:
         """Number of the node of each pattern as it is."""
-        missing = [(self.patterns.missing >> key) & 1 for key in range(len(self.n_levels))]
-        top = np.array(self.n_levels) - 1
-        node = tuple(absent * last for absent, last in zip(missing, top, strict=True))
-        return np.asarray(np.ravel_multi_index(node, self.n_levels).astype(np.int64))
+        node = [
+            np.where(np.isfinite(losses[0]), 0, last)
+            for losses, last in zip(self.losses, self.top, strict=True)
+        ]
+        return np.asarray(np.ravel_multi_index(tuple(node), self.n_levels).astype(np.int64))
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all losses are whole numbers."""
+        return all(
+            np.all(loss[np.isfinite(loss)] % 1 == 0) for of_key in self.losses for loss in of_key
+        )
+
+    @cached_property
+    def mean_weight(self) -> float:
+        """Mean cost of a missing value that was there."""
+        return float(np.mean([np.max(of_key[-1], initial=0.0) for of_key in self.losses]))
+
+    @cached_property
+    def _least(self) -> list[list[float]]:
+        """Least loss of a value that is there, by key and level."""
+        return [
+            [float(np.min(loss[there], initial=np.inf)) if there.any() else 0.0 for loss in of_key]
+            for of_key in self.losses
+            for there in [np.isfinite(of_key[0])]
+        ]
+
+    @cached_property
+    def _given(self) -> Floats:
+        """What the values that are missing already would have cost at least, by pattern."""
+        given: Floats = np.sum(
+            [
+                np.where(np.isfinite(of_key[0]), 0.0, least[-1])
+                for of_key, least in zip(self.losses, self._least, strict=True)
+            ],
+            axis=0,
+        )
+        return given
 
     def number(self, node: Node) -> int:
         """Return the number of a node."""
         return int(np.ravel_multi_index(node, self.n_levels))
 
-    def total(self, level: Integers) -> float:
-        """Return what records lose at the levels of their keys, shape (n_records, n_keys)."""
-        pattern = self.patterns.of_record
-        return sum(
-            float(np.column_stack(losses)[pattern, level[:, key]].sum())
+    def levels_of(self, number: Integers) -> Integers:
+        """Return the levels at nodes with some numbers, shape (n, n_keys)."""
+        return np.column_stack(np.unravel_index(number, self.n_levels))
+
+    def losses_of(self, pattern: Integers, level: Integers) -> Floats:
+        """Return what records of some patterns lose at levels of the keys, shape (n, n_keys)."""
+        parts = [
+            np.column_stack(losses)[pattern, level[:, key]]
             for key, losses in enumerate(self.losses)
-        )
+        ]
+        return np.asarray(np.sum(parts, axis=0), dtype=np.float64)
+
+    def total(self, level: Integers) -> float:
+        """Return what all records lose at the levels of their keys, shape (n_records, n_keys)."""
+        return float(self.losses_of(self.patterns.of_record, level).sum())
 
     def loss(self, node: Node) -> Floats:
-        """Return what a record of each pattern loses at a node."""
+        """Return what a record of each pattern loses at a node.
+
+        Losses are added in the order of keys, so that equal ones have equal sums.
+        """
         total = np.zeros(self.patterns.n_patterns)
         for key, level in enumerate(node):
             total += self.losses[key][level]
@@ -310,54 +358,99 @@ class RecordLevels:
 
     def groups(self, node: Node) -> tuple[Integers, int]:
         """Return the group of each pattern by the codes of a node, and their number."""
-        label, used = np.zeros(self.patterns.n_patterns, dtype=np.int64), 1
-        for key, level in enumerate(node):
-            code = self.codes[key][level]
-            label = label * (int(code.max(initial=0)) + 1) + code
-            present, label = np.unique(label, return_inverse=True)
-            label, used = label.ravel().astype(np.int64), len(present)
+        label, used = renumbered(self.patterns.stratum, int(self.patterns.stratum.max()) + 1)
+        for codes, level in zip(self.codes, node, strict=True):
+            code = codes[level]
+            size = int(code.max(initial=0)) + 1
+            if size > 1:
+                label, used = renumbered(label * size + code, used * size)
         return label, used
 
-    def nodes(self) -> Iterator[Node]:
-        """Return all nodes, those that lose least in the whole file first."""
+    def nodes(self) -> Iterator[tuple[float, Node]]:
+        """Return all nodes, and the least that values which are there lose; in this order.
+
+        Of equal nodes those come first that lose least in the whole file.
+        """
         frequency = self.patterns.frequency
         mean = [
             [float(np.where(np.isfinite(loss), loss, 0.0) @ frequency) for loss in each]
             for each in self.losses
         ]
-        heap: list[tuple[float, Node, int]] = [(0.0, (0,) * len(mean), 0)]
+        start = (0,) * len(mean)
+        heap: list[tuple[float, float, Node, int]] = [(0.0, 0.0, start, 0)]
         while heap:
-            total, node, last = heappop(heap)
-            yield node
+            least, total, node, last = heappop(heap)
+            yield least, node
             # Each node is made once: levels are raised in the order of keys.
             for key in range(last, len(mean)):
                 if node[key] + 1 < len(mean[key]):
-                    more = mean[key][node[key] + 1] - mean[key][node[key]]
                     raised = (*node[:key], node[key] + 1, *node[key + 1 :])
-                    heappush(heap, (total + more, raised, key))
+                    more = mean[key][raised[key]] - mean[key][node[key]]
+                    least = float(
+                        sum(of[level] for of, level in zip(self._least, raised, strict=True))
+                    )
+                    heappush(heap, (least, total + more, raised, key))
 
-    def ways(self) -> Iterator[Way]:
-        """Return all nodes as ways to change keys."""
-        for node in self.nodes():
+    def ways(self, most: Floats | None = None) -> Iterator[Way]:
+        """Return nodes as ways to change keys.
+
+        Parameters
+        ----------
+        most : numpy.ndarray of float, shape (n_patterns,), optional
+            Nodes at which every pattern loses more than this may be left out.
+        """
+        highest = np.inf if most is None else float(np.max(most + self._given, initial=0.0))
+        for least, node in self.nodes():
+            if least > highest:
+                return
             yield Way(self.number(node), self.loss(node), partial(self.groups, node))
 
     def floor(self, k: int, budget: Budget) -> Floats:
-        """Return the least loss at which k records fit each pattern; 0 without enough time.
+        """Return a loss at which k records fit each pattern, and below which none do.
 
         Each class of a release holds k records that are equal at its node, whatever others do.
+        Without enough time it may be lower.
         """
         frequency = self.patterns.frequency
         floor = np.full(len(frequency), np.inf)
-        for way in self.ways():
-            cheaper = np.flatnonzero(way.cost < floor)
+        for least, node in self.nodes():
+            reached = least - self._given
+            if np.all(floor <= reached):
+                break
+            if budget.is_over:
+                return np.asarray(np.minimum(floor, np.maximum(reached, 0.0)))
+            loss = self.loss(node)
+            cheaper = np.flatnonzero(loss < floor)
             if len(cheaper):
-                label, n_groups = way.groups()
-                there = np.where(np.isfinite(way.cost), frequency, 0)
+                label, n_groups = self.groups(node)
+                there = np.where(np.isfinite(loss), frequency, 0)
                 size = np.bincount(label, weights=there, minlength=n_groups)
                 good = cheaper[size[label[cheaper]] >= k]
-                floor[good] = way.cost[good]
-            if budget.is_over:
-                return np.zeros(len(frequency))
+                floor[good] = loss[good]
+        return floor
+
+    def to_neighbours(self, k: int) -> Floats:
+        """Return the loss by which each pattern becomes equal to its k-th nearest record.
+
+        A class holds k records, so that each loses at least this. With many keys this is more than
+        what nodes prove in the time; files with many patterns get zeros.
+        """
+        patterns = self.patterns
+        floor = np.zeros(patterns.n_patterns)
+        for begin in range(0, len(floor) if len(floor) <= FEW_PATTERNS else 0, 500):
+            part = slice(begin, begin + 500)
+            apart = patterns.stratum[part, None] != patterns.stratum[None, :]
+            distance = np.where(apart, np.inf, 0.0)
+            for codes, losses in zip(self.codes, self.losses, strict=True):
+                nearest = np.full(distance.shape, np.inf)
+                for code, loss in zip(codes[::-1], losses[::-1], strict=True):
+                    same = code[part, None] == code[None, :]
+                    nearest = np.where(same & np.isfinite(loss[None, :]), loss[part, None], nearest)
+                distance += nearest
+            order = np.argsort(distance, axis=1)
+            near = np.argmax(np.cumsum(patterns.frequency[order], axis=1) >= k, axis=1)
+            rows = np.arange(len(order))
+            floor[part] = distance[rows, order[rows, near]]
         return floor
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Integers
@@ -67,25 +68,57 @@ class KeyPatterns:
                 "an intruder is most likely to know."
             )
         records = CodedRecords.of(frame, keys)
-        everything = CodedRecords.of(frame, [*keys, *strata]) if strata else records
-        of_record = everything.combined(everything.names)
-        within = everything.combined(strata) if strata else np.zeros(len(frame), dtype=np.int64)
-        # Of equal patterns the last record is kept; all have the same codes.
-        some = np.zeros(int(of_record.max()) + 1, dtype=np.int64)
-        some[of_record] = np.arange(len(of_record))
-        missing = np.zeros(len(some), dtype=np.int64)
+        stratum = np.zeros(len(frame), dtype=np.int64)
+        if strata:
+            stratum = CodedRecords.of(frame, strata).combined(strata)
+        missing = np.zeros(len(frame), dtype=np.int64)
         for at, name in enumerate(records.names):
-            absent = frame[name].isna().to_numpy()[some]
-            missing |= absent.astype(np.int64) << at
+            missing |= frame[name].isna().to_numpy().astype(np.int64) << at
+        return cls.of_codes(records.names, records.codes, records.sizes, missing, stratum)
+
+    @classmethod
+    def of_codes(
+        cls,
+        names: tuple[str, ...],
+        codes: Sequence[npt.NDArray[np.integer]],
+        sizes: Sequence[int],
+        missing: Integers,
+        stratum: Integers,
+    ) -> KeyPatterns:
+        """Find the patterns of records with given codes; all arrays have one entry a record."""
+        label, used = stratum, int(stratum.max()) + 1
+        for code, size in zip(codes, sizes, strict=True):
+            label, used = renumbered(label * size + code, used * size)
+        # Of equal records the last one is kept; all have the same codes.
+        some = np.zeros(used, dtype=np.int64)
+        some[label] = np.arange(len(label))
         return cls(
-            names=records.names,
-            codes=tuple(codes[some].astype(np.int64) for codes in records.codes),
-            sizes=records.sizes,
-            frequency=np.bincount(of_record).astype(np.int64),
-            of_record=of_record,
-            missing=missing,
-            stratum=within[some],
+            names=names,
+            codes=tuple(code[some].astype(np.int64) for code in codes),
+            sizes=tuple(sizes),
+            frequency=np.bincount(label).astype(np.int64),
+            of_record=label,
+            missing=missing[some],
+            stratum=stratum[some],
         )
+
+    def released(self, lost: Integers, keys: int) -> KeyPatterns:
+        """Return the patterns by some keys of a file in which records have lost keys.
+
+        Parameters
+        ----------
+        lost : numpy.ndarray of int, shape (n_records,)
+            Set of missing keys of each record.
+        keys : int
+        """
+        codes, sizes = [], []
+        for key, (code, size) in enumerate(zip(self.codes, self.sizes, strict=True)):
+            is_asked = (keys >> key) & 1 == 1
+            shown = np.where((lost >> key) & 1 == 1, size, code[self.of_record])
+            codes.append(shown if is_asked else np.zeros(len(lost), dtype=np.int64))
+            sizes.append(size + 1 if is_asked else 1)
+        stratum = self.stratum[self.of_record]
+        return self.of_codes(self.names, codes, sizes, lost & keys, stratum)
 
     @property
     def n_patterns(self) -> int:

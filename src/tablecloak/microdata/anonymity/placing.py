@@ -4,7 +4,8 @@ What a release costs above the bound is the sum of what its classes collect too 
 lack least for each record in need are therefore formed first, all that do not compete at once, with
 prices that stay as they are: a Lagrangian heuristic as for set covering [1]_. Then regions of
 patterns that compete for classes are emptied and filled again by prices that are a little changed
-at random, and kept if that is no dearer: large neighbourhood search [2]_.
+at random, and kept if that is no dearer: large neighbourhood search [2]_. Many regions are filled
+at once, each with classes of its own; see docs/decisions, "Regions".
 
 From the top down, all records are in one class, which is split as long as k records stay in each. A
 class is split by one key: of the values one level below, those that k of its records share form
@@ -24,9 +25,10 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
@@ -38,6 +40,12 @@ LACKING = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, np.inf
 
 MANY_ROUNDS = 400
 """Most rounds of one turn."""
+
+MANY_STEPS = 60
+"""Most steps of the price of the greedy rule."""
+
+TINY = 1e-6
+"""Share of a price within which a class counts as paying for itself."""
 
 
 @dataclass(eq=False)
@@ -65,49 +73,67 @@ class Placing:
     is_open: Flags
 
     @classmethod
-    def by_prices(
-        cls,
-        pairs: ClassPairs,
-        frequency: Integers,
-        price: Floats,
-        bound: float,
-        random: np.random.Generator,
-        budget: Budget,
-    ) -> Placing:
-        """Place records by prices, and fill regions again until the bound is reached.
+    def begun(cls, pairs: ClassPairs, left: Integers, spare: Integers) -> Placing:
+        """Begin with some records in no class yet, and some that patterns can lend."""
+        return cls(
+            pairs=pairs,
+            left=left.copy(),
+            spare=spare.copy(),
+            taken=np.zeros(len(pairs.pattern), dtype=np.int64),
+            lent=np.zeros(len(pairs.lender), dtype=np.int64),
+            is_open=pairs.is_open.copy(),
+        )
+
+    def fill_greedily(self, random: np.random.Generator, budget: Budget) -> None:
+        """Form classes in the order of their cost per record in need.
+
+        That is by one price for all records, which rises from step to step.
+        """
+        pairs, k = self.pairs, self.pairs.k
+        costs = np.unique(np.concatenate([pairs.cost, pairs.recruit_cost]))
+        rising = np.unique(np.outer(costs[np.isfinite(costs)], k / np.arange(1, k + 1)))
+        steps = np.linspace(0, len(rising) - 1, min(len(rising), MANY_STEPS)).astype(np.int64)
+        for price in rising[steps].tolist():
+            # A little more, so that classes that just pay are formed.
+            self.fill(np.full(len(pairs.need), price * (1 + TINY)), random, budget, (TINY,))
+
+    def improve(
+        self, price: Floats, bound: float, random: np.random.Generator, budget: Budget
+    ) -> None:
+        """Fill regions again until the bound is reached, or the time is over.
 
         Parameters
         ----------
-        pairs : ClassPairs
-        frequency, price : numpy.ndarray, shape (n_patterns,)
+        price : numpy.ndarray of float, shape (n_need,)
         bound : float
         random : numpy.random.Generator
             Decides between equal classes.
         budget : Budget
         """
-        placing = cls(
-            pairs=pairs,
-            left=pairs.frequency.copy(),
-            spare=np.maximum(frequency - pairs.k, 0),
-            taken=np.zeros(len(pairs.pattern), dtype=np.int64),
-            lent=np.zeros(len(pairs.lender), dtype=np.int64),
-            is_open=pairs.is_open.copy(),
-        )
-        placing.fill(price[pairs.need], random, budget)
         # Who is left over loses all keys.
-        dearest = float(pairs.cost.max(initial=0.0)) + 1.0
-        regions, part = _Regions(placing, dearest), budget.share(0.9)
-        cost = placing.cost + dearest * float(placing.left.sum())
-        for _ in range(TURNS * len(pairs.need)):
-            if part.is_over or cost <= bound + 1e-9:
-                break
-            cost -= regions.turn(price[pairs.need], random, part)
-        return placing
+        dearest = float(self.pairs.cost.max(initial=0.0)) + 1.0
+        regions = _Regions(self, dearest)
+        cost = self.cost + dearest * float(self.left.sum())
+        idle, most = 0, IDLE * len(self.left) // regions.n_regions
+        while idle <= most and cost > bound + 1e-9 and not budget.is_over:
+            gain = regions.turn(price, random, budget)
+            cost -= gain
+            idle = 0 if gain > 1e-9 else idle + 1
 
     @property
     def cost(self) -> float:
         """Cost of all records that are placed."""
         return float(self.taken @ self.pairs.cost + self.lent @ self.pairs.lender_cost)
+
+    def entries(self) -> tuple[Integers, Integers, Integers]:
+        """Return patterns, ways and numbers of the records that are placed."""
+        pairs = self.pairs
+        taken, lent = np.flatnonzero(self.taken), np.flatnonzero(self.lent)
+        return (
+            np.concatenate([pairs.need[pairs.pattern[taken]], pairs.lender[lent]]),
+            np.concatenate([pairs.way[pairs.group[taken]], pairs.way[pairs.lender_group[lent]]]),
+            np.concatenate([self.taken[taken], self.lent[lent]]),
+        )
 
     def fill(
         self,
@@ -138,7 +164,13 @@ class Placing:
     def _round(self, price: Floats, limit: float, random: np.random.Generator) -> bool:
         """Form all classes that lack little and less than those that compete with them."""
         pairs = self.pairs
-        entrants = np.flatnonzero(self.left[pairs.pattern] > 0)
+        # Where classes must pay for themselves, dear records stay out.
+        pays = limit <= TINY * price.max(initial=0.0)
+        dearest = price if pays else np.full(len(price), np.inf)
+        near = pairs.cost <= dearest[pairs.pattern]
+        entrants = np.flatnonzero(near & (self.left[pairs.pattern] > 0))
+        if not len(entrants):
+            return False
         classes, group = np.unique(pairs.group[entrants], return_inverse=True)
         over = price[pairs.pattern[entrants]] - pairs.cost[entrants]
         order = np.lexsort((-over, group))
@@ -195,20 +227,20 @@ class Placing:
         return True
 
 
-FEW_PATTERNS = 15
-"""Patterns in need of a region."""
+MANY_CLASSES = 6
+"""Classes in which the patterns of a region are looked for, those of one pattern."""
 
-MANY_CLASSES = 8
-"""Classes of a region in which further patterns are looked for."""
+MEMBERS = 3
+"""Patterns that each of them gives to the region."""
+
+SPREAD = 30
+"""Patterns in need for each region that is filled at once."""
 
 NOISE = 0.15
 """Spread of the share by which prices are changed."""
 
-WAITING = 0.5
-"""Share of the regions that begin with a pattern that is in no class."""
-
-TURNS = 15
-"""Most regions for each pattern in need."""
+IDLE = 15
+"""Regions for each pattern in need that are filled in vain before the search ends."""
 
 
 class _Regions:
@@ -223,108 +255,151 @@ class _Regions:
         classes = np.arange(pairs.n_classes + 1)
         self.of_class = np.searchsorted(pairs.group, classes)
         self.lenders = np.searchsorted(pairs.lender_group, classes)
+        self.n_regions = max(len(pairs.need) // SPREAD, 1)
+
+    def _drawn(self, random: np.random.Generator) -> Integers:
+        """Return the region of each pattern in need, -1 for most: patterns that share classes.
+
+        Half of the regions begin with a pattern that is in no class, if there are so many.
+        """
+        pairs, degree = self.placing.pairs, np.diff(self.begin)
+        seeds = random.permutation(np.flatnonzero(degree))[: self.n_regions]
+        waiting = random.permutation(np.flatnonzero((self.placing.left > 0) & (degree > 0)))
+        half = min(len(waiting), (len(seeds) + int(random.integers(2))) // 2)
+        seeds = np.unique(np.concatenate([waiting[:half], seeds[half:]]))
+        region = np.repeat(np.arange(len(seeds)), MANY_CLASSES)
+        chosen = (random.random(len(region)) * degree[seeds][region]).astype(np.int64)
+        group = pairs.group[self.of_pattern[self.begin[seeds][region] + chosen]]
+        region, group = np.repeat(region, MEMBERS), np.repeat(group, MEMBERS)
+        chosen = (random.random(len(region)) * np.diff(self.of_class)[group]).astype(np.int64)
+        drawn = np.full(len(pairs.need), -1)
+        drawn[pairs.pattern[self.of_class[group] + chosen]] = region
+        drawn[seeds] = np.arange(len(seeds))
+        return drawn
 
     def turn(self, price: Floats, random: np.random.Generator, budget: Budget) -> float:
-        """Empty and fill one region; return how much cheaper the release has become."""
-        placing, pairs = self.placing, self.placing.pairs
-        region = self._region(random)
-        emptied = self._classes_of(region)
+        """Empty and fill some regions at once; return how much cheaper the release has become.
+
+        A class is emptied, or formed anew, by one region alone, so that each is judged by itself.
+        """
+        placing, pairs, n_regions = self.placing, self.placing.pairs, self.n_regions
+        drawn = self._drawn(random)
+        chosen = np.flatnonzero(drawn >= 0)
+        held = self.of_pattern[_joined(self.begin, chosen)]
+        held = held[placing.taken[held] > 0]
+        group, mine = pairs.group[held], drawn[pairs.pattern[held]]
+        owner = np.full(pairs.n_classes, -1)
+        owner[group] = mine
+        owner[group[owner[group] != mine]] = -1
+        emptied = np.flatnonzero(owner >= 0)
         inside = _joined(self.of_class, emptied)
         inside = inside[placing.taken[inside] > 0]
-        lenders = _joined(self.lenders, emptied)
-        lenders = lenders[placing.lent[lenders] > 0]
-        before = float(
-            placing.taken[inside] @ pairs.cost[inside]
-            + placing.lent[lenders] @ pairs.lender_cost[lenders]
+        returned = _joined(self.lenders, emptied)
+        returned = returned[placing.lent[returned] > 0]
+        waiting = chosen[placing.left[chosen] > 0]
+        of_inside, of_returned = owner[pairs.group[inside]], owner[pairs.lender_group[returned]]
+        before = self._costs(
+            (of_inside, placing.taken[inside] * pairs.cost[inside]),
+            (of_returned, placing.lent[returned] * pairs.lender_cost[returned]),
+            (drawn[waiting], self.dearest * placing.left[waiting]),
         )
-        waiting = region[placing.left[region] > 0]
-        before += self.dearest * float(placing.left[waiting].sum())
-        number, which = np.unique(
-            np.concatenate([pairs.pattern[inside], waiting]), return_inverse=True
-        )
-        count = np.concatenate([placing.taken[inside], placing.left[waiting]])
-        left = np.bincount(which, weights=count).astype(np.int64)
-        entries = np.sort(self.of_pattern[_joined(self.begin, number)])
-        part, there, spare = self._part(number, entries, emptied, lenders)
-        local = Placing(
-            part, left, spare, np.zeros(len(entries), dtype=np.int64),
-            np.zeros(len(there), dtype=np.int64), part.is_open,
+        # A pattern is one unit in each region that has records of it.
+        units, which = np.unique(
+            np.concatenate([
+                pairs.pattern[inside] * n_regions + of_inside, waiting * n_regions + drawn[waiting],
+            ]),
+            return_inverse=True,
         )  # fmt: skip
-        changed = price[number] * np.exp(NOISE * random.standard_normal(len(number)))
+        count = np.concatenate([placing.taken[inside], placing.left[waiting]])
+        left = np.bincount(which.ravel(), weights=count).astype(np.int64)
+        pattern, region = np.divmod(units, n_regions)
+        entries = self.of_pattern[_joined(self.begin, pattern)]
+        unit = np.repeat(np.arange(len(units)), np.diff(self.begin)[pattern])
+        is_open = np.where(owner >= 0, pairs.is_open, placing.is_open)
+        group = pairs.group[entries]
+        fresh = random.permutation(np.flatnonzero(~is_open[group] & (owner[group] < 0)))
+        owner[group[fresh]] = region[unit[fresh]]
+        may = np.flatnonzero(is_open[group] | (owner[group] == region[unit]))
+        may = may[np.argsort(entries[may], kind="stable")]
+        entries, unit = entries[may], unit[may]
+        local, there = self._local(pattern, left, entries, unit, is_open, returned)
+        part = local.pairs
+        changed = price[pattern] * np.exp(NOISE * random.standard_normal(len(units)))
         local.fill(changed, random, budget, (np.inf,))
-        gain = before - local.cost - self.dearest * float(local.left.sum())
-        if gain < 0:
-            return 0.0
-        np.add.at(placing.spare, pairs.lender[lenders], placing.lent[lenders])
-        placing.taken[inside] = 0
-        placing.lent[lenders] = 0
-        placing.is_open[emptied] = pairs.is_open[emptied]
-        placing.taken[entries] += local.taken
-        placing.lent[there] += local.lent
-        np.subtract.at(placing.spare, pairs.lender[there], local.lent)
-        placing.is_open[pairs.group[entries[local.taken > 0]]] = True
-        placing.left[waiting] = 0
-        placing.left[number] += local.left
-        return gain
+        of_entry, of_lent = region[unit], owner[pairs.lender_group[there]]
+        after = self._costs(
+            (of_entry, local.taken * part.cost),
+            (of_lent, local.lent * part.lender_cost),
+            (region, self.dearest * local.left),
+        )
+        is_better = self._affordable(
+            after <= before, of_lent, there, local.lent, of_returned, returned
+        )
+        gone, back = inside[is_better[of_inside]], returned[is_better[of_returned]]
+        np.add.at(placing.spare, pairs.lender[back], placing.lent[back])
+        placing.taken[gone], placing.lent[back] = 0, 0
+        placing.left[waiting[is_better[drawn[waiting]]]] = 0
+        closed = emptied[is_better[owner[emptied]]]
+        placing.is_open[closed] = pairs.is_open[closed]
+        new, called = is_better[of_entry], is_better[of_lent] & (local.lent > 0)
+        np.add.at(placing.taken, entries[new], local.taken[new])
+        placing.is_open[pairs.group[entries[new & (local.taken > 0)]]] = True
+        placing.lent[there[called]] += local.lent[called]
+        np.subtract.at(placing.spare, pairs.lender[there[called]], local.lent[called])
+        np.add.at(placing.left, pattern[is_better[region]], local.left[is_better[region]])
+        return float((before - after)[is_better].sum())
 
-    def _region(self, random: np.random.Generator) -> Integers:
-        """Return patterns in need that share classes, from a random one on.
-
-        Every other region begins with a pattern that is in no class, if there is one.
-        """
-        pairs = self.placing.pairs
-        region = random.integers(0, len(pairs.need), 1)
-        waiting = np.flatnonzero(self.placing.left)
-        if len(waiting) and random.random() < WAITING:
-            region = random.choice(waiting, 1)
-        while True:
-            entries = self.of_pattern[_joined(self.begin, region)]
-            classes = np.unique(pairs.group[entries])
-            if not len(classes):
-                return region
-            some = random.choice(classes, min(len(classes), MANY_CLASSES), replace=False)
-            near = np.unique(np.concatenate([region, pairs.pattern[_joined(self.of_class, some)]]))
-            if len(near) > FEW_PATTERNS:
-                others = np.setdiff1d(near, region)
-                more = random.choice(others, FEW_PATTERNS - len(region), replace=False)
-                return np.concatenate([region, more])
-            if len(near) == len(region):
-                return near
-            region = near
-
-    def _classes_of(self, region: Integers) -> Integers:
-        """Return the classes in which the records of some patterns are."""
-        entries = self.of_pattern[_joined(self.begin, region)]
-        return np.unique(self.placing.pairs.group[entries[self.placing.taken[entries] > 0]])
-
-    def _part(
-        self, number: Integers, entries: Integers, emptied: Integers, lenders: Integers
-    ) -> tuple[ClassPairs, Integers, Integers]:
-        """Return some pairs as a problem of its own, its lenders, and what these can lend."""
+    def _local(
+        self, pattern: Integers, left: Integers, entries: Integers, unit: Integers,
+        is_open: Flags, returned: Integers,
+    ) -> tuple[Placing, Integers]:  # fmt: skip
+        """Return the records of units, in no class yet, and the lenders of their classes."""
         placing, pairs = self.placing, self.placing.pairs
         classes, group = np.unique(pairs.group[entries], return_inverse=True)
-        is_open = placing.is_open[classes]
-        is_open[np.searchsorted(classes, emptied)] = pairs.is_open[emptied]
         there = _joined(self.lenders, classes)
         lending, lender = np.unique(pairs.lender[there], return_inverse=True)
         spare = placing.spare[lending]
-        back = np.searchsorted(lending, pairs.lender[lenders])
-        np.add.at(spare, back, placing.lent[lenders])
-        part = ClassPairs(
-            k=pairs.k,
-            need=pairs.need[number],
-            frequency=pairs.frequency[number],
-            pattern=np.searchsorted(number, pairs.pattern[entries]),
+        back = np.searchsorted(lending, pairs.lender[returned])
+        np.add.at(spare, back, placing.lent[returned])
+        part = replace(
+            pairs,
+            need=pairs.need[pattern],
+            frequency=left,
+            pattern=unit,
             group=group.ravel(),
             cost=pairs.cost[entries],
             way=pairs.way[classes],
             recruit_cost=pairs.recruit_cost[classes],
-            is_open=is_open,
+            is_open=is_open[classes],
             lender=lender.ravel(),
             lender_group=np.searchsorted(classes, pairs.lender_group[there]),
             lender_cost=pairs.lender_cost[there],
         )
-        return part, there, spare
+        return Placing.begun(part, left, spare), there
+
+    def _costs(self, *parts: tuple[Integers, npt.NDArray[np.floating]]) -> Floats:
+        """Add up costs by region."""
+        region, cost = (np.concatenate(part) for part in zip(*parts, strict=True))
+        # Classes that all may join lend nothing.
+        is_owned = region >= 0
+        sums = np.bincount(region[is_owned], weights=cost[is_owned], minlength=self.n_regions)
+        return np.asarray(sums, dtype=np.float64)
+
+    def _affordable(
+        self, is_better: Flags, of_lent: Integers, there: Integers, lent: Integers,
+        of_returned: Integers, returned: Integers,
+    ) -> Flags:  # fmt: skip
+        """Return the better regions without those that count on records which others keep."""
+        placing, lender = self.placing, self.placing.pairs.lender
+        while True:
+            called, back = is_better[of_lent] & (lent > 0), is_better[of_returned]
+            spare = placing.spare.copy()
+            np.add.at(spare, lender[returned[back]], placing.lent[returned[back]])
+            np.subtract.at(spare, lender[there[called]], lent[called])
+            if spare.min(initial=0) >= 0:
+                return is_better
+            is_better = is_better.copy()
+            is_better[of_lent[called & (spare[lender[there]] < 0)]] = False
 
 
 def _joined(begin: Integers, numbers: Integers) -> Integers:
@@ -346,7 +421,7 @@ def split_from_the_top(levels: RecordLevels, k: int, budget: Budget) -> Integers
     n_keys = len(levels.n_levels)
     top = np.array(levels.n_levels) - 1
     level = np.tile(top, (levels.patterns.n_patterns, 1))
-    label, n_strata = levels.patterns.groups(0)
+    label, n_strata = levels.groups(levels.top)
     open_ = np.ones(n_strata, dtype=bool)
     while open_.any() and not budget.is_over:
         rows = np.flatnonzero(open_[label])

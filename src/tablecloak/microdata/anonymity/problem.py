@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
@@ -167,52 +167,6 @@ def maximal(sets: set[int]) -> tuple[int, ...]:
     return tuple(sorted(largest))
 
 
-@dataclass(frozen=True, eq=False)
-class SensitiveCounts:
-    """How often each value of a sensitive attribute occurs in each pattern.
-
-    Parameters
-    ----------
-    pattern, value : numpy.ndarray of int, shape (n_entries,)
-    count : numpy.ndarray of float, shape (n_entries,)
-    n_values : int
-    ordered : bool
-        Whether the values are numbers, or categories with an order.
-    """
-
-    pattern: Integers
-    value: Integers
-    count: Floats
-    n_values: int
-    ordered: bool
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, sensitive: str, patterns: KeyPatterns) -> SensitiveCounts:
-        """Count the values of a column in each pattern.
-
-        Raises
-        ------
-        InputError
-            If the column does not exist or has missing values.
-        """
-        coded = CodedRecords.of(frame, [sensitive], refuse_missing=True)
-        n_values = coded.sizes[0]
-        value = coded.codes[0].astype(np.int64)
-        ones = np.ones(len(value))
-        histograms = Histograms.of(patterns.of_record, value, ones, patterns.n_patterns, n_values)
-        return cls(
-            histograms.group,
-            histograms.value,
-            histograms.count,
-            n_values,
-            is_ordered(frame[sensitive]),
-        )
-
-    def histograms(self, label: Integers, n_groups: int) -> Histograms:
-        """Return the counts in groups of patterns."""
-        return Histograms.of(label[self.pattern], self.value, self.count, n_groups, self.n_values)
-
-
 @dataclass(frozen=True)
 class DiversityDemand:
     """What is asked of the sensitive values of a group.
@@ -277,14 +231,20 @@ class DiversityDemand:
         """Return the requirements on groups of a file."""
         if self.sensitive is None:
             return []
-        counts = SensitiveCounts.of(frame, self.sensitive, patterns)
+        coded = CodedRecords.of(frame, [self.sensitive], refuse_missing=True)
+        value, n_values = coded.codes[0].astype(np.int64), coded.sizes[0]
+        ones = np.ones(len(value))
+        counts = Histograms.of(patterns.of_record, value, ones, patterns.n_patterns, n_values)
 
         def required(holds: Callable[[Histograms], Flags], is_monotone: bool) -> GroupRequirement:
-            return GroupRequirement(
-                lambda _, label, n_groups: holds(counts.histograms(label, n_groups)), is_monotone
-            )
+            def holds_in(_: KeyPatterns, label: Integers, n_groups: int) -> Flags:
+                group = label[counts.group]
+                return holds(Histograms.of(group, counts.value, counts.count, n_groups, n_values))
 
-        return [required(*each) for each in self.conditions(ordered=counts.ordered)]
+            return GroupRequirement(holds_in, is_monotone)
+
+        ordered = is_ordered(frame[self.sensitive])
+        return [required(*each) for each in self.conditions(ordered=ordered)]
 
     def words(self) -> str:
         """Say what is asked, for summaries; empty if nothing is."""
@@ -444,15 +404,33 @@ def without(column: pd.Series, missing: Flags) -> pd.Series:
     return column.mask(missing)
 
 
-def require_key(name: str, keys: Sequence[str], parameter: str) -> None:
-    """Check that a name in a parameter is that of a key.
+def require_keys(names: Iterable[str], keys: Sequence[str], parameter: str) -> None:
+    """Check that names in a parameter are those of keys.
 
     Raises
     ------
     InputError
         Names the parameter and similar keys.
     """
-    if name not in keys:
-        raise InputError(
-            f"`{parameter}` names {name!r}, which is not among the keys.{suggestion(name, keys)}"
-        )
+    for name in names:
+        if name not in keys:
+            raise InputError(
+                f"`{parameter}` names {name!r}, which is not among the keys."
+                f"{suggestion(name, keys)}"
+            )
+
+
+def key_costs(keys: Sequence[str], weights: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the cost of a missing value of each key, from weights; 1 without one.
+
+    Raises
+    ------
+    InputError
+        If a weight is not above 0, or not that of a key.
+    """
+    given = weights or {}
+    require_keys(given, keys, "weights")
+    for name, weight in given.items():
+        if not (weight > 0 and np.isfinite(weight)):
+            raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
+    return {name: float(given.get(name, 1.0)) for name in keys}

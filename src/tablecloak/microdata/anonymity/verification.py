@@ -176,6 +176,12 @@ def proved_floor(
     return float(floor.sum())
 
 
+def group_sizes(released: pd.DataFrame, keys: Sequence[str]) -> Integers:
+    """Return how many records are equal to each one, a missing value being a value of its own."""
+    grouped = released.groupby(list(keys), dropna=False, observed=True, sort=False)
+    return np.asarray(grouped[keys[0]].transform("size"), dtype=np.int64)
+
+
 def check_classes(released: pd.DataFrame, keys: Sequence[str], k: int) -> None:
     """Check that k records are equal in some keys, a missing value being a value of its own.
 
@@ -184,8 +190,7 @@ def check_classes(released: pd.DataFrame, keys: Sequence[str], k: int) -> None:
     VerificationError
         With the number of the first record.
     """
-    grouped = released.groupby(list(keys), dropna=False, observed=True, sort=False)
-    size = grouped[keys[0]].transform("size").to_numpy()
+    size = group_sizes(released, keys)
     bad = np.flatnonzero(size < k)
     if len(bad):
         raise VerificationError(
@@ -211,69 +216,125 @@ def check_diverse(fails: Fails, combinations: Sequence[Sequence[str]]) -> None:
             )
 
 
-KeyClass = tuple[tuple[str, ...], Integers, npt.NDArray[np.integer], Integers]
-"""Keys that are lost, and the records that may lose them, with their groups and costs."""
+NodeClasses = tuple[tuple[int, ...], Integers, npt.NDArray[np.integer], Integers]
+"""A level of each key, and the records that may have them, with their groups and losses."""
+
+NEVER = 1 << 50
+"""Loss, in units, of a level that a record cannot have; far more than all losses together."""
 
 
 @dataclass(frozen=True, eq=False)
-class KeyClasses:
-    """All classes that records of a file can be in: each loses some keys and shares the others.
+class LevelClasses:
+    """All classes that records of a file can be in: those with equal values at a node.
 
-    Sums are exact: costs are whole multiples of a unit, rounded down, which only lowers a bound.
+    Sums are exact: losses are whole multiples of a unit, rounded down, which only lowers a bound.
 
     Parameters
     ----------
-    original : pandas.DataFrame
-    keys : sequence of str
-    costs : mapping of str to float
-        Cost of a missing value of each key.
+    values : sequence of sequence of numpy.ndarray of int, each of shape (n_records,)
+        For each key and level, what is released, as numbers.
+    losses : sequence of sequence of numpy.ndarray of float, each of shape (n_records,)
+        What is lost; `inf` where a record cannot have the level. All have the last one.
+    stratum : numpy.ndarray of int, shape (n_records,)
     k : int
-    strata : sequence of str
     """
 
-    original: pd.DataFrame
-    keys: Sequence[str]
-    costs: Mapping[str, float]
+    values: Sequence[Sequence[npt.NDArray[np.integer]]]
+    losses: Sequence[Sequence[Floats]]
+    stratum: npt.NDArray[np.integer]
     k: int
-    strata: Sequence[str] = ()
+
+    @classmethod
+    def of_missing(
+        cls,
+        original: pd.DataFrame,
+        keys: Sequence[str],
+        costs: Mapping[str, float],
+        k: int,
+        strata: Sequence[str] = (),
+    ) -> LevelClasses:
+        """Return the classes of local suppression: values are as they were, or missing.
+
+        Parameters
+        ----------
+        original : pandas.DataFrame
+        keys : sequence of str
+        costs : mapping of str to float
+            Cost of a missing value of each key.
+        k : int
+        strata : sequence of str
+        """
+        n = len(original)
+        nothing = np.zeros(n, dtype=np.int64)
+        values, losses = [], []
+        for name in keys:
+            absent = original[name].isna().to_numpy()
+            values.append((pd.factorize(original[name])[0], nothing))
+            losses.append((np.where(absent, np.inf, 0.0), np.where(absent, 0.0, costs[name])))
+        stratum: npt.NDArray[np.integer] = nothing
+        if strata:
+            grouped = original.groupby(list(strata), observed=True, sort=False, dropna=False)
+            stratum = grouped.ngroup().to_numpy()
+        return cls(values, losses, stratum, k)
 
     @cached_property
     def unit(self) -> float:
-        """A power of two, so small that the costs of all keys are 2^35 to 2^36 of it."""
-        return float(2.0 ** (np.ceil(np.log2(sum(self.costs[name] for name in self.keys))) - 36))
+        """A power of two, so small that the largest losses of all keys are 2^35 to 2^36 of it."""
+        most = sum(float(of_key[-1].max(initial=0.0)) for of_key in self.losses)
+        return float(2.0 ** (np.ceil(np.log2(most)) - 36)) if most else 1.0
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether all losses are whole numbers."""
+        finite = (loss[np.isfinite(loss)] for of_key in self.losses for loss in of_key)
+        return all(bool(np.all(loss == np.floor(loss))) for loss in finite)
 
     def in_units(self, prices: Floats) -> Integers:
         """Return prices in units."""
         return np.asarray(np.rint(prices / self.unit), dtype=np.int64)
 
-    def by_set(self, most: Integers) -> Iterator[KeyClass]:
-        """Yield sets of lost keys with their classes.
+    def by_node(self, most: Integers) -> Iterator[NodeClasses]:
+        """Yield nodes with their classes.
 
         Parameters
         ----------
         most : numpy.ndarray of int, shape (n_records,)
-            In units. Sets that cost every record as much as this are left out.
+            In units. Nodes at which every record loses as much as this are left out.
         """
-        absent = self.original[list(self.keys)].isna().to_numpy()
-        weight = np.array([np.floor(self.costs[name] / self.unit) for name in self.keys], np.int64)
-        highest = int((most + absent @ weight).max(initial=0))
-        for size in range(len(self.keys) + 1):
-            for lost in itertools.combinations(range(len(self.keys)), size):
-                chosen = np.isin(np.arange(len(self.keys)), lost)
-                if int(weight[chosen].sum()) >= highest:
-                    continue
-                cost = (~absent & chosen) @ weight
-                here = np.flatnonzero(~(absent & ~chosen).any(axis=1))
-                if not np.any(cost[here] < most[here]):
-                    continue
-                group: npt.NDArray[np.integer] = np.zeros(len(here), dtype=np.int64)
-                names = tuple(self.keys[position] for position in lost)
-                kept = [*self.strata, *(name for name in self.keys if name not in names)]
-                if kept:
-                    part = self.original[kept].iloc[here]
-                    by = part.groupby(kept, observed=True, sort=False, dropna=False)
-                    group = by.ngroup().to_numpy()
-                yield names, here, group, cost[here]
+        losses, least = [], []
+        given = np.zeros(len(most), dtype=np.int64)
+        for of_key in self.losses:
+            there = np.isfinite(of_key[0])
+            units = [
+                np.where(np.isfinite(loss), np.floor(loss / self.unit), NEVER).astype(np.int64)
+                for loss in of_key
+            ]
+            losses.append(units)
+            least.append([int(loss[there].min()) if there.any() else 0 for loss in units])
+            # Who lacks a value loses nothing where others lose this.
+            given += np.where(there, 0, max(least[-1]))
+        highest = int((most + given).max(initial=0))
+
+        def nodes(node: tuple[int, ...], lost: int) -> Iterator[tuple[int, ...]]:
+            if lost >= highest:
+                return
+            if len(node) == len(least):
+                yield node
+                return
+            for level, more in enumerate(least[len(node)]):
+                yield from nodes((*node, level), lost + more)
+
+        for node in nodes((), 0):
+            cost = np.sum(
+                [of_key[level] for of_key, level in zip(losses, node, strict=True)], axis=0
+            )
+            here = np.flatnonzero(cost < NEVER)
+            if np.any(cost[here] < most[here]):
+                rows = {"": self.stratum[here]}
+                for key, level in enumerate(node):
+                    rows[str(key)] = self.values[key][level][here]
+                by = pd.DataFrame(rows).groupby(list(rows), sort=False)
+                yield node, here, by.ngroup().to_numpy(), cost[here]
 
     def proved(self, prices: Floats) -> float:
         """Return the bound of prices: see `tablecloak.microdata.anonymity.classes`.
@@ -284,7 +345,7 @@ class KeyClasses:
         """
         price = self.in_units(prices)
         proved = int(price.sum())
-        for _, here, group, cost in self.by_set(price):
+        for _, here, group, cost in self.by_node(price):
             proved -= int(collected_in_groups(group, price[here] - cost, self.k))
         return proved * self.unit
 
@@ -327,8 +388,6 @@ def packed(bounds: Mapping[tuple[str, ...], float]) -> float:
     return float(worth @ shares)
 
 
-def rounded_up(bound: float, costs: Sequence[float]) -> float:
-    """Return the next loss that a release can have: a whole number where all costs are whole."""
-    if all(float(cost).is_integer() for cost in costs):
-        return float(np.ceil(bound))
-    return bound
+def rounded_up(bound: float, *, is_whole: bool) -> float:
+    """Return the next loss that a release can have: a whole number where all losses are."""
+    return float(np.ceil(bound)) if is_whole else bound

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment import MEASURES, SAMPLE, AssessmentMeasure, Case, Figure
+from tablecloak.microdata.assessment import MEASURES, SAMPLE, Case, Figure, RiskMeasure
 from tablecloak.microdata.columns import some_rows
 from tablecloak.microdata.risk.groups import GroupLikeness, diversity_of, grouped_values, is_ordered
 from tablecloak.microdata.risk.keys import risk_by_household
@@ -29,12 +29,11 @@ MANY_CELLS = 100_000
 
 
 @MEASURES.register
-class Frequencies(AssessmentMeasure):
+class Frequencies(RiskMeasure):
     """Numbers of records that fewer than k records resemble."""
 
     name: ClassVar[str] = "sample uniques"
     place: ClassVar[int] = 10
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys",)
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -43,22 +42,22 @@ class Frequencies(AssessmentMeasure):
             one, other = case.risks
         except InputError:  # Counts need no weights, which may be wrong.
             one, other = case.risks_by(None)
-        meanings = {
-            2: ("sample uniques", "Records whose keys no other record of the same file has."),
-            3: ("records below k = 3", "Records of a group of fewer than three in the same file."),
-            5: ("records below k = 5", "Records of a group of fewer than five in the same file."),
-        }
-        for k, (measure, meaning) in meanings.items():
-            yield Figure(measure, one.violations(k), other.violations(k), meaning)
+        yield from Figure.pairs(one, other, [
+            (self.name, lambda risk: risk.violations(2),
+             "Records whose keys no other record of the same file has."),
+            ("records below k = 3", lambda risk: risk.violations(3),
+             "Records of a group of fewer than three in the same file."),
+            ("records below k = 5", lambda risk: risk.violations(5),
+             "Records of a group of fewer than five in the same file."),
+        ])  # fmt: skip
 
 
 @MEASURES.register
-class FittingRecords(AssessmentMeasure):
+class FittingRecords(RiskMeasure):
     """Persons whom few released records fit."""
 
     name: ClassVar[str] = "persons whom one record fits"
     place: ClassVar[int] = 11
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "pairs")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -72,27 +71,20 @@ class FittingRecords(AssessmentMeasure):
             )
         before, after = (fitting(one, frame, [keys]) for frame in (one, other))
         knowing = "who knows all keys, a missing key fitting everybody"
-        yield Figure(
-            self.name,
-            int((before == 1).sum()),
-            int((after == 1).sum()),
-            f"Persons for whom one released record alone is possible to an outsider {knowing}.",
-        )
-        yield Figure(
-            "persons whom fewer than 3 fit",
-            int((before < 3).sum()),
-            int((after < 3).sum()),
-            f"Persons for whom fewer than three records are possible to an outsider {knowing}.",
-        )
+        yield from Figure.pairs(before, after, [
+            (self.name, lambda fits: (fits == 1).sum(),
+             f"Persons for whom one released record alone is possible to an outsider {knowing}."),
+            ("persons whom fewer than 3 fit", lambda fits: (fits < 3).sum(),
+             f"Persons for whom fewer than three records are possible to an outsider {knowing}."),
+        ])  # fmt: skip
 
 
 @MEASURES.register
-class Reidentifications(AssessmentMeasure):
+class Reidentifications(RiskMeasure):
     """Expected re-identifications in the population."""
 
     name: ClassVar[str] = "expected re-identifications"
     place: ClassVar[int] = 12
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys",)
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -103,22 +95,17 @@ class Reidentifications(AssessmentMeasure):
             (self.name, "expected", f"Expected number of right matches by the keys, {told}."),
             ("re-identification rate", "share",
              f"Share of the records that are matched rightly, {told}."),
+            ("largest individual risk", lambda risk: risk.individual.max(),
+             "Probability of a right match for the record that is most at risk."),
         ])  # fmt: skip
-        yield Figure(
-            "largest individual risk",
-            float(one.individual.max()),
-            float(other.individual.max()),
-            "Probability of a right match for the record that is most at risk.",
-        )
 
 
 @MEASURES.register
-class HouseholdMatches(AssessmentMeasure):
+class HouseholdMatches(RiskMeasure):
     """Risk of households."""
 
     name: ClassVar[str] = "households with a re-identified member"
     place: ClassVar[int] = 13
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "household")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -137,12 +124,11 @@ class HouseholdMatches(AssessmentMeasure):
 
 
 @MEASURES.register
-class SpecialUniques(AssessmentMeasure):
+class SpecialUniques(RiskMeasure):
     """Records that are unique by few keys."""
 
     name: ClassVar[str] = "special uniques"
     place: ClassVar[int] = 14
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys",)
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -153,34 +139,23 @@ class SpecialUniques(AssessmentMeasure):
         one, other = (
             special_unique_risk(frame, case.keys, largest=largest) for frame in case.files
         )
-        yield Figure(
-            self.name,
-            int((one.score > 0).sum()),
-            int((other.score > 0).sum()),
-            f"Records that a set of known keys makes unique{told}.",
-        )
-        yield Figure(
-            "largest SUDA2 score",
-            int(one.score.max()),
-            int(other.score.max()),
-            f"Score of the record that the smallest and most sets of keys make unique{told}.",
-        )
-        yield Figure(
-            "DIS-SUDA matches",
-            float(one.disclosure.sum()),
-            float(other.disclosure.sum()),
-            "Expected number of right matches of unique records, if one in a hundred persons is in "
-            "the file.",
-        )
+        yield from Figure.pairs(one, other, [
+            (self.name, lambda risk: (risk.score > 0).sum(),
+             f"Records that a set of known keys makes unique{told}."),
+            ("largest SUDA2 score", lambda risk: risk.score.max(),
+             f"Score of the record that the smallest and most sets of keys make unique{told}."),
+            ("DIS-SUDA matches", lambda risk: risk.disclosure.sum(),
+             "Expected number of right matches of unique records, if one in a hundred persons is "
+             "in the file."),
+        ])  # fmt: skip
 
 
 @MEASURES.register
-class Population(AssessmentMeasure):
+class Population(RiskMeasure):
     """Sample uniques that are unique in the population."""
 
     name: ClassVar[str] = "population uniques (tau 1)"
     place: ClassVar[int] = 15
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "weight")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -202,12 +177,11 @@ class Population(AssessmentMeasure):
 
 
 @MEASURES.register
-class Diversity(AssessmentMeasure):
+class Diversity(RiskMeasure):
     """Diversity of sensitive attributes within groups."""
 
     name: ClassVar[str] = "diversity"
     place: ClassVar[int] = 20
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "sensitive")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -228,13 +202,9 @@ class Diversity(AssessmentMeasure):
                 (f"t of {name}", "t",
                  f"Largest distance of the distribution of {name} in a group from that of the "
                  "file."),
+                (f"best guess of {name}", lambda groups: groups.most_frequent.mean(),
+                 f"Share of the records whose {name} is the most frequent value of their group."),
             ])  # fmt: skip
-            yield Figure(
-                f"best guess of {name}",
-                float(one.most_frequent.mean()),
-                float(other.most_frequent.mean()),
-                f"Share of the records whose {name} is the most frequent value of their group.",
-            )
             alike, like = (GroupLikeness(group, shares) for shares, group in groups)
             yield from Figure.pairs(alike, like, [
                 (f"alpha of {name}", "alpha",
@@ -252,12 +222,11 @@ PAIRED = 1000
 
 
 @MEASURES.register
-class Linkage(AssessmentMeasure):
+class Linkage(RiskMeasure):
     """Distance-based record linkage."""
 
     name: ClassVar[str] = "nearest record is the right one"
     place: ClassVar[int] = 30
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -273,12 +242,11 @@ class Linkage(AssessmentMeasure):
 
 
 @MEASURES.register
-class Intervals(AssessmentMeasure):
+class Intervals(RiskMeasure):
     """Interval disclosure."""
 
     name: ClassVar[str] = "all numbers within 5 % of a deviation"
     place: ClassVar[int] = 31
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -294,17 +262,17 @@ class Intervals(AssessmentMeasure):
 
 
 @MEASURES.register
-class RankedIntervals(AssessmentMeasure):
+class RankedIntervals(RiskMeasure):
     """Interval disclosure by ranks."""
 
     name: ClassVar[str] = "numbers within 5 % of ranks"
     place: ClassVar[int] = 32
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield the mean share over the columns, and that of the worst column."""
         shares = rank_intervals(case.original, case.released, case.varying_numbers()).per_column()
+        worst = f"{shares.idxmax()}, " if shares.notna().any() else ""
         yield Figure(
             self.name,
             1.0,
@@ -312,23 +280,16 @@ class RankedIntervals(AssessmentMeasure):
             "Share of the true numbers between the released numbers that are 5 % of all ranks "
             "below and above their own.",
         )
-        yield Figure(
-            "the same for the worst column",
-            1.0,
-            float(shares.max()),
-            f"This share for {shares.idxmax()}, the column in which it is largest."
-            if shares.notna().any()
-            else "This share for the column in which it is largest.",
-        )
+        meaning = f"This share for {worst}the column in which it is largest."
+        yield Figure("the same for the worst column", 1.0, float(shares.max()), meaning)
 
 
 @MEASURES.register
-class MixedLinkages(AssessmentMeasure):
+class MixedLinkages(RiskMeasure):
     """Linkage by keys and numbers together."""
 
     name: ClassVar[str] = "linked by keys and numbers"
     place: ClassVar[int] = 33
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
     needs: ClassVar[tuple[str, ...]] = ("keys", "pairs")
 
     def figures(self, case: Case) -> Iterator[Figure]:

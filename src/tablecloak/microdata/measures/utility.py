@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.errors import InputError
-from tablecloak.microdata.assessment import MEASURES, SAMPLE, AssessmentMeasure, Case, Figure
+from tablecloak.microdata.assessment import MEASURES, SAMPLE, Case, Figure, UtilityMeasure
 from tablecloak.microdata.columns import numbers_of, some_rows
 from tablecloak.microdata.utility.comparison import (
     eigenvalue_loss,
@@ -20,12 +20,11 @@ from tablecloak.microdata.utility.propensity import propensity_score
 
 
 @MEASURES.register
-class Shifts(AssessmentMeasure):
+class Shifts(UtilityMeasure):
     """Changes of single numbers."""
 
     name: ClassVar[str] = "mean absolute change (IL1s)"
     place: ClassVar[int] = 40
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
     needs: ClassVar[tuple[str, ...]] = ("numbers", "pairs")
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -40,12 +39,11 @@ class Shifts(AssessmentMeasure):
 
 
 @MEASURES.register
-class MomentShifts(AssessmentMeasure):
+class MomentShifts(UtilityMeasure):
     """Changes of means and deviations."""
 
     name: ClassVar[str] = "largest change of a mean"
     place: ClassVar[int] = 41
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
     needs: ClassVar[tuple[str, ...]] = ("numbers",)
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -78,12 +76,11 @@ class MomentShifts(AssessmentMeasure):
 
 
 @MEASURES.register
-class Eigenvalues(AssessmentMeasure):
+class Eigenvalues(UtilityMeasure):
     """Changes of correlations."""
 
     name: ClassVar[str] = "largest change of a correlation"
     place: ClassVar[int] = 42
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
     needs: ClassVar[tuple[str, ...]] = ("numbers",)
 
     def figures(self, case: Case) -> Iterator[Figure]:
@@ -109,12 +106,11 @@ class Eigenvalues(AssessmentMeasure):
 
 
 @MEASURES.register
-class Categories(AssessmentMeasure):
+class Categories(UtilityMeasure):
     """Changes of the distributions of categories."""
 
     name: ClassVar[str] = "largest change of a margin"
     place: ClassVar[int] = 43
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield distances of margins, and the shares of values changed and missing."""
@@ -173,12 +169,11 @@ MANY_CATEGORIES = 20
 
 
 @MEASURES.register
-class Propensity(AssessmentMeasure):
+class Propensity(UtilityMeasure):
     """Propensity scores."""
 
     name: ClassVar[str] = "propensity ratio"
     place: ClassVar[int] = 50
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
 
     def figures(self, case: Case) -> Iterator[Figure]:
         """Yield the mean squared deviation, and its ratio to the expected one."""
@@ -202,12 +197,11 @@ class Propensity(AssessmentMeasure):
 
 
 @MEASURES.register
-class Regressions(AssessmentMeasure):
+class Regressions(UtilityMeasure):
     """Confidence intervals of regressions."""
 
     name: ClassVar[str] = "overlap of confidence intervals"
     place: ClassVar[int] = 51
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
     needs: ClassVar[tuple[str, ...]] = ("numbers",)
 
     def figures(self, case: Case) -> Iterator[Figure]:

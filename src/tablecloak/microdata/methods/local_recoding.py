@@ -1,7 +1,5 @@
 """Recoding of single records by hierarchies, so that k records are equal.
 
-The node of each record is searched by classes from the top down, and by classes by prices.
-
 References
 ----------
 .. [1] LeFevre, DeWitt, Ramakrishnan: Mondrian multidimensional k-anonymity, ICDE 2006.
@@ -11,7 +9,6 @@ References
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -23,12 +20,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.branching import MANY_PLACES, branched_classes
-from tablecloak.microdata.anonymity.classes import (
-    ClassPairs,
-    proved_prices,
-    way_of_each,
-)
+from tablecloak.microdata.anonymity.class_tree import ClassTree, proved_bound
 from tablecloak.microdata.anonymity.levels import (
     KeyLevels,
     RecordLevels,
@@ -37,9 +29,9 @@ from tablecloak.microdata.anonymity.levels import (
     n_kept,
 )
 from tablecloak.microdata.anonymity.patterns import KeyPatterns
-from tablecloak.microdata.anonymity.placing import Placing, split_from_the_top
-from tablecloak.microdata.anonymity.problem import require_key, without
-from tablecloak.microdata.anonymity.verification import check_classes, collected_in_groups
+from tablecloak.microdata.anonymity.problem import key_costs, require_keys, without
+from tablecloak.microdata.anonymity.search import cheapest_classes
+from tablecloak.microdata.anonymity.verification import LevelClasses, check_classes
 from tablecloak.microdata.columns import row_label
 from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -52,98 +44,7 @@ from tablecloak.microdata.methods.parameters import (
 )
 from tablecloak.results import Result
 
-MANY_NODES = 5_000
-"""Most nodes that prices are raised over."""
-
-REACH = 1.6
-"""Values that a record may lose in a class beyond its floor.
-
-With 1.0, Adult (seven keys, bands of ages) loses 12,000 values, with 1.3 or more 9,100.
-"""
-
 NO_BOUND = "No bound is proved: there are too many combinations of levels, or too little time."
-
-
-def cheapest_nodes(
-    levels: RecordLevels, k: int, random: np.random.Generator, budget: Budget
-) -> tuple[Integers, Floats, float]:
-    """Search for nodes that lose little and put k records in each class.
-
-    Returns
-    -------
-    level : numpy.ndarray of int, shape (n_records, n_keys)
-    price : numpy.ndarray of float, shape (n_patterns,)
-        See `tablecloak.microdata.anonymity.classes`.
-    bound : float
-        What prices prove.
-    """
-    patterns, frequency = levels.patterns, levels.patterns.frequency
-    best = split_from_the_top(levels, k, budget.share(0.3))[patterns.of_record]
-    price, bound = np.zeros(len(frequency)), 0.0
-    if levels.n_nodes > MANY_NODES or not np.any(frequency < k) or budget.is_over:
-        return best, price, bound
-    floor = np.where(frequency < k, levels.floor(k, budget.share(0.2)), 0.0)
-    price, bound = floor, float(floor @ frequency)
-    if not budget.is_over and bound:
-        most = floor + REACH * levels.mean_weight
-        pairs = ClassPairs.of(frequency, k, levels.ways(), levels.home, most, budget)
-        price, bound = proved_prices(
-            pairs, frequency, floor, lambda _: levels.ways(), levels.total(best), budget
-        )
-        state = Placing.by_prices(pairs, frequency, price, bound, random, budget)
-        branched = None
-        if len(frequency) * levels.n_nodes <= MANY_PLACES:
-            loss = levels.total(best)
-            branched = branched_classes(
-                frequency, k, levels.ways(), price, loss, 0.0, budget, is_proved=False
-            )
-        for placed in (
-            _placed_at(levels, pairs, state),
-            None if branched is None else branched.placed,
-        ):
-            if placed is not None:
-                node = way_of_each(patterns.of_record, *placed)
-                level = np.column_stack(np.unravel_index(node, levels.n_levels))
-                # Sums of the same fractions round differently: of equal losses the first stays.
-                best = min(best, level, key=lambda tried: round(levels.total(tried), 9))
-    return best, price, bound
-
-
-def _placed_at(
-    levels: RecordLevels, pairs: ClassPairs, state: Placing
-) -> tuple[Integers, Integers, Integers] | None:
-    """Return how many records of a pattern are at a node, as patterns, nodes and numbers.
-
-    None if those that are in no class cannot lose all keys together.
-    """
-    frequency = levels.patterns.frequency
-    taken, lent = np.flatnonzero(state.taken), np.flatnonzero(state.lent)
-    top = tuple(size - 1 for size in levels.n_levels)
-    last = levels.number(top)
-    left = np.zeros(len(frequency), dtype=np.int64)
-    left[pairs.need] = state.left
-    if left.any():
-        there = state.taken[taken] @ (pairs.way[pairs.group[taken]] == last)
-        there += state.lent[lent] @ (pairs.way[pairs.lender_group[lent]] == last)
-        short = max(pairs.k - int(left.sum()) - int(there), 0)
-        order = np.argsort(levels.loss(top), kind="stable")
-        spare = state.spare[order]
-        left[order] += np.clip(short - (np.cumsum(spare) - spare), 0, spare)
-        if int(spare.sum()) < short:
-            return None
-    gone = np.bincount(pairs.lender[lent], weights=state.lent[lent], minlength=len(frequency))
-    home = np.where(frequency >= pairs.k, frequency - gone.astype(np.int64) - left, 0)
-    everybody = np.arange(len(frequency))
-    return (
-        np.concatenate([
-            pairs.need[pairs.pattern[taken]], pairs.lender[lent], everybody, everybody,
-        ]),
-        np.concatenate([
-            pairs.way[pairs.group[taken]], pairs.way[pairs.lender_group[lent]],
-            np.full(len(frequency), last), levels.home,
-        ]),
-        np.concatenate([state.taken[taken], state.lent[lent], left, home]),
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,6 +65,8 @@ class LocallyRecodedRelease(Result):
         Proved lower bound on the loss of every such release; 0 where none is proved.
     price : numpy.ndarray of float, shape (n_records,)
         What proves it.
+    tree : ClassTree, optional
+        What proves it by cases, in small files.
     kept_levels : tuple of int
         Number of levels of each key at which its values are not missing.
     seconds : float
@@ -177,6 +80,7 @@ class LocallyRecodedRelease(Result):
     bound: float
     price: Floats
     kept_levels: tuple[int, ...]
+    tree: ClassTree | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
 
@@ -206,11 +110,11 @@ class LocallyRecodedRelease(Result):
         method = self.method
         released = self.frame[list(method.keys)]
         total = 0.0
-        options: list[tuple[list[npt.NDArray[np.object_]], list[Floats]]] = []
+        values, options = [], []
         for each in method.key_levels(original):
             texts, losses = _texts_and_losses(original[each.name], each, method.costs[each.name])
-            values = released[each.name].astype(object).to_numpy()
-            fits = [_equal(values, text) for text in texts]
+            shown = released[each.name].astype(object).to_numpy()
+            fits = [_equal(shown, text) for text in texts]
             wrong = np.flatnonzero(~np.any(fits, axis=0))
             if len(wrong):
                 raise VerificationError(
@@ -218,14 +122,20 @@ class LocallyRecodedRelease(Result):
                     "neither the value of the original nor a group of its hierarchy."
                 )
             total += float(np.min(np.where(fits, losses, np.inf), axis=0).sum())
-            options.append((texts, losses))
+            values.append([pd.factorize(text)[0] for text in texts])
+            options.append(losses)
         for name in original.columns:
             if name not in method.keys and not original[name].equals(self.frame[name]):
                 raise VerificationError(f"Column {name!r} is no key, and differs.")
         check_classes(self.frame, list(method.keys), method.k)
         if not np.isclose(total, self.loss, rtol=1e-6, atol=1e-6):
             raise VerificationError(f"The loss is said to be {self.loss:g}, but is {total:g}.")
-        proved = _proved(options, self.price, method.k) if self.bound else 0.0
+        proved = 0.0
+        if self.bound:
+            classes = LevelClasses(
+                values, options, np.zeros(len(original), dtype=np.int64), method.k
+            )
+            proved = proved_bound(classes, self.price, self.tree)
         if proved < self.bound * (1 - 1e-9):
             raise VerificationError(
                 f"The bound is said to be {self.bound:g}, but {proved:g} is proved."
@@ -257,8 +167,8 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
     were missing before stay missing and lose nothing.
 
     What is proved: no such release loses less than `bound`, unless a note says that no bound is
-    proved. The search forms classes from the top down, and by prices of records, which also prove
-    the bound; the cheaper ones are taken.
+    proved. The search is that of `LocalSuppression`: classes from the top down, and by prices of
+    records, which also prove the bound; in small files it is proved by cases.
 
     Parameters
     ----------
@@ -292,17 +202,13 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for parameter in ("hierarchies", "weights"):
-            for name in getattr(self, parameter) or {}:
-                require_key(name, self.keys, parameter)
-        for name, weight in (self.weights or {}).items():
-            if not (weight > 0 and np.isfinite(weight)):
-                raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
+        require_keys(self.hierarchies or (), self.keys, "hierarchies")
+        key_costs(self.keys, self.weights)
 
     @property
     def costs(self) -> dict[str, float]:
         """Cost of a missing value of each key."""
-        return {name: float((self.weights or {}).get(name, 1.0)) for name in self.keys}
+        return key_costs(self.keys, self.weights)
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change."""
@@ -339,17 +245,17 @@ class LocalRecoding(Method[LocallyRecodedRelease]):
         steps = self.key_levels(frame)
         levels = RecordLevels.of(patterns, steps, list(self.costs.values()))
         with budget.interruptible():
-            # The seed is fixed: chance only breaks ties.
-            level, price, bound = cheapest_nodes(levels, self.k, np.random.default_rng(0), budget)
-        lost = levels.total(level)
-        bound = (1 - 1e-7) * min(bound, lost)
+            best = cheapest_classes(levels, self.k, budget)
+        lost = levels.total(best.level)
+        bound = (1 - 1e-7) * min(best.bound, lost)
         return LocallyRecodedRelease(
-            frame=_recoded(frame, steps, level),
-            level=level,
+            frame=_recoded(frame, steps, best.level),
+            level=best.level,
             method=self,
             lost=lost,
             bound=bound,
-            price=price[patterns.of_record],
+            price=best.price[patterns.of_record],
+            tree=best.tree,
             kept_levels=tuple(n_kept(each) for each in steps),
             seconds=watch.seconds,
             notes=() if bound or not lost else (NO_BOUND,),
@@ -396,20 +302,3 @@ def _equal(released: npt.NDArray[np.object_], text: npt.NDArray[np.object_]) -> 
     """Return where values are a text, or missing where it is missing."""
     both = pd.isna(released) & pd.isna(text)
     return np.asarray(both | (released.astype(str) == text.astype(str)), dtype=bool)
-
-
-def _proved(
-    found: Sequence[tuple[list[npt.NDArray[np.object_]], list[Floats]]], price: Floats, k: int
-) -> float:
-    """Return what prices prove: their sum, less what classes at any node collect beyond a loss."""
-    proved = float(price.sum())
-    coded = [[pd.factorize(text)[0] for text in texts] for texts, _ in found]
-    for node in itertools.product(*(range(len(losses)) for _, losses in found)):
-        loss = np.sum([found[key][1][level] for key, level in enumerate(node)], axis=0)
-        if not np.any(price > loss):
-            continue
-        here = np.flatnonzero(np.isfinite(loss))
-        rows = pd.DataFrame({str(key): coded[key][level][here] for key, level in enumerate(node)})
-        group = rows.groupby(list(rows.columns), sort=False).ngroup().to_numpy()
-        proved -= collected_in_groups(group, (price - loss)[here], k)
-    return proved

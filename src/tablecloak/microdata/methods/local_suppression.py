@@ -17,7 +17,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -30,29 +30,29 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InputError, VerificationError
-from tablecloak.microdata.anonymity.class_tree import ClassTree
-from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
-from tablecloak.microdata.anonymity.equal_records import (
-    cheapest_classes,
+from tablecloak.microdata.anonymity.class_tree import ClassTree, proved_bound
+from tablecloak.microdata.anonymity.combined_keys import (
     classes_in_combinations,
     classes_with_values,
-    greedy_classes,
 )
+from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.lightest import cheapest_choice, greedy_with_floor
 from tablecloak.microdata.anonymity.problem import (
     AnonymityProblem,
     DiversityDemand,
     GroupDemand,
     flags_of,
-    require_key,
+    key_costs,
+    require_keys,
     with_missing,
 )
 from tablecloak.microdata.anonymity.verification import (
-    KeyClasses,
+    LevelClasses,
     check_classes,
     check_diverse,
     check_left_alone,
     check_own,
+    group_sizes,
     packed,
     proved_floor,
     rounded_up,
@@ -110,7 +110,7 @@ class LocalSuppressionRelease(Result):
     suppressed: Flags
     asked: GroupDemand
     bound: float
-    floor: Floats
+    floor: Floats = field(default_factory=lambda: np.empty(0))
     prices: Mapping[tuple[str, ...], Floats] = field(default_factory=dict)
     trees: Mapping[tuple[str, ...], ClassTree] = field(default_factory=dict)
     seconds: float = 0.0
@@ -156,11 +156,13 @@ class LocalSuppressionRelease(Result):
         if self.prices:
             bounds = {}
             for keys, price in self.prices.items():
-                classes = KeyClasses(original, keys, asked.costs, asked.k, asked.strata)
-                tree = self.trees.get(keys)
-                bounds[keys] = classes.proved(price) if tree is None else tree.verify(classes)
+                classes = LevelClasses.of_missing(
+                    original, keys, asked.costs, asked.k, asked.strata
+                )
+                bounds[keys] = proved_bound(classes, price, self.trees.get(keys))
             proved = packed(bounds)
-            proved = rounded_up((1 - 1e-9) * proved, list(asked.costs.values()))
+            is_whole = all(cost.is_integer() for cost in asked.costs.values())
+            proved = rounded_up((1 - 1e-9) * proved, is_whole=is_whole)
         else:
             fails = asked.fails(original)
             proved = proved_floor(fails, self.floor, asked.combinations, asked.costs, original)
@@ -196,14 +198,10 @@ class LocalSuppressionRelease(Result):
         is taken. Shape (n_records,).
         """
         released = LibraryFrame(self.frame).pandas
-        groups = [
-            released.groupby([*self.asked.strata, *keys], dropna=False, observed=True, sort=False)
-            .ngroup()
-            .to_numpy()
-            for keys in self.asked.combinations
+        sizes = [
+            group_sizes(released, [*self.asked.strata, *keys]) for keys in self.asked.combinations
         ]
-        sizes = np.array([np.bincount(group)[group] for group in groups], dtype=np.int64)
-        return np.asarray(sizes.min(axis=0))
+        return np.asarray(np.min(sizes, axis=0))
 
     def fitting(self, persons: Any) -> Integers:
         """Count for each person the released records that may be theirs.
@@ -255,80 +253,6 @@ def _total(suppressed: Flags, costs: Floats) -> float:
     for column, cost in zip(suppressed.T, costs, strict=True):
         record += np.where(column, cost, 0.0)
     return float(record.sum())
-
-
-@dataclass(frozen=True, eq=False)
-class ProvedSuppression:
-    """Suppressed values and what proves the bound on their cost.
-
-    Parameters
-    ----------
-    lost : numpy.ndarray of int, shape (n_records,)
-        Set of suppressed keys of each record.
-    bound : float
-    floor : numpy.ndarray of float, shape (n_records,) or (0,)
-        Least cost of each record.
-    prices : dict of tuple of str to numpy.ndarray of float
-        For each combination of keys a price of each record.
-    trees : dict of tuple of str to ClassTree
-        For combinations whose bound is proved by cases.
-    """
-
-    lost: Integers
-    bound: float
-    floor: Floats = field(default_factory=lambda: np.empty(0))
-    prices: dict[tuple[str, ...], Floats] = field(default_factory=dict)
-    trees: dict[tuple[str, ...], ClassTree] = field(default_factory=dict)
-
-
-def _of_true_records(
-    problem: AnonymityProblem, budget: Budget, *, is_greedy: bool
-) -> ProvedSuppression:
-    choice = greedy_with_floor(problem) if is_greedy else cheapest_choice(problem, budget)
-    of_record = problem.patterns.of_record
-    floor = choice.floor[of_record]
-    return ProvedSuppression(choice.suppressed[of_record], float(floor.sum()), floor)
-
-
-def _of_released_records(
-    problem: AnonymityProblem,
-    records: SensitiveRecords | None,
-    k: int,
-    budget: Budget,
-    *,
-    is_greedy: bool,
-) -> ProvedSuppression:
-    # The seed is fixed: chance only breaks ties, and what is released does not depend on it.
-    random = np.random.default_rng(0)
-    part = budget if records is None else budget.share(0.5)
-    sized = replace(problem, requirements=problem.requirements[:1], _safe={})
-    names, of_record = problem.patterns.names_of, problem.patterns.of_record
-    if len(problem.combinations) > 1:
-        lost, alone = classes_in_combinations(sized, k, random, part, is_greedy=is_greedy)
-    else:
-        if is_greedy:
-            classes = greedy_classes(sized, k, part)
-        else:
-            classes = cheapest_classes(sized, k, random, part)
-        lost = classes.lost
-        alone = {problem.combinations[0]: replace(classes, price=classes.price[of_record])}
-    proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
-    bound = packed({keys: classes.bound for keys, classes in proved.items()})
-    if records is not None:
-        lost = classes_with_values(problem, lost, records, budget)
-    # A little less than what is proved, since the check adds in another order.
-    bound = rounded_up(max((1 - 1e-7) * bound, 0.0), problem.costs.tolist())
-    # A record of equal ones is also safe by itself, if groups stay so when records join.
-    if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
-        floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
-        if float(floor.sum()) > bound or not proved:
-            return ProvedSuppression(lost, float(floor.sum()), floor)
-    return ProvedSuppression(
-        lost,
-        bound,
-        prices={keys: classes.price for keys, classes in proved.items()},
-        trees={keys: each.tree for keys, each in proved.items() if each.tree is not None},
-    )
 
 
 @METHODS.register
@@ -457,24 +381,17 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         if self.subsets is not None and self.subsets > len(keys):
             raise InputError(f"`subsets` is {self.subsets}, but there are only {len(keys)} keys.")
         for combination in self.combinations or ():
-            for name in names_of(combination, "combinations"):
-                require_key(name, keys, "combinations")
-        for name, weight in (self.weights or {}).items():
-            require_key(name, keys, "weights")
-            if not (weight > 0 and np.isfinite(weight)):
-                raise InputError(f"The weight of {name!r} must be above 0. Got {weight!r}.")
+            require_keys(names_of(combination, "combinations"), keys, "combinations")
+        key_costs(keys, self.weights)
         if self.weights and self.importance:
             raise InputError("Give `weights` or `importance`, not both.")
+        require_keys(self.importance or (), keys, "importance")
         for name, rank in (self.importance or {}).items():
-            require_key(name, keys, "importance")
             if not 1 <= rank <= len(keys):
                 raise InputError(
                     f"The importance of {name!r} is a rank from 1 to {len(keys)}. Got {rank!r}."
                 )
-        self._check_strata(keys)
         self.diverse.check(keys)
-
-    def _check_strata(self, keys: Sequence[str]) -> None:
         for name in names_of(self.strata, "strata") if self.strata else ():
             if name in keys:
                 raise InputError(f"{name!r} is a key, so that it cannot be in `strata`.")
@@ -491,8 +408,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         if self.importance:
             last = len(self.keys)
             return {name: 2.0 ** (last - self.importance.get(name, last)) for name in self.keys}
-        given = self.weights or {}
-        return {name: float(given.get(name, 1.0)) for name in self.keys}
+        return key_costs(self.keys, self.weights)
 
     @property
     def diverse(self) -> DiversityDemand:
@@ -543,30 +459,53 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         watch = Stopwatch()
         asked = self.asked()
         problem = asked.problem(frame)
-        is_greedy = self.search == "greedy"
         with budget.interruptible():
             if self.anonymity == "1-k":
-                proved = _of_true_records(problem, budget, is_greedy=is_greedy)
+                lost, proof = self._of_true_records(problem, budget)
             else:
-                proved = _of_released_records(
-                    problem, asked.sensitive_records(frame), self.k, budget, is_greedy=is_greedy
-                )
+                records = asked.sensitive_records(frame)
+                lost, proof = self._of_released_records(problem, records, budget)
         # What was missing before is not suppressed, and costs nothing.
-        missing = flags_of(proved.lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
+        missing = flags_of(lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
         released = with_missing(frame, self.keys, missing)
-        fits = np.empty(0, dtype=np.int64)
         if self.anonymity == "1-k":
-            fits = fitting(frame, released, asked.combinations, asked.strata)
-        release = LocalSuppressionRelease(
-            frame=released,
-            suppressed=missing,
-            asked=asked,
-            bound=proved.bound,
-            floor=proved.floor,
-            prices=proved.prices,
-            trees=proved.trees,
-            seconds=watch.seconds,
-            fits=fits,
-        )
+            proof["fits"] = fitting(frame, released, asked.combinations, asked.strata)
+        release = LocalSuppressionRelease(released, missing, asked, seconds=watch.seconds, **proof)
         release.check_safe(frame)
         return release
+
+    def _of_true_records(
+        self, problem: AnonymityProblem, budget: Budget
+    ) -> tuple[Integers, dict[str, Any]]:
+        """Return the keys that records lose, and the fields of the release that prove a bound."""
+        is_greedy = self.search == "greedy"
+        choice = greedy_with_floor(problem) if is_greedy else cheapest_choice(problem, budget)
+        floor = choice.floor[problem.patterns.of_record]
+        proof = {"bound": float(floor.sum()), "floor": floor}
+        return choice.suppressed[problem.patterns.of_record], proof
+
+    def _of_released_records(
+        self, problem: AnonymityProblem, records: SensitiveRecords | None, budget: Budget
+    ) -> tuple[Integers, dict[str, Any]]:
+        part = budget if records is None else budget.share(0.5)
+        lost, alone = classes_in_combinations(
+            problem, self.k, part, is_greedy=self.search == "greedy"
+        )
+        names, of_record = problem.patterns.names_of, problem.patterns.of_record
+        proved = {tuple(names(keys)): classes for keys, classes in alone.items()}
+        bound = packed({keys: classes.bound for keys, classes in proved.items()})
+        is_whole = all(cost.is_integer() for cost in problem.costs.tolist())
+        if records is not None:
+            lost = classes_with_values(problem, lost, records, budget)
+        # A little less than what is proved, since the check adds in another order.
+        bound = rounded_up(max((1 - 1e-7) * bound, 0.0), is_whole=is_whole)
+        # A record of equal ones is also safe by itself, if groups stay so when records join.
+        if (len(problem.combinations) > 1 or records is not None) and problem.is_monotone:
+            floor = cheapest_choice(problem, budget.share(0.5)).floor[of_record]
+            if float(floor.sum()) > bound or not proved:
+                return lost, {"bound": float(floor.sum()), "floor": floor}
+        return lost, {
+            "bound": bound,
+            "prices": {keys: classes.price for keys, classes in proved.items()},
+            "trees": {keys: each.tree for keys, each in proved.items() if each.tree is not None},
+        }

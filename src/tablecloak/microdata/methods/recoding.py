@@ -35,7 +35,8 @@ from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.problem import (
     AnonymityProblem,
     flags_of,
-    require_key,
+    key_costs,
+    require_keys,
     with_missing,
 )
 from tablecloak.microdata.library_frames import seen_by_pandas
@@ -387,8 +388,7 @@ class Recoding(Method[RecodedRelease]):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.local()
-        for name in self.hierarchies or {}:
-            require_key(name, self.keys, "hierarchies")
+        require_keys(self.hierarchies or (), self.keys, "hierarchies")
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the keys, which change, and the sensitive attribute."""
@@ -404,37 +404,24 @@ class Recoding(Method[RecodedRelease]):
     @property
     def costs(self) -> dict[str, float]:
         """Cost of a value of each key in the total."""
-        return self._plain().costs
+        return key_costs(self.keys, self.weights)
 
     @property
     def missing_costs(self) -> dict[str, float]:
         """Cost of a missing value of each key."""
-        return {
-            name: cost * (self.suppression or 1.0) for name, cost in self._plain().costs.items()
-        }
+        return {name: cost * (self.suppression or 1.0) for name, cost in self.costs.items()}
 
     def most(self, n_records: int) -> float:
         """Return the loss if all keys are in the total."""
-        return n_records * sum(self._plain().costs.values())
-
-    def _plain(self) -> LocalSuppression:
-        return LocalSuppression(
-            keys=self.keys,
-            k=self.k,
-            subsets=self.subsets,
-            weights=self.weights,
-            sensitive=self.sensitive,
-            diversity=self.diversity,
-            closeness=self.closeness,
-            # Missing values on top of a recoding are searched for and proved record by record.
-            anonymity="k" if self.suppression is None else "1-k",
-            time_limit=self.time_limit,
-        )
+        return n_records * sum(self.costs.values())
 
     def local(self) -> LocalSuppression:
         """Return the local suppression that is done on top of a recoding."""
-        plain = self._plain()
-        return replace(plain, weights=self.missing_costs)
+        shared = self.get_params()
+        del shared["hierarchies"], shared["suppression"]
+        shared["weights"] = self.missing_costs
+        # Missing values on top of a recoding are searched for and proved record by record.
+        return LocalSuppression(**shared, anonymity="k" if self.suppression is None else "1-k")
 
     def key_levels(self, frame: pd.DataFrame) -> tuple[KeyLevels, ...]:
         """Return the levels of each key in a file."""
@@ -454,7 +441,7 @@ class Recoding(Method[RecodedRelease]):
         watch = Stopwatch()
         base = self.local().asked().problem(frame)
         steps = self.key_levels(frame)
-        weights = np.array(list(self._plain().costs.values()))
+        weights = np.array(list(self.costs.values()))
         search = LatticeSearch(
             base, steps, weights, may_suppress=self.suppression is not None, budget=budget
         )

@@ -611,12 +611,12 @@ function checkTrueRelation(relation, values, side, tolerance) {
   const rounding = (cells.length + 2) * 2 ** -52 * size;
   let decimal = relation.decimal;
   let equal = true;
+  const own = decimalsOf(side);
   if (decimal) {
     const digits = Array.from(cells, (cell) => {
       const value = values[cell];
       return Number.isInteger(value) && Math.abs(value) < 2 ** 53 ? 0 : decimalsOf(value);
     });
-    const own = decimalsOf(side);
     const most = digits.reduce((one, other) => Math.max(one, other), Math.max(own, 0));
     const last = own < 0 ? most + relation.power : own;
     const right = rint(side * TENS[last]) * TENS[most + relation.power - last];
@@ -636,7 +636,7 @@ function checkTrueRelation(relation, values, side, tolerance) {
     }
   }
   const good = (off <= 1e-9 * size && (!decimal || equal)) || (tolerance > 0 && off <= tolerance + rounding);
-  return { good, rounding, counted: !decimal && off > rounding };
+  return { good, rounding, counted: (!decimal || own < 0) && off > rounding };
 }
 
 function checkTrueTable(file, sides) {
@@ -1924,7 +1924,7 @@ async function check(file, problem, gzip) {
     const bytes = gzip ? await unpacked(problem, "gzip", limit, "J1") : problem;
     let text;
     try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch {
       throw new Refusal("J1", "the problem file is not a JJ file");
     }

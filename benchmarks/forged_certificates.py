@@ -4,8 +4,9 @@
 
 Every forgery is checked alone and beside a problem file. It must be refused in one line, unless
 its claim is true as printed: then the verdict must say what the forgery wanted to hide. Prints
-counts and each forgery that is believed, that crashes, takes more than 20 s or much memory; exit
-code 1 if there is any.
+counts and each forgery that is believed, that crashes, takes more than 20 s or much memory, and
+with --second each of which the verifier in JavaScript has another verdict; exit code 1 if there is
+any.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.certificates.verifier import main as verify
+from two_verifiers import Second
 
 Arrays = dict[str, Any]
 Terms = list[tuple[int, float]]
@@ -728,7 +730,7 @@ def numbers_with_fields() -> Forged:
 
 
 @forgery("text with fields")
-def text_with_fields() -> Forged:
+def printedwith_fields() -> Forged:
     kind = "('<U9', [('a', '<f8'), ('b', 'V28')])"
     return headed("requirement", f"{{'descr': {kind}, 'fortran_order': False, 'shape': ()}}")
 
@@ -899,7 +901,7 @@ def numbers_of_programs() -> Forged:
 
 
 @forgery("text behind the last relation")
-def text_at_the_end() -> Forged:
+def printedat_the_end() -> Forged:
     text = problem_of(honest())
     return Forged(honest(), problem=text + "1.0 1 : 0 (1.0)\n")
 
@@ -1021,8 +1023,11 @@ def fault(forged: Forged, code: int, text: str, compared: bool) -> str:
     return ""
 
 
-def attack(forgery: Forgery, folder: Path) -> str:
-    """Show one forgery to the verifier, alone and beside a problem file; return what is wrong."""
+def attack(forgery: Forgery, folder: Path, second: Second | None = None) -> str:
+    """Show one forgery to the verifier, alone and beside a problem file; return what is wrong.
+
+    A second verifier is not asked once the first one has spent its time.
+    """
     forged = forgery.make()
     content = forged.content
     if content is None:
@@ -1038,7 +1043,12 @@ def attack(forgery: Forgery, folder: Path) -> str:
     alone = [] if forged.problem is not None and forged.says != "alone" else [[proof]]
     for paths in (*alone, [proof, text]):
         try:
-            found = fault(forged, *answer(paths), len(paths) > 1)
+            code, printed = answer(paths)
+            found = fault(forged, code, printed, len(paths) > 1)
+            second = None if "--minutes" in printed else second
+            other = f"{second.ask(list(map(str, paths)))['verdict']}: " if second else VERDICTS[code]
+            if not VERDICTS[code].startswith(other):
+                found = f"{other} by the second verifier, after {printed!r}"
         except TooLongError:
             found = f"takes more than {MOST_SECONDS} s"
         except Exception:
@@ -1053,18 +1063,21 @@ def main(arguments: list[str] | None = None, forgeries: list[Forgery] = FORGERIE
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="forgeries to try (default: all)")
     parser.add_argument("--list", action="store_true", help="print the ideas with the time taken")
+    parser.add_argument("--second", action="store_true", help="ask the verifier in JavaScript too")
     options = parser.parse_args(arguments)
     chosen = [one for one in forgeries if not options.names or one.name in options.names]
-    faults = 0
+    faults, second = 0, Second() if options.second else None
     with tempfile.TemporaryDirectory() as place:
         for one in chosen:
             started = time.monotonic()
-            wrong = attack(one, Path(place))
+            wrong = attack(one, Path(place), second)
             faults += bool(wrong)
             if options.list:
                 print(f"{time.monotonic() - started:6.2f} s  {one.name}: {one.idea}")
             if wrong:
                 print(f"{one.name} ({one.idea}): {wrong}")
+    if second:
+        second.close()
     print(f"{len(chosen)} forgeries, {faults} believed or fatal")
     return 1 if faults else 0
 

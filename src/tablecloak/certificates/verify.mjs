@@ -198,6 +198,11 @@ function hurry() {
   must(Date.now() < deadline, "E1", "the check takes too long");
 }
 
+/** A reason on one line of ASCII: it may hold words of the file. */
+function printable(text) {
+  return text.slice(0, 400).replace(/[^ -~]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** `%.12g` of C. */
 function show(value, digits = 12) {
   if (value instanceof Fraction) value = value.toNumber();
@@ -722,6 +727,7 @@ function checkProtection(file) {
   const touched = checkWitnessRelations(file, witnesses, named);
 
   const moves = range(witnesses).map((witness) => {
+    hurry();
     const move = new Map();
     for (const at of slots(file.witness_starts, witness)) move.set(file.witness_cells[at], file.witness_data[at]);
     return move;
@@ -766,6 +772,7 @@ function checkWitnessRelations(file, witnesses, named) {
   rows.forEach((row, at) => row.cells.forEach((cell, entry) => hidden[cell] && ofCell[cell].push([at, entry])));
   const touched = new Set();
   for (let witness = 0; witness < witnesses; witness++) {
+    hurry();
     const terms = new Map();
     for (const at of slots(file.witness_starts, witness))
       for (const [row, entry] of ofCell[file.witness_cells[at]]) {
@@ -809,9 +816,9 @@ function checkInsiders(file, { needs, moves, reached, along }) {
   let cut = 0;
   let open = 0;
   facts.forEach((known, insider) => {
-    const title = file.intruder_names[insider];
+    hurry();
     const narrower = [...known].filter(([cell, [low, high]]) => low > lower[cell] || high < upper[cell]);
-    must(narrower.length, "P13", `insider ${title} knows nothing beyond what everybody knows`);
+    must(narrower.length, "P13", `insider ${insider} knows nothing beyond what everybody knows`);
     const own = new Map();
     for (const at of slots(file.claim_starts, insider)) own.set(file.claim_index[at], [file.claim_upper[at], file.claim_lower[at]]);
     const left = new Set();
@@ -847,7 +854,7 @@ function checkInsiders(file, { needs, moves, reached, along }) {
       const [up, down] = own.get(at) ?? [file.upper_witness[at], file.lower_witness[at]];
       if (!reached(move(up, cell), -move(down, cell), rest, true)) short++;
     });
-    must(!short, "P14", `${short} sensitive cells are not proved against insider ${title}`);
+    must(!short, "P14", `${short} sensitive cells are not proved against insider ${insider}`);
   });
   return { different: different.size, cut, open };
 }
@@ -1903,7 +1910,7 @@ export async function verify(certificate, problem = null, gzip = false) {
     const open = file.sensitive.length && !file.claims.includes("protection");
     return { verdict: open ? "NOT CLAIMED" : "PROVED", code: null, lines, file };
   } catch (error) {
-    if (error instanceof Refusal) return { verdict: "REFUSED", code: error.code, lines: [error.message], file };
+    if (error instanceof Refusal) return { verdict: "REFUSED", code: error.code, lines: [printable(error.message)], file };
     if (error instanceof RangeError || error instanceof TypeError)
       return { verdict: "REFUSED", code: "Z1", lines: [`a file that cannot be checked: ${error.message}`], file };
     throw error;

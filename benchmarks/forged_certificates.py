@@ -990,13 +990,13 @@ def limited(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TooLongError
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    old = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
 
 
 def answer(paths: list[Path]) -> tuple[int, str]:
@@ -1026,7 +1026,7 @@ def fault(forged: Forged, code: int, text: str, compared: bool) -> str:
 def attack(forgery: Forgery, folder: Path, second: Second | None = None) -> str:
     """Show one forgery to the verifier, alone and beside a problem file; return what is wrong.
 
-    A second verifier is not asked once the first one has spent its time.
+    A second verifier is not asked once the first one finds a check too long.
     """
     forged = forgery.make()
     content = forged.content
@@ -1045,9 +1045,9 @@ def attack(forgery: Forgery, folder: Path, second: Second | None = None) -> str:
         try:
             code, printed = answer(paths)
             found = fault(forged, code, printed, len(paths) > 1)
-            second = None if "--minutes" in printed else second
-            other = f"{second.ask(list(map(str, paths)))['verdict']}: " if second else VERDICTS[code]
-            if not VERDICTS[code].startswith(other):
+            second = None if "--minutes" in printed or "for a check" in printed else second
+            other = second.ask(list(map(str, paths)))["verdict"] if second else ""
+            if not printed.startswith(other):
                 found = f"{other} by the second verifier, after {printed!r}"
         except TooLongError:
             found = f"takes more than {MOST_SECONDS} s"

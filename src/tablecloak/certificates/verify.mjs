@@ -41,6 +41,7 @@ function rint(value) {
 
 function ulp(value) {
   const size = Math.abs(value);
+  must(size !== Number.MAX_VALUE, "N1", "numbers that cannot be computed with: the largest one");
   if (size < 2 ** -1022) return 2 ** -1074;
   bits.setFloat64(0, size);
   const exponent = (bits.getUint16(0) >> 4) - 1023;

@@ -309,6 +309,14 @@ def only_width() -> Arrays:
                    sliding_protection=np.where(np.arange(16) == 0, 9.5, 0.0))  # fmt: skip
 
 
+def rough() -> Arrays:
+    """A cell of level 0.1 beside one of 13 digits, whose total is 0.4 above the sum of both."""
+    large = 1.1e12
+    return pattern([100.0, large], [[(0, 1.0), (1, 1.0)]], (0, 1), {0: 0.1},
+                   both((0, 0.1), (1, -0.1)), right_hand_side=np.array([large + 100.4]),
+                   lower_bound=[0, large - 0.125], upper_bound=[1e3, large + 0.125])  # fmt: skip
+
+
 def sum_of_two() -> tuple[Arrays, str]:
     """A sum of two hidden cells is protected as a further cell, of which the file knows nothing."""
     values = [*VALUES, VALUES[0] + VALUES[4]]
@@ -353,6 +361,8 @@ def patterns() -> Cases:
         Made("two insiders who know the same beyond what everybody does count once", twins),
         Made("a bound of everybody that is narrower than in the problem file",
              at("upper_bound", 4, 500.0)(six), text),
+        Made("a byte order mark in front of the problem file", six, "\ufeff" + text),
+        Made("a total of 13 digits whose fraction no last digit of its cells shows", rough()),
     ]  # fmt: skip
     one_row = changed(relation_data=np.where(real_["relation_data"] == 0.125, 0.1250001,
                                              real_["relation_data"]))  # fmt: skip
@@ -395,6 +405,10 @@ def patterns() -> Cases:
              six, re.sub(r"(?m)^(1 30.0 1 s) 0.0", r"\1 10.0", text), "J5"),
         Made("a further cell with less room than its two cells",
              at("upper_bound", 16, 500.0)(further), of_file, "J7"),
+        Made("a weight of the problem file is no number", six,
+             text.replace(" 1 u ", " nan u ", 1), "J1"),
+        Made("a relation of the problem file names a cell that does not exist", six,
+             text.replace("0 (1.0)", "16 (1.0)", 1), "J6"),
     ]  # fmt: skip
     return true, altered, false
 

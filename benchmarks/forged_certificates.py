@@ -4,8 +4,9 @@
 
 Every forgery is checked alone and beside a problem file. It must be refused in one line, unless
 its claim is true as printed: then the verdict must say what the forgery wanted to hide. Prints
-counts and each forgery that is believed, that crashes, takes more than 20 s or much memory; exit
-code 1 if there is any.
+counts and each forgery that is believed, that crashes, takes more than 20 s or much memory, and
+with --second each of which the verifier in JavaScript has another verdict; exit code 1 if there is
+any.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.certificates.verifier import main as verify
+from two_verifiers import Second
 
 Arrays = dict[str, Any]
 Terms = list[tuple[int, float]]
@@ -201,9 +203,14 @@ WIDE = {"lower_bound": np.full(4, -np.inf), "upper_bound": np.full(4, np.inf)}
 ONE_SUM: list[Terms] = [[(0, 1.0), (1, 1.0), (2, 1.0), (3, 1.0)]]
 
 
-def four(witnesses: list[Terms], relations: list[Terms] | None = None, **changes: Any) -> Arrays:
+def four(
+    witnesses: list[Terms],
+    relations: list[Terms] | None = None,
+    levels: dict[int, float] | None = None,
+    **changes: Any,
+) -> Arrays:
     """Four cells of value 20 without bounds, all hidden; the first is sensitive, level 5."""
-    return honest([20.0] * 4, relations or ONE_SUM, (0, 1, 2, 3), None, witnesses,
+    return honest([20.0] * 4, relations or ONE_SUM, (0, 1, 2, 3), levels, witnesses,
                   **(WIDE | changes))  # fmt: skip
 
 
@@ -728,7 +735,7 @@ def numbers_with_fields() -> Forged:
 
 
 @forgery("text with fields")
-def text_with_fields() -> Forged:
+def printedwith_fields() -> Forged:
     kind = "('<U9', [('a', '<f8'), ('b', 'V28')])"
     return headed("requirement", f"{{'descr': {kind}, 'fortran_order': False, 'shape': ()}}")
 
@@ -899,7 +906,7 @@ def numbers_of_programs() -> Forged:
 
 
 @forgery("text behind the last relation")
-def text_at_the_end() -> Forged:
+def printedat_the_end() -> Forged:
     text = problem_of(honest())
     return Forged(honest(), problem=text + "1.0 1 : 0 (1.0)\n")
 
@@ -974,6 +981,78 @@ def fractions_without_end() -> Forged:
     return Forged(arrays | {"upper_witness": np.array([0]), "lower_witness": np.array([1])})
 
 
+# -- numbers at the edge, and words of the problem file -------------------------------------------
+
+
+def total(cells: list[float], added: float, level: float, room: float) -> Arrays:
+    """A sensitive cell, a neighbour with little room, and their published total, which is off."""
+    low, high = [-1e6, cells[1] - room, 0.0], [1e6, cells[1] + room, 1e17]
+    arrays = honest([*cells, sum(cells)], [[(0, 1.0), (1, 1.0), (2, -1.0)]], (0, 1), {0: level},
+                    both((0, level), (1, -level)), lower_bound=low, upper_bound=high)  # fmt: skip
+    arrays["values"][2] += added
+    return arrays | {"right_hand_side": np.zeros(1)}
+
+
+def tenths(last: float) -> Arrays:
+    """0.3 + 0.2 = 0.5, all hidden; the sensitive cell has its level 0.1 as room, less a little."""
+    return honest([0.3, 0.2, 0.5], [[(0, 1.0), (1, 1.0), (2, -1.0)]], (0, 1, 2), {0: 0.1},
+                  both((0, 0.1), (2, 0.1)), lower_bound=[0.2, 0, 0],
+                  upper_bound=[0.4 - last, 1, 1])  # fmt: skip
+
+
+OFF = "1 relations of the true table: to 1e-09"
+ALONE = [[(0, 1.0), (1, 1.0), (2, 1.0)]]
+NOBODY: dict[str, Any] = {f"{side}_witness": np.array([-1]) for side in ("upper", "lower")}
+EDGES: list[tuple[str, Forged]] = [
+    ("a total of 16 digits is off by twelve last places", Forged(
+        total([100.0, 2.0**53 + 2], 24.0, 10.0, 10.0), says=OFF)),
+    ("a total of thirds is off by more than rounding, and by more than the level", Forged(
+        total([0.0, 1e9 + 1 / 3], 1e-5, 2.0**-23, 2.0**-23), says=OFF)),
+    ("moves that cancel but for one in 2**53", Forged(
+        four(both((0, 5.0), (1, 2.0**53), (2, -(2.0**53) - 6))))),
+    ("a move of -0 beside those that cancel", Forged(
+        four([[(0, 5.0), (1, -5.0), (2, -0.0)], [(0, -5.0), (1, 5.0)]]))),
+    ("a coefficient of -0", Forged(four(
+        both((0, 5.0), (1, -5.0)), [[(0, 1.0), (1, 1.0), (2, -0.0), (3, 1.0)]]))),
+    ("a coefficient of 1.7e308 swallows the rest", Forged(honest(
+        [20.0, 0, 20], [[(0, 1.0), (1, 1.7e308), (2, -1.0)]], (0, 1, 2), {0: 5.0},
+        both((0, 5.0), (1, 1e-308), (2, 5.0)), lower_bound=[-1e9] * 3, upper_bound=[1e9] * 3))),
+    ("a cell without level of which nobody shows a second value", Forged(
+        four(both((0, 1.0), (1, -1.0)), levels={0: 0.0}, **NOBODY))),
+    ("a cell without level that its bounds tell, beside cells that move", Forged(four(
+        both((1, 1.0), (2, -1.0)), levels={0: 0.0}, lower_bound=[20.0, -9, -9, -9],
+        upper_bound=[20.0, 99, 99, 99]))),
+    ("a room that is short of the level by three billionths of it", Forged(tenths(3e-10))),
+    ("rounding of 1e17 as room: four last places are 64", Forged(
+        total([0.0, 1e17], 0.0, 48.0, 16.0))),
+    ("a width between two witnesses that both go up, too near each other", Forged(honest(
+        requirement="width", levels={0: 4.0}, witnesses=[rectangle(10.0), rectangle(3.0)]))),
+    ("one witness for both ends of a width", Forged(honest(
+        requirement="width", lower_witness=[0], witnesses=[rectangle(10.0)]))),
+    ("an insider whose two bounds exclude each other by a last place", Forged(honest(
+        insiders=[[(1, np.nextafter(30.0, 31), np.nextafter(30.0, 29))]]))),
+    ("an insider with the witness -1 of its own", Forged(honest(
+        insiders=[[(1, 0.0, 60.0)]], claim_starts=[0, 1], claim_index=[0], claim_upper=[-1],
+        claim_lower=[1]))),
+    ("two relations that determine the cell, none of them alone", Forged(
+        honest(relations=[*SUMS, [(0, 1.0), (5, 1.0)]]))),
+    ("a relation of three cells that cancels in pairs", Forged(
+        four(both((0, 5.0), (1, -5.0)), [*ALONE, [(0, 1.0), (1, 2.0), (2, 1.0)]]))),
+    ("a status in capital letters in the problem file", beside(" u ", " U ")),
+    ("a weight that is no number", beside(" 1 u ", " nan u ")),
+    ("a number with two points", beside("20.0", "20..")),
+    ("a count of cells with a sign", beside("0\n16\n", "0\n+16\n")),
+    ("digits of another script", beside("0\n16\n", "0\n\u0661\u0666\n")),
+    ("a first word of -0", Forged(honest(), problem="-" + problem_of(honest()))),
+    ("a zero byte behind the last relation", Forged(honest(), problem=problem_of(honest()) + "\0")),
+    ("a relation of a cell that nobody has", beside("4 : 0 (1.0)", "4 : 16 (1.0)")),
+    ("a packed problem file cut in its checksum", Forged(
+        honest(), problem=gzip.compress(problem_of(honest()).encode())[:-4], suffix=".jj.gz")),
+]  # fmt: skip
+for _number, (_idea, _forged) in enumerate(EDGES):
+    FORGERIES.append(Forgery(f"edge_{_number}", _idea, lambda forged=_forged: forged))
+
+
 # -- the campaign --------------------------------------------------------------------------------
 
 
@@ -988,13 +1067,13 @@ def limited(seconds: int) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TooLongError
 
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    old = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
 
 
 def answer(paths: list[Path]) -> tuple[int, str]:
@@ -1021,8 +1100,11 @@ def fault(forged: Forged, code: int, text: str, compared: bool) -> str:
     return ""
 
 
-def attack(forgery: Forgery, folder: Path) -> str:
-    """Show one forgery to the verifier, alone and beside a problem file; return what is wrong."""
+def attack(forgery: Forgery, folder: Path, second: Second | None = None) -> str:
+    """Show one forgery to the verifier, alone and beside a problem file; return what is wrong.
+
+    A second verifier is not asked once the first one finds a check too long.
+    """
     forged = forgery.make()
     content = forged.content
     if content is None:
@@ -1038,7 +1120,12 @@ def attack(forgery: Forgery, folder: Path) -> str:
     alone = [] if forged.problem is not None and forged.says != "alone" else [[proof]]
     for paths in (*alone, [proof, text]):
         try:
-            found = fault(forged, *answer(paths), len(paths) > 1)
+            code, printed = answer(paths)
+            found = fault(forged, code, printed, len(paths) > 1)
+            second = None if "--minutes" in printed or "for a check" in printed else second
+            other = second.ask(list(map(str, paths)))["verdict"] if second else ""
+            if not printed.startswith(other):
+                found = f"{other} by the second verifier, after {printed!r}"
         except TooLongError:
             found = f"takes more than {MOST_SECONDS} s"
         except Exception:
@@ -1053,18 +1140,21 @@ def main(arguments: list[str] | None = None, forgeries: list[Forgery] = FORGERIE
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="forgeries to try (default: all)")
     parser.add_argument("--list", action="store_true", help="print the ideas with the time taken")
+    parser.add_argument("--second", action="store_true", help="ask the verifier in JavaScript too")
     options = parser.parse_args(arguments)
     chosen = [one for one in forgeries if not options.names or one.name in options.names]
-    faults = 0
+    faults, second = 0, Second() if options.second else None
     with tempfile.TemporaryDirectory() as place:
         for one in chosen:
             started = time.monotonic()
-            wrong = attack(one, Path(place))
+            wrong = attack(one, Path(place), second)
             faults += bool(wrong)
             if options.list:
                 print(f"{time.monotonic() - started:6.2f} s  {one.name}: {one.idea}")
             if wrong:
                 print(f"{one.name} ({one.idea}): {wrong}")
+    if second:
+        second.close()
     print(f"{len(chosen)} forgeries, {faults} believed or fatal")
     return 1 if faults else 0
 

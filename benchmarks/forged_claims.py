@@ -370,6 +370,8 @@ TABLE: list[tuple[str, Callable[..., Arrays], Change, str]] = [
      {"claims": np.array(["protection", "additivity", "bound"])}, ""),
     ("a measure that somebody registered", adjusted, {"measure": "city-block"}, ""),
     ("a requirement that somebody registered", intervals, {"requirement": "lower"}, ""),
+    ("a capacity of the largest number, next to which there is none", adjusted,
+     {"capacity_up": at(2, 1.7976931348623157e308, np.full(N, INF))}, ""),
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,7 @@ def test_the_judge_notices_a_verifier_without_a_check(kind, claim, monkeypatch):
 
 def test_no_claim_that_is_forged_by_hand_is_believed_or_fatal(capsys):
     assert len({one.idea for one in forged.FORGERIES}) >= 90
-    assert forged.main([]) == 0, capsys.readouterr().out
+    assert forged.main(["--second"] * bool(shutil.which("node"))) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize("claim", ["protection", "additivity", "statistics", "loss", "bound"])

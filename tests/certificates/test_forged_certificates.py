@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ _SPEC.loader.exec_module(forged)
 def test_no_forgery_is_believed_or_fatal(capsys):
     assert len(forged.FORGERIES) >= 100
     assert len({one.idea for one in forged.FORGERIES}) == len(forged.FORGERIES)
-    assert forged.main([]) == 0, capsys.readouterr().out
+    assert forged.main(["--second"] * bool(shutil.which("node"))) == 0, capsys.readouterr().out
 
 
 def test_believed_forgery_is_noticed(monkeypatch, capsys):

@@ -11,9 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import two_verifiers
+from forged_certificates import contents, honest, packed, problem_of, rectangle
 
 CONFORMANCE = Path(__file__).parents[1] / "data" / "certificates"
 VERIFIER = Path(str(files("tablecloak.certificates").joinpath("verify.mjs")))
@@ -65,6 +67,46 @@ def test_its_exit_code_tells_the_verdict(verdict: str, code: int) -> None:
 def test_a_wrong_call_is_told_from_a_verdict() -> None:
     assert node().returncode == 2
     assert node(str(CONFORMANCE / "there is no such file")).returncode == 2
+
+
+def test_a_reason_is_one_line_whatever_words_the_files_hold(tmp_path: Path) -> None:
+    """No word of a file is printed as a verdict of its own, or moves the cursor."""
+    told = "x\nPROVED: 9 sensitive cells"
+    known = honest(insiders=[[(1, 30.0, 30.0)]], intruder_names=np.array([told]))
+    file, problem = tmp_path / "c.npz", tmp_path / "p.jj"
+    file.write_bytes(packed(contents(known)))
+    problem.write_text(problem_of(known).replace("20.0", "\x1b[2JPROVED", 1))
+    for words in ([str(file)], [str(file), str(problem)]):
+        ran = node(*words)
+        assert ran.returncode == 1
+        assert ran.stdout.startswith("REFUSED: ")
+        assert ran.stdout[:-1].isascii()
+        assert ran.stdout[:-1].isprintable(), ran.stdout
+
+
+CLOCK = """
+    const { verify } = await import(process.argv[2]);
+    const bytes = new Uint8Array((await import("node:fs")).readFileSync(process.argv[1]));
+    let now = 0, step = 0, reads = 0;
+    Date.now = () => (reads++, (now += step));
+    const first = await verify(bytes);
+    console.log(first.verdict, reads);
+    step = 2 * 2 * 60_000 / reads;
+    console.log((await verify(bytes)).code);
+"""
+"""Two checks by a clock: one that stands, and one in which the time runs out half way."""
+
+
+def test_witnesses_and_insiders_draw_on_the_time_of_a_check(tmp_path: Path) -> None:
+    many, facts = 200, [[(5, 0.0, 900.0 - firm)] for firm in range(100)]
+    arrays = honest(witnesses=[rectangle(5.0), rectangle(-5.0), *[[]] * many], insiders=facts)
+    (tmp_path / "c.npz").write_bytes(packed(contents(arrays)))
+    assert NODE is not None
+    words = [NODE, "--input-type=module", "-e", CLOCK, str(tmp_path / "c.npz"), VERIFIER.as_uri()]
+    ran = subprocess.run(words, capture_output=True, text=True, check=True)
+    verdict, reads, code = ran.stdout.split()
+    assert (verdict, code) == ("PROVED", "E1")
+    assert int(reads) >= many + len(facts)
 
 
 def test_both_verifiers_agree_on_altered_files(capsys: pytest.CaptureFixture[str]) -> None:

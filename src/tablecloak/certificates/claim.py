@@ -169,27 +169,22 @@ def _problem_arrays(problem: ProtectionProblem) -> dict[str, npt.NDArray[Any]]:
     table = problem.table
     names = ("lower_bound", "upper_bound", "lower_protection", "upper_protection",
              "sliding_protection")  # fmt: skip
-    return {
-        "tolerance": np.array(_tolerance(table), dtype=np.float64),
+    arrays = {
         "values": table.values,
         "right_hand_side": table.right_hand_side,
         **{name: getattr(problem, name) for name in names},
         "status": problem.status.astype("<U1"),
         **rows_of("relation", table.relations),
     }
+    return arrays | {"tolerance": np.array(_tolerance(table, arrays), dtype=np.float64)}
 
 
-def _tolerance(table: Table) -> float:
+def _tolerance(table: Table, arrays: Arrays) -> float:
     """Return the errors of the relations of the true table that the user or the reader accepts.
 
     A table whose decimals do not quite add up is read if they are off by 1e-9 of their terms; its
     certificate says so.
     """
-    arrays = {
-        "values": table.values,
-        "right_hand_side": table.right_hand_side,
-        **rows_of("relation", table.relations),
-    }
     try:
         relations = verifier.Relations(arrays)  # type: ignore[no-untyped-call]
         verifier.with_errors(verifier.check_additive)(  # type: ignore[no-untyped-call]

@@ -105,21 +105,19 @@ def tree_arrays(trees: Sequence[Tree]) -> dict[str, npt.NDArray[Any]]:
             if at not in inner:
                 proof_of_leaf = multipliers.get(at, nothing)
                 # Leaves often share the multipliers of an ancestor, which are stored once.
-                if id(proof_of_leaf) not in number:
-                    number[id(proof_of_leaf)] = len(proofs)
+                proof = number.setdefault(id(proof_of_leaf), len(proofs))
+                if proof == len(proofs):
                     proofs.append(proof_of_leaf)
-                proof = number[id(proof_of_leaf)]
             parent = node.parent + starts[-1] if node.parent >= 0 else -1
             nodes.append((parent, node.cell, node.is_lower, node.limit, proof))
         starts.append(len(nodes))
-    parent_, cell, is_lower, limit, proof_ = zip(*nodes, strict=True)
-    return {
+    names, wholes = ("parent", "cell", "is_lower", "limit", "proof"), zip(*nodes, strict=True)
+    columns = {
+        f"node_{name}": np.array(one, np.int64) for name, one in zip(names, wholes, strict=True)
+    }
+    return columns | {
         "tree_starts": np.array(starts, dtype=np.int64),
-        "node_parent": np.array(parent_, dtype=np.int64),
-        "node_cell": np.array(cell, dtype=np.int64),
-        "node_is_lower": np.array(is_lower, dtype=bool),
-        "node_limit": np.array(limit, dtype=np.int64),
-        "node_proof": np.array(proof_, dtype=np.int64),
+        "node_is_lower": columns["node_is_lower"].astype(bool),
         "proof_starts": starts_of([proof.data for proof in proofs]),
         "proof_kind": joined([proof.kind for proof in proofs], np.int64),
         "proof_row": joined([proof.row for proof in proofs], np.int64),

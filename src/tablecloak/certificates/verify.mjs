@@ -41,6 +41,7 @@ function rint(value) {
 
 function ulp(value) {
   const size = Math.abs(value);
+  must(size !== Number.MAX_VALUE, "N1", "numbers that cannot be computed with: the largest one");
   if (size < 2 ** -1022) return 2 ** -1074;
   bits.setFloat64(0, size);
   const exponent = (bits.getUint16(0) >> 4) - 1023;
@@ -196,6 +197,11 @@ const MINUTE = 60_000;
 let deadline = INFINITE;
 function hurry() {
   must(Date.now() < deadline, "E1", "the check takes too long");
+}
+
+/** A reason on one line of ASCII: it may hold words of the file. */
+function printable(text) {
+  return text.slice(0, 400).replace(/[^ -~]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** `%.12g` of C. */
@@ -611,12 +617,12 @@ function checkTrueRelation(relation, values, side, tolerance) {
   const rounding = (cells.length + 2) * 2 ** -52 * size;
   let decimal = relation.decimal;
   let equal = true;
+  const own = decimalsOf(side);
   if (decimal) {
     const digits = Array.from(cells, (cell) => {
       const value = values[cell];
       return Number.isInteger(value) && Math.abs(value) < 2 ** 53 ? 0 : decimalsOf(value);
     });
-    const own = decimalsOf(side);
     const most = digits.reduce((one, other) => Math.max(one, other), Math.max(own, 0));
     const last = own < 0 ? most + relation.power : own;
     const right = rint(side * TENS[last]) * TENS[most + relation.power - last];
@@ -636,7 +642,7 @@ function checkTrueRelation(relation, values, side, tolerance) {
     }
   }
   const good = (off <= 1e-9 * size && (!decimal || equal)) || (tolerance > 0 && off <= tolerance + rounding);
-  return { good, rounding, counted: !decimal && off > rounding };
+  return { good, rounding, counted: (!decimal || own < 0) && off > rounding };
 }
 
 function checkTrueTable(file, sides) {
@@ -722,6 +728,7 @@ function checkProtection(file) {
   const touched = checkWitnessRelations(file, witnesses, named);
 
   const moves = range(witnesses).map((witness) => {
+    hurry();
     const move = new Map();
     for (const at of slots(file.witness_starts, witness)) move.set(file.witness_cells[at], file.witness_data[at]);
     return move;
@@ -766,6 +773,7 @@ function checkWitnessRelations(file, witnesses, named) {
   rows.forEach((row, at) => row.cells.forEach((cell, entry) => hidden[cell] && ofCell[cell].push([at, entry])));
   const touched = new Set();
   for (let witness = 0; witness < witnesses; witness++) {
+    hurry();
     const terms = new Map();
     for (const at of slots(file.witness_starts, witness))
       for (const [row, entry] of ofCell[file.witness_cells[at]]) {
@@ -809,9 +817,9 @@ function checkInsiders(file, { needs, moves, reached, along }) {
   let cut = 0;
   let open = 0;
   facts.forEach((known, insider) => {
-    const title = file.intruder_names[insider];
+    hurry();
     const narrower = [...known].filter(([cell, [low, high]]) => low > lower[cell] || high < upper[cell]);
-    must(narrower.length, "P13", `insider ${title} knows nothing beyond what everybody knows`);
+    must(narrower.length, "P13", `insider ${insider} knows nothing beyond what everybody knows`);
     const own = new Map();
     for (const at of slots(file.claim_starts, insider)) own.set(file.claim_index[at], [file.claim_upper[at], file.claim_lower[at]]);
     const left = new Set();
@@ -847,7 +855,7 @@ function checkInsiders(file, { needs, moves, reached, along }) {
       const [up, down] = own.get(at) ?? [file.upper_witness[at], file.lower_witness[at]];
       if (!reached(move(up, cell), -move(down, cell), rest, true)) short++;
     });
-    must(!short, "P14", `${short} sensitive cells are not proved against insider ${title}`);
+    must(!short, "P14", `${short} sensitive cells are not proved against insider ${insider}`);
   });
   return { different: different.size, cut, open };
 }
@@ -1903,7 +1911,7 @@ export async function verify(certificate, problem = null, gzip = false) {
     const open = file.sensitive.length && !file.claims.includes("protection");
     return { verdict: open ? "NOT CLAIMED" : "PROVED", code: null, lines, file };
   } catch (error) {
-    if (error instanceof Refusal) return { verdict: "REFUSED", code: error.code, lines: [error.message], file };
+    if (error instanceof Refusal) return { verdict: "REFUSED", code: error.code, lines: [printable(error.message)], file };
     if (error instanceof RangeError || error instanceof TypeError)
       return { verdict: "REFUSED", code: "Z1", lines: [`a file that cannot be checked: ${error.message}`], file };
     throw error;
@@ -1924,7 +1932,7 @@ async function check(file, problem, gzip) {
     const bytes = gzip ? await unpacked(problem, "gzip", limit, "J1") : problem;
     let text;
     try {
-      text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     } catch {
       throw new Refusal("J1", "the problem file is not a JJ file");
     }

@@ -31,7 +31,6 @@ from tablecloak.tables.problem import ProtectionProblem
 NOISE = 1e-9
 """Share of a level below which a change counts as none: levels are met up to as much."""
 
-
 SEARCH_SHARE = 0.7
 """Share of the time that is left for one search of another adjustment."""
 
@@ -366,7 +365,7 @@ def explain_adjusted(
 
     Parameters
     ----------
-    asked : AdjustedQuestion
+    question : AdjustedQuestion
     cell : int
     rules : sequence of Rule, default=()
     with_price : bool, default=True

@@ -49,7 +49,6 @@ SPARE = 1e-9
 """Share of the room of a bound by which a simpler combination may first miss it. The numbers are
 then read as fractions, which misses nothing."""
 
-
 DENOMINATORS = (12, 1000, 10**6)
 """Largest denominators of multipliers, tried in this order: relations with coefficients of 1 and
 -1 have vertices with small ones."""

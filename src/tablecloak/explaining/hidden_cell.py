@@ -367,7 +367,7 @@ def explain_secondary(
 
     Parameters
     ----------
-    asked : PatternQuestion
+    question : PatternQuestion
     cell : int
     with_price : bool, default=True
         Whether to search the cheapest other pattern.

@@ -14,10 +14,7 @@ import numpy as np
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.derivation import CellRanges, Derivation, derived
 from tablecloak.explaining.explanation import Explanation, shown
-from tablecloak.explaining.pattern_question import (
-    Interval,
-    PatternQuestion,
-)
+from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.tables.problem import ProtectionProblem
 
 

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from tablecloak.explaining.explanation import Explanation, shown
-from tablecloak.explaining.pattern_question import (
-    Interval,
-    PatternQuestion,
-)
+from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES, Rule

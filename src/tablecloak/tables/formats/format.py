@@ -204,7 +204,8 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
     Raises
     ------
     InputError
-        For an unknown ending; names those that are known.
+        For an unknown ending; names those that are known. If the format needs a library that is
+        not installed.
     """
     known = formats_holding(kind)
     if isinstance(path, DataFile):
@@ -214,7 +215,9 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
     fitting = [(len(s), f) for f in known for s in f.suffixes if ending.endswith(s)]
     fitting = fitting or [(0, each) for each in known if each.recognises(Path(path))]
     if fitting:
-        return max(fitting, key=lambda pair: pair[0])[1]
+        file_format = max(fitting, key=lambda pair: pair[0])[1]
+        file_format.require()
+        return file_format
     if otherwise is not None:
         return next(each for each in known if each.name == otherwise)
     *first, last = [each.suffixes[0] for each in known]

@@ -85,7 +85,7 @@ def check_wheel(path: Path) -> None:
         require(f"tablecloak/{name}" in names, f"{path.name} lacks {name}")
     endings = {Path(name).suffix for name in names if name.startswith("tablecloak/")}
     require(
-        endings <= {".py", ".pyi", ".css", ".html", ".typed", ".js", ".mjs"},
+        endings <= {".py", ".pyi", ".css", ".csv", ".html", ".typed", ".js", ".mjs"},
         f"{path.name}: {endings}",
     )
     size = path.stat().st_size

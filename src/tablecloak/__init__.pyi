@@ -68,6 +68,8 @@ from .suppression.waivers_saved import waivers_saved as waivers_saved
 from .tables.cell_arrays import CellStatus as CellStatus
 from .tables.changes.derived_figures import with_derived as with_derived
 from .tables.changes.earlier_releases import Published as Published
+from .tables.code_lists import read_code_list as read_code_list
+from .tables.code_lists import write_code_lists as write_code_lists
 from .tables.confidentiality import Confidentiality as Confidentiality
 from .tables.equations import Equation as Equation
 from .tables.figures.order_statistics import Maximum as Maximum

@@ -79,6 +79,8 @@ class Format(ABC):
     """First bytes of every such file, if the format has fixed ones."""
     has_wide: ClassVar[bool] = False
     """Whether a release in it can have some dimensions along the columns."""
+    has_labels: ClassVar[bool] = False
+    """Whether a release in it can hold labels of codes."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Libraries of extras that it needs."""
     how: DataFile = AS_USUAL
@@ -169,7 +171,8 @@ class ReleaseFormat(Format):
             What `SuppressionPattern.release` or `Adjustment.release` returns: codes, the value,
             and for suppression a column ``status``.
         about : mapping of str to object
-            What readers are told: ``measure``, ``title``, ``unit``, ``decimals``, ``reading``.
+            What readers are told: ``measure``, ``title``, ``unit``, ``decimals``, ``reading``;
+            and where `has_labels` says so, the ``labels`` of the codes of each dimension.
         path : Path
         """
 

@@ -170,6 +170,7 @@ USES = {
     "openpyxl": lambda folder: tc.run_job(excel_job(folder)),
     "pyarrow": lambda folder: tc.examples.write("firms", folder),
     "pulp": lambda folder: SOLVERS["cbc"]().run(small(), Request()),
+    "tqdm": lambda folder: tc.ProgressBar(),
     "waitress": lambda folder: serve(),
     "yaml": lambda folder: Appetite.read(folder / "limits.yaml"),
 }

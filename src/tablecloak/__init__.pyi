@@ -46,6 +46,7 @@ from .microdata.noisy_tables import NoisyTable as NoisyTable
 from .microdata.noisy_tables import noisy_table as noisy_table
 from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
+from .progress_bar import ProgressBar as ProgressBar
 from .publish.audit import audit as audit
 from .publish.explain import explain as explain
 from .publish.figures import released_figures as released_figures

@@ -27,6 +27,7 @@ EXTRA_OF = {
     "pyspark": "spark",
     "statsmodels": "regression",
     "tomli_w": "app",
+    "tqdm": "notebooks",
     "waitress": "app",
     "yaml": "safe",
 }

@@ -168,6 +168,11 @@ def engine_errors(data: Any) -> Iterator[None]:
     """
     try:
         yield
+    except RuntimeError as error:
+        # What DuckDB makes of Ctrl-C.
+        if "interrupted" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in LIBRARIES:
             raise

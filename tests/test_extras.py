@@ -81,7 +81,7 @@ def test_what_only_wings_import_is_no_dependency_of_the_core():
         for name in imported(ast.parse(path.read_text("utf-8"))).values():
             homes[name.partition(".")[0]].add(path.relative_to(package).parts[0])
     core = {distribution(requirement) for requirement in PROJECT["dependencies"]}
-    imports = {"lazy_loader": "lazy-loader", "yaml": "pyyaml"}
+    imports = {"yaml": "pyyaml"}
     of_wings = {imports.get(name, name) for name, places in homes.items() if places <= WINGS}
     assert "cryptography" in of_wings
     assert not core & of_wings
@@ -122,7 +122,7 @@ def test_every_module_can_be_imported_without_any_extra():
     assert int(done.stdout) > 300
 
 
-def test_importing_the_package_loads_the_standard_library_and_the_loader_of_names():
+def test_importing_the_package_loads_the_standard_library_alone():
     program = """
 import sys
 before = set(sys.modules)
@@ -132,7 +132,7 @@ print(sorted(new - sys.stdlib_module_names))
 """
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['lazy_loader', 'tablecloak']"
+    assert done.stdout.strip() == "['tablecloak']"
 
 
 def test_the_command_line_answers_without_loading_what_draws_or_opens_data():

@@ -50,7 +50,7 @@ class SolverError(TablecloakError):
 
 
 class InterruptedSearch(SolverError):  # noqa: N818
-    """A search was stopped before anything was proved."""
+    """Work was stopped, by Ctrl-C or otherwise, before anything was proved."""
 
 
 class VerificationError(TablecloakError):

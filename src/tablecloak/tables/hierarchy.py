@@ -455,9 +455,9 @@ class Dimension:
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
         if str(self.hierarchy) in CLASSIFICATIONS:
-            known = CLASSIFICATIONS[str(self.hierarchy)]()
+            classification = CLASSIFICATIONS[str(self.hierarchy)]()
             present = distinct[self.column].dropna().astype(str)
-            groups, labels = known.tree(present, self.total)
+            groups, labels = classification.tree(present, self.total)
             return Hierarchy(self.total, tuple(groups), labels)
         if isinstance(self.hierarchy, str | Path):
             return Hierarchy.from_hrc(self.hierarchy, self.total)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Integers
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, InterruptedSearch, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
@@ -172,7 +172,7 @@ def engine_errors(data: Any) -> Iterator[None]:
         # What DuckDB makes of Ctrl-C.
         if "interrupted" not in str(error).lower():
             raise
-        raise KeyboardInterrupt from None
+        raise InterruptedSearch("Interrupted while records were read.") from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in LIBRARIES:
             raise

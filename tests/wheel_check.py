@@ -4,9 +4,9 @@
     python tests/wheel_check.py --dist dist     # checks what `make dist` has built
 
 The wheel is installed in an empty environment, away from the repository. First without extras:
-a job is protected there, and what is missing is named. Then with the extras that README tells
-readers to install: its Python and its commands are run as printed, in an empty folder. Needs the
-network, or another index of packages, for pip alone.
+a finished table is protected there, and what is missing is named. Then with the extras that README
+tells readers to install: its Python and its commands are run as printed, in an empty folder. Needs
+the network, or another index of packages, for pip alone.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def check_wheel(path: Path) -> None:
         require(f"tablecloak/{name}" in names, f"{path.name} lacks {name}")
     endings = {Path(name).suffix for name in names if name.startswith("tablecloak/")}
     require(
-        endings <= {".py", ".pyi", ".css", ".html", ".typed", ".js", ".mjs"},
+        endings <= {".py", ".pyi", ".css", ".csv", ".html", ".typed", ".js", ".mjs"},
         f"{path.name}: {endings}",
     )
     size = path.stat().st_size
@@ -124,19 +124,20 @@ def install(python: Path, wheel: Path, extras: set[str] | None = None) -> None:
 
 
 BARE = """
-import sys, warnings
 from pathlib import Path
 import tablecloak as tc
 assert not Path(tc.__file__).is_relative_to(ROOT), tc.__file__
-tc.examples.write("firms")
-with warnings.catch_warnings(record=True) as told:
-    warnings.simplefilter("always")
-    result = tc.run_job("job.toml", "results")
-assert result.is_safe
-assert any('pip install "tablecloak[plots]"' in str(each.message) for each in told)
-assert "Plot left out" in Path("results/internal/report.html").read_text(encoding="utf-8")
+problem = tc.examples.cox_rounded()
+pattern = tc.suppress(problem, time_limit=10)
+pattern.certificate.verify()
+tc.write_problem(problem, "table.jj")
+pattern.write("release.csv")
+assert tc.adjust(problem, time_limit=10).release() is not None
 for use in (
-    lambda: tc.suppress(tc.examples.cox_rounded(), solver="cbc"),
+    lambda: pattern.plot(),
+    lambda: tc.suppress(problem, solver="cbc"),
+    lambda: tc.tabulate(tc.examples.firms(), ["region"], "turnover"),
+    lambda: tc.examples.write("firms"),
     lambda: __import__("tablecloak.app").app.serve(),
 ):
     try:
@@ -149,10 +150,10 @@ for use in (
 
 
 def check_bare(python: Path, folder: Path) -> None:
-    """Protect a job with the core alone."""
+    """Protect a table with the core alone."""
     program = BARE.replace("ROOT", repr(str(ROOT)))
     call([str(python), "-I", "-W", "ignore", "-c", program], folder)
-    print("Without any extra: a job was protected, and what is missing was named.")
+    print("Without any extra: a table was protected by two methods, and what is missing was named.")
 
 
 def check_import(python: Path, folder: Path) -> None:

@@ -6,8 +6,8 @@ used, so that importing the package itself costs almost nothing; ``__init__.pyi`
 
 from __future__ import annotations
 
-import lazy_loader
+from tablecloak.lazy_names import lazy_names
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

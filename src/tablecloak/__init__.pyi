@@ -46,6 +46,7 @@ from .microdata.noisy_tables import NoisyTable as NoisyTable
 from .microdata.noisy_tables import noisy_table as noisy_table
 from .planning.plan import Plan as Plan
 from .planning.planner import plan as plan
+from .progress_bar import ProgressBar as ProgressBar
 from .publish.audit import audit as audit
 from .publish.explain import explain as explain
 from .publish.figures import released_figures as released_figures
@@ -68,6 +69,8 @@ from .suppression.waivers_saved import waivers_saved as waivers_saved
 from .tables.cell_arrays import CellStatus as CellStatus
 from .tables.changes.derived_figures import with_derived as with_derived
 from .tables.changes.earlier_releases import Published as Published
+from .tables.code_lists import read_code_list as read_code_list
+from .tables.code_lists import write_code_lists as write_code_lists
 from .tables.confidentiality import Confidentiality as Confidentiality
 from .tables.equations import Equation as Equation
 from .tables.figures.order_statistics import Maximum as Maximum

@@ -49,6 +49,10 @@ class SolverError(TablecloakError):
     """A solver broke off, or contradicted itself even after a cold restart."""
 
 
+class InterruptedSearch(SolverError):  # noqa: N818
+    """Work was stopped, by Ctrl-C or otherwise, before anything was proved."""
+
+
 class VerificationError(TablecloakError):
     """An answer failed its own certificate; it is never returned."""
 

@@ -1,8 +1,8 @@
 """Libraries that only some users need: which extra installs them, and what to say without them.
 
-The package itself brings what tables need. Everything else is imported where it is used, through
-`required`, so that a missing library ends in one message that says what to install. Each wing, a
-folder that the core does without, has an extra with what only it needs.
+The package itself brings what finished tables need. Everything else is imported where it is used,
+through `required`, so that a missing library ends in one message that says what to install. Each
+wing, a folder that the core does without, has an extra with what only it needs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ EXTRA_OF = {
     "cryptography": "agencies",
     "distributed": "dask",
     "flask": "app",
+    "ibis": "engines",
     "matplotlib": "plots",
     "openpyxl": "excel",
     "psycopg": "postgres",
     "pulp": "solvers",
+    "pyarrow": "engines",
     "pyscipopt": "scip",
     "pyspark": "spark",
     "statsmodels": "regression",
     "tomli_w": "app",
+    "tqdm": "notebooks",
     "waitress": "app",
     "yaml": "safe",
 }

@@ -111,11 +111,10 @@ class _OpenData(BatchCommand):
         """Apply the line."""
         if batch.data is not None and batch.metadata is None:
             raise InputError(f"{batch.data.name} was opened already and has no metadata yet.")
-        is_microdata = self.is_microdata
-        if batch.jobs and (is_microdata or batch.is_microdata or batch.is_read):
+        if batch.jobs and (self.is_microdata or batch.is_microdata or batch.is_read):
             raise InputError("Other data are open already. Put CLEAR before this line.")
         batch.data = batch.input_path(arguments.word("the name of a file"))
-        batch.is_microdata, batch.metadata = is_microdata, None
+        batch.is_microdata, batch.metadata = self.is_microdata, None
         batch.say(command, batch.data.name)
 
 
@@ -158,7 +157,6 @@ class Clear(BatchCommand):
 
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
-        arguments.end()
         batch.jobs, batch.recodes = [], {}
         batch.data = batch.metadata = batch.frame = None
         batch.say(command, "tables, data and metadata are closed")
@@ -172,7 +170,6 @@ class ReadMicrodata(BatchCommand):
 
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
-        arguments.end()
         batch.before_reading()
         if not batch.jobs or not batch.is_microdata:
             raise InputError("Open microdata and specify a table first (OPENMICRODATA).")
@@ -213,7 +210,6 @@ class ReadTable(BatchCommand):
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
         mode = (arguments.optional() or "0").upper()
-        arguments.end()
         if mode not in ("0", "1", "1T", "1F", "2"):
             raise InputError(f"READTABLE takes 0, 1, 1T, 1F or 2, found {mode!r}.")
         batch.before_reading()
@@ -249,7 +245,6 @@ class Recode(BatchCommand):
         name = arguments.word("a variable")
         arguments.take(",")
         how = arguments.word("a file or a level")
-        arguments.end()
         if not batch.is_microdata:
             raise InputError(
                 "Only microdata can be recoded, but the batch reads a table. Open microdata "
@@ -307,7 +302,6 @@ class AprioriCommand(BatchCommand):
         for at, what in enumerate(("the flag for errors", "the flag for trivial levels")):
             if arguments.maybe(",") and not (arguments.next_is(",") or arguments.is_read):
                 flags[at] = arguments.whole(what, 0, 1)
-        arguments.end()
         job = batch.job(number)
         problem = batch.known(job)
         path = batch.input_path(name)
@@ -523,7 +517,6 @@ class SolverCommand(BatchCommand):
         if name not in ("FREE", "CPLEX", "XPRESS"):
             raise InputError(f"SOLVER takes FREE, CPLEX or XPRESS, found {name!r}.")
         licence = arguments.word("a licence") if arguments.maybe(",") else ""
-        arguments.end()
         if name == "FREE":
             batch.say(command, "FREE: HiGHS; every answer is checked by its certificate")
         else:
@@ -541,7 +534,6 @@ class Logbook(BatchCommand):
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
         path = batch.output_path(arguments.word("the name of a file"))
-        arguments.end()
         batch.say(command, f"log in {path.name}")
         batch.outputs.append(_Log(path, "", True, is_table=False, lines=batch.log))
 
@@ -555,7 +547,6 @@ class VersionInfo(BatchCommand):
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
         path = batch.output_path(arguments.word("the name of a file"))
-        arguments.end()
         batch.say(command, f"version in {path.name}")
         text = f"tablecloak version: {__version__}\n"
         batch.outputs.append(BatchOutput(path, text, False, is_table=False))
@@ -569,7 +560,6 @@ class GoInteractive(BatchCommand):
 
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
-        arguments.end()
         batch.skip(command, "there is no window; see `tablecloak app`")
 
 
@@ -581,5 +571,4 @@ class Silent(BatchCommand):
 
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
-        arguments.end()
         batch.say(command, "no window is opened")

@@ -136,11 +136,7 @@ def run_batch(
     path = Path(path)
     batch = BatchState(path, Path(out) if out else path.parent, time_limit, progress)
     for command in read_batch(path):
-        with command.named():
-            arguments = command.arguments()
-            COMMANDS[command.name]().do(batch, command, arguments)
-            # Arguments that a command did not take are an error, so that none is lost.
-            arguments.end()
+        _apply(command, batch)
     for output in batch.outputs:
         output.write()
     tables = [job.protected for job in batch.jobs if job.protected is not None]
@@ -169,13 +165,18 @@ def batch_problems(path: str | Path) -> list[ProtectionProblem]:
     batch = BatchState(path, path.parent)
     for command in read_batch(path):
         if command.name in PREPARING:
-            with command.named():
-                arguments = command.arguments()
-                COMMANDS[command.name]().do(batch, command, arguments)
-                arguments.end()
+            _apply(command, batch)
     problems = [job.problem for job in batch.jobs if job.problem is not None]
     if not problems:
         raise InputError(
             f"{path}: no table is read. A batch needs SPECIFYTABLE, and READMICRODATA or READTABLE."
         )
     return problems
+
+
+def _apply(command: Command, batch: BatchState) -> None:
+    with command.named():
+        arguments = command.arguments()
+        COMMANDS[command.name]().do(batch, command, arguments)
+        # Arguments that a command did not take are an error, so that none is lost.
+        arguments.end()

@@ -14,6 +14,7 @@ from rich.progress import Progress as Bar
 from tablecloak.budget import Stopwatch, running
 from tablecloak.errors import plain
 from tablecloak.executors import DelayedCall
+from tablecloak.progress_bar import progress_in_words
 
 NOT_SAFE = 1
 """Exit code: a release is not proved to be safe."""
@@ -62,17 +63,11 @@ class Reporter:
         if seconds < SILENT_SECONDS or seconds - self.shown < BETWEEN_SECONDS:
             return
         self.shown = seconds
-        lower = f", bound {bound:.9g}" if math.isfinite(bound) else ""
-        if lower and 0 <= bound <= loss < math.inf:
-            lower += f", gap {100 * (loss - bound) / loss if loss else 0:.1f} %"
-        state = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
-        if stage.startswith("audit"):
-            state, lower = f"{loss:.0f} of {bound:.0f}", ""
         budget = running()
         limit = math.inf if budget is None else budget.elapsed + budget.left
         ending = f" of {limit:.0f} s" if math.isfinite(limit) else " s"
         self.show(
-            f"{stage}: {state}{lower}, {left} open, {seconds:.0f}{ending} (Ctrl-C ends)",
+            f"{progress_in_words(stage, loss, bound, left)}, {seconds:.0f}{ending} (Ctrl-C ends)",
             None if budget is None or math.isinf(limit) else budget.elapsed / limit,
         )
 

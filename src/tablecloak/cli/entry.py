@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 
 from tablecloak.cli.display import BAD_INPUT, INTERNAL, INTERRUPTED, NOT_SAFE, say, show_warning
 from tablecloak.errors import (
+    InterruptedSearch,
     ModelError,
     TablecloakError,
     TablecloakWarning,
@@ -163,10 +164,10 @@ def errors_as_messages() -> Iterator[None]:
         try:
             yield
         except TablecloakError as error:
-            unsafe = isinstance(error, VerificationError)
-            kind = "Impossible" if isinstance(error, ModelError) else "Error"
-            say(f"{kind}: {error}")
-            raise typer.Exit(NOT_SAFE if unsafe else BAD_INPUT) from None
+            say(f"{'Impossible' if isinstance(error, ModelError) else 'Error'}: {error}")
+            codes = {VerificationError: NOT_SAFE, InterruptedSearch: INTERRUPTED}
+            code = next((codes[kind] for kind in codes if isinstance(error, kind)), BAD_INPUT)
+            raise typer.Exit(code) from None
         except BrokenPipeError:
             raise
         except OSError as error:

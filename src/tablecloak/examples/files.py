@@ -25,7 +25,7 @@ from tablecloak.examples.two_way import cox_rounded
 from tablecloak.extras import required
 from tablecloak.registry import Registry
 from tablecloak.storage import replacing
-from tablecloak.tables.formats import write_jj, write_problem
+from tablecloak.tables.formats import write_frame, write_jj, write_problem
 from tablecloak.tables.formats.excel import save_book
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
@@ -154,7 +154,7 @@ class Firms(Example):
 
     def write(self, folder: Path) -> None:
         """Write records, hierarchies and the job."""
-        firms().to_parquet(folder / "firms.parquet", index=False)
+        write_frame(firms(), folder / "firms.parquet")
         _write_hierarchies(folder)
         _write_text(folder / "job.toml", _JOB.format(title="", data="firms.parquet", folder=""))
 
@@ -233,7 +233,7 @@ class Jobs(Example):
         _write_hierarchies(folder / "jobs")
         for seed, year in enumerate(("2024", "2025"), start=1):
             data = f"firms-{year}.parquet"
-            firms(seed=seed).to_parquet(folder / "jobs" / data, index=False)
+            write_frame(firms(seed=seed), folder / "jobs" / data)
             text = _JOB.format(title=f" in {year}", data=data, folder="")
             _write_text(folder / "jobs" / f"{year}.toml", text)
 

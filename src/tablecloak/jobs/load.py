@@ -20,6 +20,7 @@ from tablecloak.publish.register import Register
 from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
+from tablecloak.tables.code_lists import read_code_list
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.join import join
@@ -327,9 +328,11 @@ def _dimensions(job: Job) -> dict[str, Dimension]:
     }  # fmt: skip
 
 
-def _hierarchy(spec: DimensionSpec) -> Hierarchy | Path | dict[str, Any] | None:
+def _hierarchy(spec: DimensionSpec) -> Hierarchy | Path | str | dict[str, Any] | None:
     """Read a table of correspondence, one column for each level; leave other hierarchies."""
     given = spec.hierarchy
+    if isinstance(given, Path) and given.suffix == ".xml":
+        return read_code_list(given, total=spec.total)
     if not isinstance(given, Path) or not given.name.lower().endswith(record_endings()):
         return given
     if given.suffix == ".txt":

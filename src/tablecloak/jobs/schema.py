@@ -35,6 +35,7 @@ from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missin
 from tablecloak.solve.solver import SOLVERS
 from tablecloak.storage import checksum, existing_file
 from tablecloak.suppression.attack.intruder import INTRUDERS
+from tablecloak.tables.classifications import CLASSIFICATIONS
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.figures.figure import FIGURES, DerivedFigure
@@ -123,7 +124,7 @@ class DimensionSpec(_JobPart):
     """``[dimensions.NAME]``: where the codes come from."""
 
     column: str | None = None
-    hierarchy: Path | dict[str, Any] | None = None
+    hierarchy: Path | str | dict[str, Any] | None = None
     levels: list[str] = []
     total: str = "Total"
 
@@ -132,7 +133,7 @@ class DimensionSpec(_JobPart):
     def _file_or_tables(cls, given: Any) -> Any:
         if given is not None and not isinstance(given, str | Path | dict):
             raise ValueError("give the path of an .hrc file, or nested tables of codes")
-        return given
+        return Path(given) if isinstance(given, str) and given not in CLASSIFICATIONS else given
 
 
 class ProtectionLevels(_JobPart):

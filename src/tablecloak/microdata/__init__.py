@@ -5,8 +5,7 @@ which holds the protected records and a report. `METHODS` lists all methods by n
 several. Names are loaded when they are first used; ``__init__.pyi`` lists them.
 """
 
-import lazy_loader
-
+from tablecloak.lazy_names import lazy_names
 from tablecloak.risk_utility_map import RiskUtilityMap, best_below, frontier  # noqa: F401
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import wraps
@@ -95,9 +96,8 @@ class LibraryFrame:
 
 
 def _is_arrow(records: Any) -> bool:
-    import pyarrow as pa
-
-    return isinstance(records, pa.Table)
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(records, arrow.Table)
 
 
 def seen_by_pandas(check: Callable[[Any, Any], float]) -> Callable[[Any, Any], float]:

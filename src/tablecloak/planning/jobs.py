@@ -13,6 +13,7 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.planning.formulas import VALUE
 from tablecloak.planning.lines import PublishedTable
 from tablecloak.planning.plan import Cluster, Plan, PlannedDimension
+from tablecloak.tables.classifications import CLASSIFICATIONS
 
 Tables = dict[str, Any]
 
@@ -51,7 +52,8 @@ def moved(job: Mapping[str, Any], before: Path, after: Path) -> Tables:
     ]
     places += [(place, "hierarchy") for place in tables_of_job.get("dimensions", {}).values()]
     for place, key in places:
-        if isinstance(place, dict) and isinstance(place.get(key), str):
+        given = place.get(key) if isinstance(place, dict) else None
+        if isinstance(given, str) and given not in CLASSIFICATIONS:
             path = os.path.relpath(before.resolve() / place[key], after.resolve())
             place[key] = Path(path).as_posix()
     return tables_of_job

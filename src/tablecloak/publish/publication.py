@@ -43,6 +43,10 @@ FIGURES = "figures.csv"
 """Derived figures beside a release."""
 
 
+CODES = "codes.csv"
+"""Labels of the codes beside a release, where a format has no place for them."""
+
+
 def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Page:
     """Show a release to its readers, from what is released alone.
 
@@ -205,12 +209,18 @@ def _write_tables(
                 f"Add csv or excel."
             )
     files = []
+    labels = leaving.labels
     for each in formats:
         files.append(folder / f"table{each.suffixes[0]}")
         if wide is not None and each.has_wide:
             each.write_wide(wide, about, files[-1])
         else:
-            each.write_release(released, about, files[-1])
+            parts = {**about, "labels": labels} if labels and each.has_labels else about
+            each.write_release(released, parts, files[-1])
+    if labels and not all(each.has_labels for each in formats):
+        files.append(folder / CODES)
+        rows = [(name, *entry) for name, of in labels.items() for entry in of.items()]
+        write_frame(pd.DataFrame(rows, columns=["dimension", "code", "label"]), files[-1])
     return files
 
 
@@ -301,6 +311,7 @@ def _structural(leaving: Leaving, about: Mapping[str, Any]) -> list[object]:
     counts = [len(released), *sizes, math.prod(sizes), *(size - 1 for size in sizes)]
     # The name of a format's version contains a year.
     named = [str(value) for key, value in about.items() if key != "reading"]
+    named += [text for labels in leaving.labels.values() for text in labels.values()]
     shown = [value for name in leaving.value_columns for value in released[name].dropna()]
     if leaving.figures is not None:
         shown += leaving.figures["value"].dropna().tolist()

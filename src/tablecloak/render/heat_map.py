@@ -62,6 +62,8 @@ def add_heat_map(
     axes = _Axes.of(keys, hierarchies)
     page.text(axes.caption())
     number = {key: cell for cell, key in enumerate(axes.keys(keys))}
+    tree = hierarchies.get(axes.rows)
+    left = [(tree.labelled(code) if tree else code, depth) for code, depth in axes.left]
     drawn = 0
     for codes, title in axes.slices():
         squares = [
@@ -73,7 +75,7 @@ def add_heat_map(
         ]
         if drawn and all(each.kind == "none" for line in squares for each in line):
             continue
-        page.grid(SquareGrid(axes.left, axes.above, squares), folded=title if drawn else "")
+        page.grid(SquareGrid(left, axes.above, squares), folded=title if drawn else "")
         drawn += 1
         if drawn > MOST_FOLDED:
             break

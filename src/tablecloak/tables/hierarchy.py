@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -15,6 +15,7 @@ import pandas as pd
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import children_of, parts_first
 from tablecloak.packed import unpacked
+from tablecloak.tables.classifications import CLASSIFICATIONS
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -37,6 +38,8 @@ class Hierarchy:
     groups : tuple of (str, tuple of str)
         Each parent with the children that add up to it. A parent may appear with several
         groups: then the dimension has several trees over the same leaves, nested or not.
+    labels : mapping of str to str, default={}
+        What codes stand for, shown beside them; two hierarchies may differ in them and be equal.
 
     Raises
     ------
@@ -55,6 +58,7 @@ class Hierarchy:
 
     total: str
     groups: tuple[Group, ...]
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         order = topological_order(self.total, children_of(self.groups))
@@ -167,7 +171,12 @@ class Hierarchy:
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, parent: str = "parent", child: str = "child", total: str = ""
+        cls,
+        frame: pd.DataFrame,
+        parent: str = "parent",
+        child: str = "child",
+        total: str = "",
+        label: str = "",
     ) -> Hierarchy:
         """Read a frame with one row for each pair of a parent code and a child code.
 
@@ -179,8 +188,10 @@ class Hierarchy:
             Names of these columns.
         total : str, default=""
             Code of the total; by default the only code that is never a child.
+        label : str, default=""
+            Name of a column with the labels of the child codes.
         """
-        _check_columns(frame, parent=parent, child=child)
+        _check_columns(frame, parent=parent, child=child, **({"label": label} if label else {}))
         children: dict[str, list[str]] = {}
         for above, below in zip(frame[parent].astype(str), frame[child].astype(str), strict=True):
             children.setdefault(above, []).append(below)
@@ -200,7 +211,9 @@ class Hierarchy:
                 f"(orphan). Add a row that gives it a parent."
             )
         groups = [(above, tuple(below)) for above, below in children.items()]
-        return cls._of_tree(total, groups)
+        texts = frame[label].fillna("").astype(str) if label else ()
+        labels = dict(zip(frame[child].astype(str), texts, strict=bool(label)))
+        return cls._of_tree(total, groups, labels=labels)
 
     @classmethod
     def from_sdc_hierarchies(
@@ -309,10 +322,17 @@ class Hierarchy:
                     f"All trees of a dimension need the same leaves."
                 )
         groups = dict.fromkeys(group for tree in hierarchies for group in tree.groups)
-        return cls(first.total, tuple(groups))
+        labels = {code: text for tree in hierarchies for code, text in tree.labels.items()}
+        return cls(first.total, tuple(groups), labels)
 
     @classmethod
-    def _of_tree(cls, total: str, groups: Sequence[Group], source: str = "Hierarchy") -> Hierarchy:
+    def _of_tree(
+        cls,
+        total: str,
+        groups: Sequence[Group],
+        source: str = "Hierarchy",
+        labels: Mapping[str, str] | None = None,
+    ) -> Hierarchy:
         """Return the hierarchy of one tree as it was read; no code may have two parents."""
         topological_order(total, dict(groups))
         parent_of: dict[str, str] = {}
@@ -324,7 +344,7 @@ class Hierarchy:
                         f"{parent!r}. If the groupings do not nest, read each tree on its own "
                         f"and join them with Hierarchy.combine."
                     )
-        return cls(total, tuple(groups))
+        return cls(total, tuple(groups), labels or {})
 
     # -- what it says ---------------------------------------------------------------------
 
@@ -344,6 +364,10 @@ class Hierarchy:
     def position(self) -> dict[str, int]:
         """Position of each code in `codes`."""
         return {code: index for index, code in enumerate(self.codes)}
+
+    def labelled(self, code: str) -> str:
+        """Return a code with its label, if it has one."""
+        return f"{code} {self.labels.get(code, '')}".rstrip()
 
     def closure(self) -> csr_array:
         """Return the 0/1 matrix of which leaf counts towards which code.
@@ -394,7 +418,8 @@ class Dimension:
     column : str
         Column of the data with the most detailed code.
     hierarchy : Hierarchy, str, Path, mapping or None, default=None
-        A hierarchy, the path of an ``.hrc`` file, or nested dictionaries. None: the codes
+        A hierarchy, the path of an ``.hrc`` file, the name of a classification such as
+        ``"nace-2.1"``, or nested dictionaries. None: the codes
         found in the data, each directly below the total.
     levels : sequence of str, default=()
         Columns that hold one level each, coarsest first, the last being `column`; the
@@ -429,6 +454,11 @@ class Dimension:
         """Return the hierarchy, given the distinct codes of `columns` in the data."""
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
+        if str(self.hierarchy) in CLASSIFICATIONS:
+            classification = CLASSIFICATIONS[str(self.hierarchy)]()
+            present = distinct[self.column].dropna().astype(str)
+            groups, labels = classification.tree(present, self.total)
+            return Hierarchy(self.total, tuple(groups), labels)
         if isinstance(self.hierarchy, str | Path):
             return Hierarchy.from_hrc(self.hierarchy, self.total)
         if self.hierarchy is not None:

@@ -96,6 +96,18 @@ class Leaving:
         others = (*self.value_columns, "status")
         return [name for name in self.released.columns if name not in others]
 
+    @property
+    def labels(self) -> dict[str, dict[str, str]]:
+        """Labels of the released codes, of dimensions that have some."""
+        labels = {}
+        for name in self.dimensions:
+            texts = self.hierarchies[name].labels if name in self.hierarchies else {}
+            if shown := {
+                code: texts[code] for code in self.released[name].unique() if texts.get(code)
+            }:
+                labels[name] = shown
+        return {name: texts for name, texts in labels.items() if texts}
+
     def about(self, title: str) -> dict[str, object]:
         """Return what is told of a release beside its values."""
         return {

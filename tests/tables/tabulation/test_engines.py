@@ -18,8 +18,10 @@ import pytest
 
 import tablecloak as tc
 from random_records import assert_same_tables, random_records, through
+from tablecloak.errors import InterruptedSearch
 from tablecloak.jobs.job_file import Job, read_job
 from tablecloak.jobs.load import load_problem
+from tablecloak.tables.tabulation.records import engine_errors
 
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """Four machines of Java for half a minute: compiling well costs more than running badly."""
@@ -112,6 +114,11 @@ def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
         for process in started:
             process.terminate()
             process.wait(60)
+
+
+def test_ctrl_c_in_an_engine_is_no_fault_of_ours():
+    with pytest.raises(InterruptedSearch), engine_errors("firms.csv"):
+        raise RuntimeError("Query interrupted")
 
 
 def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
-from tablecloak.errors import InputError, ModelError, SolverError
+from tablecloak.errors import InputError, InterruptedSearch, ModelError, SolverError
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.impossible import WHATEVER_IS_HIDDEN, unprotected
 from tablecloak.suppression.attack.moves_program import Units
@@ -121,7 +121,7 @@ def _wide_open(
     pool = WitnessPool(system)
     failures = prove(Attack(system), pool, budget)
     if budget.is_stopped and np.any(pool.open):
-        raise SolverError("Interrupted before anything was proved.")
+        raise InterruptedSearch("Interrupted before anything was proved.")
     if np.any(pool.open):
         raise unprotected(problem.table, pool, failures, how)
     return pool

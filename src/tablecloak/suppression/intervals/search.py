@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, hstack, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import SolverError
+from tablecloak.errors import InterruptedSearch
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack.attack import Attack
@@ -164,7 +164,7 @@ def wide_open(merged: MergedCells, attack: Attack, budget: Budget) -> WitnessPoo
     pool = WitnessPool(system)
     failures = prove(attack, pool, budget)
     if budget.is_over and np.any(pool.open):
-        raise SolverError("Interrupted before any intervals were proved.")
+        raise InterruptedSearch("Interrupted before any intervals were proved.")
     if np.any(pool.open):
         table = merged.given.table
         raise unprotected(table, pool, failures, HOWEVER_WIDE, merged.members)
@@ -218,7 +218,7 @@ class IntervalSearch:
         ------
         ModelError
             Names the cells that cannot be protected even if every interval is wide open.
-        SolverError
+        InterruptedSearch
             If the search was stopped before any intervals were proved.
         """
         self.pool = wide_open(self.merged, self.attack, self.budget.at_least(np.inf))

@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.errors import SolverError
+from tablecloak.errors import InterruptedSearch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.prove import prove
@@ -163,7 +163,7 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
     ------
     ModelError
         If some cell cannot be protected at all.
-    SolverError
+    InterruptedSearch
         If the search was stopped before any pattern was proved.
     """
     strategies = PORTFOLIO if state.n_free <= PORTFOLIO_CELLS else PORTFOLIO[:1]
@@ -175,7 +175,7 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
 
     trials = [trial for trial in _each(attempt, range(len(strategies)), budget) if trial]
     if not trials and state.best is None:
-        raise SolverError("Interrupted before any pattern was proved.")
+        raise InterruptedSearch("Interrupted before any pattern was proved.")
     # Of equal losses the first strategy's counts, so the answer depends on no number of threads.
     best = min(trials, key=lambda trial: (trial.best.loss, trial.rank), default=None)
     if best is not None:
@@ -202,7 +202,7 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     ------
     ModelError
         If some cell cannot be protected at all.
-    SolverError
+    InterruptedSearch
         If the search was stopped before the pattern was proved.
     """
     if state.best is not None:
@@ -224,7 +224,7 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
         state.problem, state.system, PORTFOLIO[0], budget, latest=budget.at_least(np.inf)
     )
     if not built.is_proved:
-        raise SolverError("Interrupted before any pattern was proved.")
+        raise InterruptedSearch("Interrupted before any pattern was proved.")
     return with_first(state, built, budget)
 
 

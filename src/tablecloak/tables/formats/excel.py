@@ -38,6 +38,7 @@ class Excel(RecordFormat, ReleaseFormat):
     record_suffixes = (".xlsm",)
     signature = b"PK"
     has_wide = True
+    has_labels = True
     libraries = ("openpyxl",)
 
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -74,6 +75,10 @@ class Excel(RecordFormat, ReleaseFormat):
         """
         hidden = hidden_cells(released).tolist()
         shown = released.drop(columns="status", errors="ignore")
+        about = dict[str, Any](about)
+        for name, labels in about.pop("labels", {}).items():
+            texts = shown[name].map(labels).fillna("")
+            shown.insert(list(shown.columns).index(name) + 1, f"{name}, label", texts)
         rows = (
             [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
             for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)

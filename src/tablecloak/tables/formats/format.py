@@ -79,6 +79,8 @@ class Format(ABC):
     """First bytes of every such file, if the format has fixed ones."""
     has_wide: ClassVar[bool] = False
     """Whether a release in it can have some dimensions along the columns."""
+    has_labels: ClassVar[bool] = False
+    """Whether a release in it can hold labels of codes."""
     libraries: ClassVar[tuple[str, ...]] = ()
     """Libraries of extras that it needs."""
     how: DataFile = AS_USUAL
@@ -169,7 +171,8 @@ class ReleaseFormat(Format):
             What `SuppressionPattern.release` or `Adjustment.release` returns: codes, the value,
             and for suppression a column ``status``.
         about : mapping of str to object
-            What readers are told: ``measure``, ``title``, ``unit``, ``decimals``, ``reading``.
+            What readers are told: ``measure``, ``title``, ``unit``, ``decimals``, ``reading``;
+            and where `has_labels` says so, the ``labels`` of the codes of each dimension.
         path : Path
         """
 
@@ -204,7 +207,8 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
     Raises
     ------
     InputError
-        For an unknown ending; names those that are known.
+        For an unknown ending; names those that are known. If the format needs a library that is
+        not installed.
     """
     known = formats_holding(kind)
     if isinstance(path, DataFile):
@@ -214,7 +218,9 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
     fitting = [(len(s), f) for f in known for s in f.suffixes if ending.endswith(s)]
     fitting = fitting or [(0, each) for each in known if each.recognises(Path(path))]
     if fitting:
-        return max(fitting, key=lambda pair: pair[0])[1]
+        file_format = max(fitting, key=lambda pair: pair[0])[1]
+        file_format.require()
+        return file_format
     if otherwise is not None:
         return next(each for each in known if each.name == otherwise)
     *first, last = [each.suffixes[0] for each in known]

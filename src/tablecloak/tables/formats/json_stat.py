@@ -31,6 +31,7 @@ class JSONStat(ReleaseFormat):
 
     name = "json-stat"
     suffixes = (".json",)
+    has_labels = True
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path
@@ -65,7 +66,8 @@ def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, A
         "id": list(codes),
         "size": [len(known) for known in codes.values()],
         "dimension": {
-            name: {"label": name, "category": {"index": known}} for name, known in codes.items()
+            name: {"label": name, "category": {"index": known, **_labels(name, about)}}
+            for name, known in codes.items()
         },
         "value": values,
         "status": status,
@@ -75,6 +77,11 @@ def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, A
             "decimals": about.get("decimals", 0),
         },
     }
+
+
+def _labels(name: str, about: Mapping[str, object]) -> dict[str, Any]:
+    labels: Any = about.get("labels", {})
+    return {"label": labels[name]} if labels.get(name) else {}
 
 
 def _scalars(content: object) -> Iterator[object]:

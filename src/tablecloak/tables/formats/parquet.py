@@ -20,6 +20,7 @@ class Parquet(FrameFormat):
     suffixes = (".parquet", ".pq")
     engine_kind = "parquet"
     signature = b"PAR1"
+    libraries = ("pyarrow",)
 
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
         """Read a whole file; its types are its own."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -24,6 +25,7 @@ class PX(ReleaseFormat):
 
     name = "px"
     suffixes = (".px",)
+    has_labels = True
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path
@@ -56,9 +58,12 @@ def _keywords(codes: Mapping[str, list[str]], about: Mapping[str, object]) -> li
         f"STUB={','.join(map(_quoted, stub))};",
     ]
     lines += [f"HEADING={','.join(map(_quoted, heading))};"] if heading else []
-    lines += [
-        f"VALUES({_quoted(name)})={','.join(map(_quoted, known))};" for name, known in codes.items()
-    ]
+    labels: Any = about.get("labels", {})
+    for name, known in codes.items():
+        texts = [labels.get(name, {}).get(code, code) for code in known]
+        lines.append(f"VALUES({_quoted(name)})={','.join(map(_quoted, texts))};")
+        if texts != known:
+            lines.append(f"CODES({_quoted(name)})={','.join(map(_quoted, known))};")
     note = f"NOTE={_quoted(str(about.get('reading', '')))};"
     return [*lines, 'DATASYMBOL2="Confidential";', note]
 

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Integers
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, InterruptedSearch, listed, suggestion
+from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.tabulation.engines import engine_named
@@ -126,6 +127,7 @@ def checked_records(
     InputError
         If the data cannot be read; names row, column and code of the first wrong entry.
     """
+    required("ibis", "Tables from records")
     specified = as_dimensions(dimensions)
     with engine_errors(data), ExitStack() as opened:
         source, is_quick = _open_source(data, specified, roles, engine)
@@ -166,6 +168,11 @@ def engine_errors(data: Any) -> Iterator[None]:
     """
     try:
         yield
+    except RuntimeError as error:
+        # What DuckDB makes of Ctrl-C.
+        if "interrupted" not in str(error).lower():
+            raise
+        raise InterruptedSearch("Interrupted while records were read.") from None
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in LIBRARIES:
             raise
@@ -247,8 +254,7 @@ def open_database(address: str, table: str) -> Any:
     InputError
         If it cannot be opened.
     """
-    import ibis
-
+    ibis: Any = required("ibis", "Tables of a database")
     _require_database(address)
     try:
         return ibis.connect(address).table(table)

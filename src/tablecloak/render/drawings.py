@@ -101,7 +101,13 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
     below = np.zeros(len(levels))
     for status in ("published", "secondary", "primary"):
         counts = np.array([np.sum((depth == level) & (statuses == status)) for level in levels])
-        axes.bar(levels, counts, bottom=below, color=_colour(status), label=f"{status} ({counts.sum():,})")
+        axes.bar(
+            levels,
+            counts,
+            bottom=below,
+            color=_colour(status),
+            label=f"{status} ({counts.sum():,})",
+        )
         below += counts
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
     axes.set_title("Internal: suppression pattern")

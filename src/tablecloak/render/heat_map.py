@@ -29,7 +29,7 @@ UNCHANGED = 1e-9
 """Change, as a share of the median protection level, that counts as none."""
 
 MOST_SQUARES = 120_000
-"""Squares of a page: a browser opens as many in less than 2 s. Of more, those nearest to the totals."""
+"""Squares of a page: a browser opens as many in 2 s. Of more, those nearest to the totals."""
 
 MOST_IN_NOTEBOOK = 4_000
 """Squares of one output of a notebook, which keeps all outputs."""
@@ -67,7 +67,9 @@ def add_heat_map(
     slices = axes.slices(keys)
     shown = slices[: max(most // (len(axes.left) * len(axes.above)), 1)]
     if len(shown) < len(slices):
-        page.text(f"{len(slices):,} combinations of further codes, of which {len(shown):,} are shown.")
+        page.text(
+            f"{len(slices):,} combinations of further codes, of which {len(shown):,} are shown."
+        )
     for part, (codes, title) in enumerate(shown):
         squares = [
             [
@@ -158,7 +160,8 @@ def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[st
     page = Page("")
     page.legend(legend)
     add_heat_map(page, table.keys, table.hierarchies, square, most=MOST_IN_NOTEBOOK)
-    return f"<style>{NOTEBOOK_STYLE}</style><p>{'<br>'.join(escape(summary).splitlines())}</p>{''.join(page.parts)}"
+    lines = "<br>".join(escape(summary).splitlines())
+    return f"<style>{NOTEBOOK_STYLE}</style><p>{lines}</p>{''.join(page.parts)}"
 
 
 def sensitivity_squares(problem: ProtectionProblem) -> Drawing:

@@ -29,6 +29,9 @@ from tablecloak.tables.formats import (
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 
+NAMELESS = "Unnamed: "
+"""How a column is called above which nothing stands: a title is there, or further headers."""
+
 JOBS = (".toml",)
 BATCHES = (".arb",)
 
@@ -102,12 +105,10 @@ def kind_of(file: DataFile) -> FileKind:
     except InputError:
         # Titles above the header, several headers, or no codes that rows share.
         return kind_named("table")
-    keys = [
-        *guessed.dimensions,
-        *(name for levels in guessed.dimensions.values() for name in levels),
-    ]
+    codes = [name for levels in guessed.dimensions.values() for name in levels]
     names_rows = bool(guessed.contributor) and head[guessed.contributor].nunique() > len(head) / 2
-    is_table = not names_rows and not head.duplicated(list(dict.fromkeys(keys))).any()
+    is_bare = any(name.startswith(NAMELESS) for name in names)
+    is_table = is_bare or not (names_rows or head.duplicated(codes).any())
     return kind_named("table" if is_table else "records")
 
 

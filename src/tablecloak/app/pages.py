@@ -92,7 +92,8 @@ class Pages:
                 self.session.open(guessed.file)
                 self.session.guess = guessed
             elif kind.name == "table":
-                proposal = propose(Path(file), sheet=file.sheet)
+                with reading(Path(file)):
+                    proposal = propose(Path(file), sheet=file.sheet)
                 self.session.open(file)
                 self.session.proposal = proposal
             else:

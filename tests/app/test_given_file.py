@@ -27,7 +27,7 @@ def test_what_a_file_holds_is_told_by_its_ending_its_columns_and_its_codes(tmp_p
     firms.to_excel(tmp_path / "records.xlsx", index=False)
     firms.drop(columns="firm").to_csv(tmp_path / "nameless.csv", index=False)
     table.to_frame().to_csv(tmp_path / "long.csv", index=False)
-    table.to_frame().pivot(index="region", columns="industry", values="turnover").to_csv(
+    table.to_frame().pivot_table("turnover", "region", "industry", sort=False).to_csv(
         tmp_path / "wide.csv"
     )
     write_sheet(tmp_path / "titled.xlsx")

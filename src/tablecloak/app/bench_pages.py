@@ -177,7 +177,7 @@ class BenchPages:
         if not isinstance(number, int):
             raise InputError("`run` must be the number of a run, counted from 0.")
         self.bench.show_run(number)
-        return self.bench.progress() | {"method": self.bench.runs[number].method}
+        return {**self.bench.progress(), "method": self.bench.runs[number].method}
 
     def solve(self) -> Any:
         """Start a search."""

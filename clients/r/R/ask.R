@@ -54,9 +54,11 @@ named <- function(given) if (is.null(names(given))) given else as.list(given)
 texts <- function(paths) {
   if (is.null(paths)) return(NULL)
   if (is.null(names(paths))) stop("hrc must be named by variables, as in c(ACTIVITY = \"nace.hrc\").")
-  lapply(as.list(paths), function(path) {
-    paste0(paste(readLines(path, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), "\n")
-  })
+  lapply(as.list(paths), text_of)
+}
+
+text_of <- function(path) {
+  paste0(paste(readLines(path, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), "\n")
 }
 
 # Arguments of rtauargus that only say how tau-ARGUS is called, and where it leaves its files.

@@ -92,9 +92,13 @@ round_counts <- function(problem, base = 3, ...) one_way(problem, "round", base 
 #'
 #' Changes each cell by a number that its records fix, whichever table it stands in.
 #' @inheritParams suppress
-#' @param ... Keys of the section perturbation of a job file, such as \code{kind}.
-#' @return A release, as of \code{\link{suppress}}.
-cell_keys <- function(problem, ...) one_way(problem, "cellkey", perturbation = options_of(...))
+#' @param ptable Perturbation table: path of a file, as \code{tablecloak cellkey design} writes it.
+#' @param ... Further keys of the section perturbation of a job file, such as \code{threshold}.
+#' @return A release, as of \code{\link{suppress}}. Records need a column \code{record_key}.
+cell_keys <- function(problem, ptable, ...) {
+  problem$request$files[["ptable.csv"]] <- text_of(ptable)
+  one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = "ptable.csv"), list(...)))
+}
 
 #' Attack a release
 #'

@@ -132,14 +132,15 @@ class AuditVerdict(TypedDict):
 
 def measured(result: Any) -> Measured:
     """Return the figures that all results share."""
+    # Noise has no loss that is minimised, and no bound.
+    figures: Any = {
+        name: finite(getattr(result, name, None)) for name in ("loss", "bound", "gap", "seconds")
+    }
     return {
         "summary": result.summary(),
-        "loss": finite(result.loss),
-        "bound": finite(result.bound),
-        "gap": finite(result.gap),
-        "is_optimal": bool(result.is_optimal),
-        "seconds": finite(result.seconds),
-        "notes": list(result.notes),
+        **figures,
+        "is_optimal": bool(getattr(result, "is_optimal", False)),
+        "notes": list(getattr(result, "notes", ())),
     }
 
 

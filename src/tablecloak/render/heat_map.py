@@ -67,9 +67,8 @@ def add_heat_map(
     slices = axes.slices(keys)
     shown = slices[: max(most // (len(axes.left) * len(axes.above)), 1)]
     if len(shown) < len(slices):
-        page.text(
-            f"{len(slices):,} combinations of further codes, of which {len(shown):,} are shown."
-        )
+        # Without a number: pages of releases are searched for hidden values.
+        page.text("Of the combinations of further codes, those nearest to the totals are shown.")
     for part, (codes, title) in enumerate(shown):
         squares = [
             [

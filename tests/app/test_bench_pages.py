@@ -300,7 +300,7 @@ def test_a_table_from_excel_becomes_a_proved_release_in_a_browser(tmp_path):
             page.click("#solve")
             page.wait_for_selector("#release:not([hidden])", timeout=120_000)
             # By keyboard: to the first square, and along its row.
-            page.locator("#grid td").first.focus()
+            page.locator("#grid tbody td").first.focus()
             page.keyboard.press("ArrowRight")
             page.keyboard.press("Enter")
             page.wait_for_selector("#details h2")

@@ -133,13 +133,13 @@ class AuditVerdict(TypedDict):
 def measured(result: Any) -> Measured:
     """Return the figures that all results share."""
     # Noise has no loss that is minimised, and no bound.
-    figures: Any = {
-        name: finite(getattr(result, name, None)) for name in ("loss", "bound", "gap", "seconds")
-    }
     return {
         "summary": result.summary(),
-        **figures,
+        "loss": finite(getattr(result, "loss", None)),
+        "bound": finite(getattr(result, "bound", None)),
+        "gap": finite(getattr(result, "gap", None)),
         "is_optimal": bool(getattr(result, "is_optimal", False)),
+        "seconds": finite(getattr(result, "seconds", None)),
         "notes": list(getattr(result, "notes", ())),
     }
 

@@ -252,7 +252,8 @@ class CellKeys(Protection):
     def answer(cls, product: Product, problem: ProtectionProblem) -> pd.DataFrame:
         """Return true and perturbed values with the keys of the cells. Secret."""
         del problem
-        return product.release.tables.to_frame()
+        tables: PerturbedTables = product.release.tables
+        return tables.to_frame()
 
     @classmethod
     def leaving(cls, release: PerturbedRelease) -> Leaving:

@@ -8,6 +8,7 @@ import os
 import pkgutil
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,8 @@ PAGES = sorted(
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_programs_of_the_documentation_run_and_hold_what_they_assert(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    for name in re.findall(r"/raw/main/(tests/data/\S+?)\)", page.read_text("utf-8")):
+        shutil.copy(DOCS.parent / name, tmp_path)
     programs = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
     # One page is one session, as a reader would type it.
     exec(compile("\n".join(programs), f"<{page.name}>", "exec"), {"__name__": "docs"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -23,6 +24,18 @@ ROOT = Path(__file__).resolve().parents[1]
 def test_every_public_name_can_be_loaded():
     assert list(tc.__all__) == sorted(tc.__all__)
     assert all(getattr(tc, name) is not None for name in tc.__all__)
+
+
+def test_the_reference_shows_every_public_name():
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs/reference").glob("*.md"))
+    shown = set(re.findall(r"^::: (\S+)", pages, re.MULTILINE))
+    things = {name: getattr(tc, name) for name in tc.__all__}
+    missing = [
+        name
+        for name, thing in things.items()
+        if not inspect.ismodule(thing) and f"{thing.__module__}.{thing.__qualname__}" not in shown
+    ]
+    assert missing == []
 
 
 @pytest.fixture(scope="module")

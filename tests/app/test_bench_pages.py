@@ -157,12 +157,43 @@ def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
     solve(user)
     solve(user, "adjustment")
     view = user.post("/grid/view", json={"method": "adjustment"}).get_json()
-    moved = [square for line in view["squares"] for square in line if square["kind"] == "primary"]
+    moved = [square for line in view["squares"] for square in line if "sensitive" in square["kind"]]
     assert len(moved) == problem.n_sensitive
     assert all(square["shown"] != square["value"] for square in moved)
     # Both were found, and each can be looked at.
     assert any(square["shown"] == "x" for square in squares(user))
     assert user.get("/grid/release/adjustment.zip").status_code == 200
+
+
+def test_undo_and_earlier_runs_bring_back_decisions_and_what_was_found_for_them(clients):
+    user, _ = clients
+    solve(user)
+    cell = next(square["cell"] for square in squares(user) if square["kind"] == "secondary")
+    user.post("/grid/decide", json={"cells": [cell], "decision": "stay"})
+    solve(user)
+    view = user.post("/grid/view", json={"method": "suppression"}).get_json()
+    assert [run["decisions"] for run in view["runs"]] == [0, 1]
+    assert user.post("/grid/run", json={"run": 0}).get_json()["method"] == "suppression"
+    assert next(one for one in squares(user) if one["cell"] == cell)["kind"] == "secondary"
+    assert user.get("/grid/release/suppression.zip").status_code == 200
+    # Undone, the decision holds again, and what was found without it may not leave.
+    assert user.post("/grid/undo").status_code == 200
+    assert user.post("/grid/view", json={}).get_json()["decisions"]
+    assert user.get("/grid/release/suppression.zip").status_code == 400
+    assert user.post("/grid/run", json={"run": 7}).status_code == 400
+
+
+def test_folded_codes_say_how_many_sensitive_and_hidden_cells_are_below(clients, problem):
+    user, _ = clients
+    solve(user)
+    total = {"method": "suppression", "rows": "region", "columns": "industry"}
+    opened = user.post("/grid/view", json=total).get_json()
+    folded = user.post("/grid/view", json=total | {"opened": {"region": []}}).get_json()
+    assert not any(code["sensitive"] or code["changed"] for code in opened["rows"])
+    (row,) = folded["rows"]
+    assert row["sensitive"] == problem.n_sensitive
+    kinds = [one["kind"] for line in opened["squares"][1:] for one in line]
+    assert row["changed"] == kinds.count("secondary") > 0
 
 
 def test_a_checker_sees_everything_and_changes_nothing(clients, tmp_path):
@@ -269,7 +300,7 @@ def test_a_table_from_excel_becomes_a_proved_release_in_a_browser(tmp_path):
             page.click("#solve")
             page.wait_for_selector("#release:not([hidden])", timeout=120_000)
             # By keyboard: to the first square, and along its row.
-            page.locator("#grid td").first.focus()
+            page.locator("#grid tbody td").first.focus()
             page.keyboard.press("ArrowRight")
             page.keyboard.press("Enter")
             page.wait_for_selector("#details h2")

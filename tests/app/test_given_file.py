@@ -11,12 +11,33 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.app.given_file import LONGEST_NAME, given_file
+from tablecloak.app.given_file import LONGEST_NAME, given_file, kind_of
+from tablecloak.examples.files import write_sheet
 
 
 def given(folder, **data):
     with flask.Flask("test").test_request_context("/open", method="POST", data=data):
         return given_file(folder)
+
+
+def test_what_a_file_holds_is_told_by_its_ending_its_columns_and_its_codes(tmp_path):
+    firms = tc.examples.firms(300)
+    table = tc.tabulate(firms, ["region", "industry"], "turnover", contributor="firm")
+    firms.to_csv(tmp_path / "records.csv", index=False)
+    firms.to_excel(tmp_path / "records.xlsx", index=False)
+    firms.drop(columns="firm").to_csv(tmp_path / "nameless.csv", index=False)
+    table.to_frame().to_csv(tmp_path / "long.csv", index=False)
+    table.to_frame().pivot_table("turnover", "region", "industry", sort=False).to_csv(
+        tmp_path / "wide.csv"
+    )
+    write_sheet(tmp_path / "titled.xlsx")
+    tc.write_problem(table.protect(tc.PPercent(10)), tmp_path / "cells.csv")
+    told = {
+        name: kind_of(tc.DataFile(tmp_path / name)).name
+        for name in ("records.csv", "records.xlsx", "nameless.csv", "long.csv", "wide.csv",
+                     "titled.xlsx", "cells.csv", "job.toml", "batch.arb")
+    }  # fmt: skip
+    assert list(told.values()) == ["records"] * 3 + ["table"] * 3 + ["problem"] * 3
 
 
 def uploaded(folder, name: str, content: bytes = b"a,v\nx,1\n"):

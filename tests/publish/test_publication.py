@@ -318,14 +318,14 @@ def firms_with_values(values: dict[str, float], **options) -> SuppressionPattern
 
 
 def test_numbers_of_the_structure_are_no_leaks(tmp_path):
-    """2001 codes of firm beside a hidden 2001, and a page that says how many are shown."""
+    """2003 codes of firm beside hidden values near that number, and a page that shows all."""
     values = {f"f{at}": 10_000.0 + 7 * at for at in range(2000)} | {
         "f2000": 2001.0,
         "f2001": 2000.0,
     }
     files = write_release(firms_with_values(values), tmp_path, formats=FORMATS)
     assert len(files) == len(FORMATS) + 2
-    assert "2003 codes of firm" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "report.html").read_text().count('<th scope="row"') == 2003
 
 
 def test_a_code_and_the_value_beside_it_are_not_one_number(tmp_path):

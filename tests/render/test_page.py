@@ -76,8 +76,8 @@ def test_a_grid_has_rows_and_columns_with_their_depths():
     squares = [[Square("1"), Square("2")], [Square("3"), Square("4")]]
     text = SquareGrid([("T", 0), ("a", 2)], [("x", 0), ("y", 1)], squares).html()
     assert text.count("<tr>") == 3
-    assert "<th>x</th><th>y</th>" in text
-    assert re.findall(r"padding-left:([\d.]+)rem", text) == ["0.35", "1.95"]
+    assert '<th scope="col">x</th><th scope="col">y</th>' in text
+    assert re.findall(r'scope="row" style="padding-left:([\d.]+)rem', text) == ["0.5", "2.1"]
     assert re.findall(r"<td>(\d)</td>", text) == list("1234")
 
 
@@ -89,7 +89,19 @@ def test_a_grid_needs_a_line_of_squares_for_each_row():
 def test_a_folded_grid_opens_below_its_title():
     page = Page("t")
     page.grid(SquareGrid([("a", 0)], [("x", 0)], [[Square("1")]]), folded="year = 2020")
-    assert "<details><summary>year = 2020</summary><table" in page.parts[0]
+    assert "<details><summary>year = 2020</summary><div" in page.parts[0]
+
+
+def test_every_header_says_what_it_heads_and_every_table_what_it_shows():
+    page = Page("t")
+    page.heading("Rules & counts")
+    page.table(pd.DataFrame({"cells": [1]}, index=["p < 3"]))
+    page.table(pd.DataFrame({"cells": [1]}), index=False)
+    page.grid(SquareGrid([("a", 0)], [("x", 0)], [[Square("1")]], "Turnover"))
+    text = page.html()
+    assert text.count("<th ") == text.count('<th scope="') == text.count("<th") - 3 * 1
+    assert text.count("<caption>Rules &amp; counts</caption>") == 2
+    assert "<caption>Turnover</caption>" in text
 
 
 def test_numbers_of_a_table_have_six_significant_digits():

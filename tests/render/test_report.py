@@ -67,16 +67,6 @@ def test_the_same_report_twice_is_the_same_but_for_seconds(report):
     assert pages[0] == pages[1]
 
 
-def test_large_tables_show_the_codes_nearest_to_the_total():
-    frame = tc.examples.firms(3000).assign(code=[f"c{n % 400:03d}" for n in range(3000)])
-    table = tc.tabulate(frame, {"code": None, "region": ["part", "region"]}, "turnover")
-    problem = table.protect(tc.MinimumFrequency(2))
-    pattern = tc.suppress(problem, time_limit=5)
-    text = internal_report("t", problem, [Product(pattern)]).html()
-    assert "401 codes of code, of which 120 are shown" in text
-    assert text.count('<tr><th style="padding-left') == 120
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
 def test_a_browser_shows_it_in_light_and_dark_and_fetches_nothing(report, tmp_path):

@@ -73,7 +73,7 @@ def test_it_tells_each_kind_of_verdict_and_the_arithmetic_of_a_cell(tmp_path: Pa
                 for where, what in (("documentElement", "color-scheme"), ("body", "color"))
             )
             assert background == "light dark"
-            assert (colour == "rgb(255, 255, 255)") == (scheme == "dark")
+            assert (colour == "rgb(242, 242, 242)") == (scheme == "dark")
             assert not faults
             assert all(url.startswith("file:") for url in asked)
         browser.close()

@@ -1,8 +1,7 @@
 # All that passes between R and tablecloak: a request in JSON, a command, an answer in JSON.
 
 # Run the program with these words. Returns its exit code and what it printed.
-run <- function(words) {
-  program <- getOption("tablecloak.program", "tablecloak")
+run <- function(words, program = getOption("tablecloak.program", "tablecloak")) {
   if (Sys.which(program) == "" && !file.exists(program)) {
     stop(
       "The program ", program, " cannot be found. Install it with: pip install tablecloak. If it is ",
@@ -29,16 +28,15 @@ library_path <- function(given = Sys.getenv("LD_LIBRARY_PATH")) {
 
 # Ask one question and return the answer. `request` has the arguments by name.
 ask <- function(call, request) {
-  folder <- tempfile("tablecloak-")
-  dir.create(folder, mode = "0700")
-  on.exit(unlink(folder, recursive = TRUE))
-  sent <- file.path(folder, "request.json")
-  got <- file.path(folder, "answer.json")
-  writeLines(enc2utf8(as_json(request)), sent, useBytes = TRUE)
-  done <- run(c("call", call, sent, "-o", got))
-  # Code 1: there is an answer, but it is not proved to be safe.
-  if (done$status != 0L) stop(paste(done$told, collapse = "\n"), call. = FALSE)
-  jsonlite::fromJSON(got)
+  in_folder(function(folder) {
+    sent <- file.path(folder, "request.json")
+    got <- file.path(folder, "answer.json")
+    writeLines(enc2utf8(as_json(request)), sent, useBytes = TRUE)
+    done <- run(c("call", call, sent, "-o", got))
+    # Code 1: there is an answer, but it is not proved to be safe.
+    if (!done$status %in% c(0L, 1L) || !file.exists(got)) stop(paste(done$told, collapse = "\n"), call. = FALSE)
+    jsonlite::fromJSON(got)
+  })
 }
 
 # A table is sent as its columns, a single value as itself, NULL and what is missing as null.
@@ -56,9 +54,11 @@ named <- function(given) if (is.null(names(given))) given else as.list(given)
 texts <- function(paths) {
   if (is.null(paths)) return(NULL)
   if (is.null(names(paths))) stop("hrc must be named by variables, as in c(ACTIVITY = \"nace.hrc\").")
-  lapply(as.list(paths), function(path) {
-    paste0(paste(readLines(path, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), "\n")
-  })
+  lapply(as.list(paths), text_of)
+}
+
+text_of <- function(path) {
+  paste0(paste(readLines(path, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), "\n")
 }
 
 # Arguments of rtauargus that only say how tau-ARGUS is called, and where it leaves its files.

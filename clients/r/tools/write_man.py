@@ -2,13 +2,15 @@
 
     python clients/r/tools/write_man.py
 
-Usage comes from R/calls.R; what an argument means comes from the class of the call.
+Usage comes from R/calls.R; what an argument means comes from the class of the call. Functions of
+R/tables.R have their page above them, in comments as roxygen2 reads them.
 """
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from tablecloak.service import CALLS
 
@@ -112,6 +114,61 @@ def page(name: str, signature: str) -> str:
     return "\n".join([*lines, "}", f"\\value{{{value}}}", ""])
 
 
+def commented() -> dict[str, str]:
+    """Text of the pages of R/tables.R, by the function that each begins with."""
+    text = (PACKAGE / "R" / "tables.R").read_text("utf-8")
+    blocks = re.findall(
+        r"((?:^#'.*\n)+)(\w+) <- function\(((?:[^()]|\((?:[^()]|\(\))*\))*)\)", text, re.M
+    )
+    comments = {name: _tags(comment) for comment, name, _ in blocks}
+    signatures = {name: signature for _, name, signature in blocks}
+    pages = {}
+    for name, tags in comments.items():
+        if "rdname" in tags:
+            continue
+        group = [name, *(n for n, other in comments.items() if other.get("rdname") == name)]
+        items = {}
+        for each in group:
+            source: Any = comments[each]
+            while source:
+                items = source["param"] | items
+                source = comments.get(source.get("inheritParams", ""))
+        names = list(dict.fromkeys(a for each in group for a in arguments_of(signatures[each])))
+        lines = ["% Written by tools/write_man.py", f"\\name{{{name}}}"]
+        lines += [f"\\alias{{{each}}}" for each in group]
+        lines += [f"\\title{{{tags['title']}}}", f"\\description{{{tags['about']}}}", "\\usage{"]
+        lines += [f"{each}({signatures[each]})" for each in group]
+        lines += ["}", "\\arguments{"]
+        lines += [f"  \\item{{{a.replace('...', chr(92) + 'dots')}}}{{{items[a]}}}" for a in names]
+        lines += ["}", f"\\value{{{tags['return']}}}"]
+        if "examples" in tags:
+            lines += [f"\\examples{{\n{tags['examples']}\n}}"]
+        pages[name] = "\n".join([*lines, ""])
+    return pages
+
+
+def _tags(comment: str) -> dict[str, Any]:
+    """What a comment of roxygen2 says: title, description, and tags."""
+    text = re.sub(r"^#' ?", "", comment, flags=re.M)
+    head, *rest = re.split(r"^@", text, flags=re.M)
+    title, _, about = head.strip().partition("\n")
+    found: dict[str, Any] = {"title": title, "about": about.strip() or f"{title}.", "param": {}}
+    for part in rest:
+        tag, _, said = part.partition(" ") if not part.startswith("examples") else (
+            "examples", "", part.removeprefix("examples\n"))  # fmt: skip
+        if tag == "param":
+            name, _, meaning = said.partition(" ")
+            found["param"][name] = re.sub(r"\s+", " ", meaning.strip())
+        else:
+            found[tag] = said.strip() if tag == "examples" else re.sub(r"\s+", " ", said.strip())
+    return found
+
+
+def pages() -> dict[str, str]:
+    """Text of all pages of the manual, by the names of their files."""
+    return {name: page(name, signature) for name, signature in functions().items()} | commented()
+
+
 if __name__ == "__main__":
-    for name, signature in functions().items():
-        (PACKAGE / "man" / f"{name}.Rd").write_text(page(name, signature), encoding="utf-8")
+    for name, text in pages().items():
+        (PACKAGE / "man" / f"{name}.Rd").write_text(text, encoding="utf-8")

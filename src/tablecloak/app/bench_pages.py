@@ -6,9 +6,10 @@ import io
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from flask import Flask, jsonify, redirect, render_template, request, send_file
 
 from tablecloak.app.grid import Look, Sum
 from tablecloak.app.session import Session
@@ -31,15 +32,14 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats import write_problem
 from tablecloak.tables.problem import ProtectionProblem
 
-if TYPE_CHECKING:
-    from flask import Flask
-
 ROUTES = (
     ("GET", "/grid", "page"),
     ("POST", "/grid/view", "view"),
     ("GET", "/grid/cell/<int:cell>", "cell"),
     ("GET", "/grid/why/<int:cell>", "why"),
     ("POST", "/grid/decide", "decide"),
+    ("POST", "/grid/undo", "undo"),
+    ("POST", "/grid/run", "run"),
     ("POST", "/grid/solve", "solve"),
     ("POST", "/grid/stop", "stop"),
     ("GET", "/grid/progress", "progress"),
@@ -85,8 +85,6 @@ class BenchPages:
 
     def page(self) -> Any:
         """Show the page; its script fills the grid."""
-        from flask import redirect, render_template
-
         if self.session.bench is None:
             return redirect("/")
         bench = self.bench
@@ -99,12 +97,11 @@ class BenchPages:
                 for name, way in methods().items()
             },
             decisions=DECISIONS,
+            legend=LEGEND,
         )
 
     def view(self) -> Any:
         """Return the grid as it is looked at: codes, squares, and what may be chosen."""
-        from flask import request
-
         asked = request.get_json(force=True, silent=True) or {}
         bench = self.bench
         look = bench.grid.look(asked)
@@ -115,18 +112,29 @@ class BenchPages:
             "dimensions": bench.grid.dimensions,
             "look": _told(look),
             "codes": {name: list(bench.grid.trees[name].codes) for name in look.at},
-            "rows": shown["rows"],
-            "columns": shown["columns"],
+            "rows": bench.grid.with_insides(look, look.rows, shown["rows"], squares.marked()),
+            "columns": bench.grid.with_insides(
+                look, look.columns, shown["columns"], squares.marked()
+            ),
             "squares": [[squares.of(cell) for cell in line] for line in shown["cells"]],
             "summary": squares.summary(),
             "decisions": described(bench.marks, bench.given),
+            "can_undo": bool(bench.undone),
+            "runs": [
+                {
+                    "method": methods()[run.method].noun,
+                    "summary": run.summary(),
+                    "seconds": f"{run.seconds:.1f}",
+                    "decisions": len(run.marks),
+                    "is_shown": run is bench.solved.get(method) and not squares.is_old,
+                }
+                for run in bench.runs
+            ],
             "version": bench.version,
         }
 
     def cell(self, cell: int) -> Any:
         """Return all that is known of a cell. Secret, as the whole page is."""
-        from flask import request
-
         bench = self.bench
         self._require_cell(cell)
         solved = bench.solved.get(request.args.get("method", ""))
@@ -142,8 +150,6 @@ class BenchPages:
 
     def why(self, cell: int) -> Any:
         """Explain a cell: who attacks it, who needs it, what the cheapest other release costs."""
-        from flask import request
-
         solved = self._current(request.args.get("method", ""))
         self._require_cell(cell)
         hidden = required_way(solved.result).hidden(solved.result)
@@ -154,17 +160,27 @@ class BenchPages:
 
     def decide(self) -> Any:
         """Note a decision about cells."""
-        from flask import request
-
         given = request.get_json(force=True, silent=True) or {}
         cells = cells_of(given.get("cells"), self.bench.given.table.n_cells)
         self.bench.decide(cells, Mark.read(given))
         return self.bench.progress()
 
+    def undo(self) -> Any:
+        """Take back the last decision."""
+        self.bench.undo()
+        return self.bench.progress()
+
+    def run(self) -> Any:
+        """Return to what an earlier run found."""
+        given = request.get_json(force=True, silent=True) or {}
+        number = given.get("run")
+        if not isinstance(number, int):
+            raise InputError("`run` must be the number of a run, counted from 0.")
+        self.bench.show_run(number)
+        return {**self.bench.progress(), "method": self.bench.runs[number].method}
+
     def solve(self) -> Any:
         """Start a search."""
-        from flask import request
-
         given = request.get_json(force=True, silent=True) or {}
         limit = given.get("seconds", 5)
         if not isinstance(limit, int | float) or not 0 < limit <= 86_400:
@@ -243,6 +259,7 @@ class _Squares:
             self.values = values[:n_cells]
             moves = np.abs(self.values - self.problem.table.values)
             self.changed, self.change = moves > 1e-9, "moved"
+            self.raised = self.values > self.problem.table.values
         elif ends is not None:
             self.ends = ends[0][:n_cells], ends[1][:n_cells]
             self.changed, self.change = self.ends[1] > self.ends[0], "wide"
@@ -265,12 +282,20 @@ class _Squares:
         """Return the kind of a square: a key of `KINDS`."""
         is_sensitive = bool(self.problem.sensitive[cell])
         if self.changed is not None:
+            if self.changed[cell] and self.change == "moved":
+                return ("up" if self.raised[cell] else "down") + " sensitive" * is_sensitive
             if self.changed[cell]:
                 return "primary" if is_sensitive else self.change
             return "open" if is_sensitive and self.change != "moved" else "plain"
         if is_sensitive:
             return "sensitive"
         return {"m": "forced", "z": "frozen"}.get(str(self.problem.status[cell]), "plain")
+
+    def marked(self) -> tuple[Flags, Flags]:
+        """Return which cells are sensitive, and which others readers see otherwise."""
+        sensitive = self.problem.sensitive
+        changed = np.zeros_like(sensitive) if self.changed is None else self.changed
+        return sensitive, changed & ~sensitive
 
     def shown(self, cell: int) -> str:
         """Return what readers of the release see."""
@@ -326,12 +351,26 @@ KINDS = {
     "open": "SENSITIVE AND PUBLISHED",
     "primary": "primary: sensitive",
     "secondary": "secondary: hidden to protect others",
-    "moved": "moved to protect others",
+    "up": "raised to protect others",
+    "down": "lowered to protect others",
+    "up sensitive": "sensitive, raised",
+    "down sensitive": "sensitive, lowered",
     "wide": "an interval to protect others",
     "forced": "must be hidden",
     "frozen": "must stay published",
 }
 """Kinds of squares, and what they are called in words."""
+
+
+LEGEND = {
+    "primary": "sensitive",
+    "secondary": "hidden for others",
+    "up": "raised",
+    "down": "lowered",
+    "forced": "must be hidden",
+    "frozen": "must stay",
+}
+"""Styles of squares that the page explains; styles and colours are those of reports."""
 
 
 def _rows(audit: Any) -> dict[int, tuple[float, float, str]]:
@@ -356,8 +395,6 @@ def _told(look: Look) -> dict[str, Any]:
 
 def zipped(folder: Path, name: str) -> Any:
     """Send all files of a folder as one archive."""
-    from flask import send_file
-
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*")):
@@ -371,8 +408,6 @@ def _as_json(answer: Any) -> Any:
     """Return an answer whose errors are JSON where it is JSON."""
 
     def answered(**given: Any) -> Any:
-        from flask import jsonify, request
-
         try:
             found = answer(**given)
         except TablecloakError as error:

@@ -9,19 +9,28 @@ from pathlib import Path
 from tablecloak.app.workbench import Workbench
 from tablecloak.argus.linked import linked
 from tablecloak.argus.run import batch_problems
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
+from tablecloak.jobs.beginning import LOOKED_AT, guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
     ProblemFormat,
+    RecordFormat,
+    column_names,
+    format_of,
     formats_holding,
     read_problem,
     record_endings,
 )
+from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
+
+NAMELESS = "Unnamed: "
+"""How a column is called above which nothing stands: a title is there, or further headers."""
 
 JOBS = (".toml",)
 BATCHES = (".arb",)
@@ -63,7 +72,7 @@ KINDS = (
 """Kinds of files, as the first page offers them."""
 
 
-def kind_of(name: str) -> FileKind:
+def kind_named(name: str) -> FileKind:
     """Return the kind with a name.
 
     Raises
@@ -77,12 +86,36 @@ def kind_of(name: str) -> FileKind:
     raise InputError(f"There is no kind of file {name!r}. Choose one on the first page.")
 
 
-def endings(kind: FileKind) -> tuple[str, ...]:
-    """Return the endings of files of a kind."""
-    if kind.name in ("records", "table"):
-        return record_endings()
+def kind_of(file: DataFile) -> FileKind:
+    """Tell by ending, columns and codes what a file holds.
+
+    A finished table has each combination of codes once, and no column that names its rows.
+    """
+    if _ending(file.name, record_endings()) is None:
+        return kind_named("problem")
+    try:
+        guessed = guess(file)
+        names = column_names(guessed.file)
+        if {"lower_protection", "upper_protection"} <= set(names):
+            return kind_named("problem")
+        with reading(Path(file)):
+            head = format_of(guessed.file, RecordFormat, otherwise="csv").head(
+                Path(file), LOOKED_AT
+            )
+    except InputError:
+        # Titles above the header, several headers, or no codes that rows share.
+        return kind_named("table")
+    codes = [name for levels in guessed.dimensions.values() for name in levels]
+    names_rows = bool(guessed.contributor) and head[guessed.contributor].nunique() > len(head) / 2
+    is_bare = any(name.startswith(NAMELESS) for name in names)
+    is_table = is_bare or not (names_rows or head.duplicated(codes).any())
+    return kind_named("table" if is_table else "records")
+
+
+def endings() -> tuple[str, ...]:
+    """Return the endings of all files that can be opened."""
     problems = (suffix for each in formats_holding(ProblemFormat) for suffix in each.suffixes)
-    return tuple(dict.fromkeys((*problems, ".jj.gz", *JOBS, *BATCHES)))
+    return tuple(dict.fromkeys((*record_endings(), *problems, ".jj.gz", *JOBS, *BATCHES)))
 
 
 def bench_of(path: Path) -> Workbench:
@@ -103,15 +136,13 @@ LONGEST_NAME = 80
 """Most characters of an upload's name that are kept, without its ending."""
 
 
-def given_file(folder: Path, kind: FileKind = KINDS[0]) -> Path:
+def given_file(folder: Path) -> Path:
     """Return the file that a user uploaded or named, or write the example and return it.
 
     Parameters
     ----------
     folder : Path
         Private folder for uploads.
-    kind : FileKind, optional
-        What the file holds, by default records; its name must have a fitting ending.
 
     Raises
     ------
@@ -123,21 +154,21 @@ def given_file(folder: Path, kind: FileKind = KINDS[0]) -> Path:
 
     uploaded, typed = request.files.get("upload"), request.form.get("path", "").strip()
     if request.form.get("example"):
-        return _example(folder, kind)
+        return _example(folder, request.form["example"])
     if uploaded is not None and uploaded.filename:
         name = secure_filename(uploaded.filename)
-        ending = _ending(name, kind)
+        ending = _required_ending(name)
         path = _own_place(folder) / f"{name.removesuffix(ending)[:LONGEST_NAME] or 'data'}{ending}"
         uploaded.save(path)
         return path
     if typed:
-        return _typed_file(typed, kind)
+        return _typed_file(typed)
     raise InputError("Choose a file, or type the path of one.")
 
 
-def _example(folder: Path, kind: FileKind) -> Path:
+def _example(folder: Path, kind: str) -> Path:
     """Write the example of a kind of file."""
-    if kind.name == "table":
+    if kind == "table":
         path = _own_place(folder) / "table.xlsx"
         write_sheet(path)
         return path
@@ -153,13 +184,13 @@ def _own_place(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=uploads))
 
 
-def _typed_file(typed: str, kind: FileKind) -> Path:
+def _typed_file(typed: str) -> Path:
     try:
         path = Path(typed).expanduser()
         if path.exists() and not path.is_file():
             # Reading a device or a pipe may never end.
             raise InputError(f"{path}: this is no file. Give the path of a CSV or Parquet file.")
-        _ending(path.name, kind)
+        _required_ending(path.name)
         return existing_file(path)
     except (OSError, RuntimeError, ValueError) as error:
         if isinstance(error, InputError):
@@ -167,13 +198,19 @@ def _typed_file(typed: str, kind: FileKind) -> Path:
         raise InputError(f"{typed!r} cannot be read ({error}). Check the path.") from None
 
 
-def _ending(name: str, kind: FileKind) -> str:
-    """Return the ending of a file's name; a file without one is read as CSV."""
-    known = endings(kind)
-    found = next((ending for ending in known if name.lower().endswith(ending)), "")
-    if not found and "." in name.strip("."):
+def _ending(name: str, endings: tuple[str, ...]) -> str | None:
+    """Return the ending of a file's name, or None; a file without one is read as CSV."""
+    for ending in endings:
+        if name.lower().endswith(ending):
+            return name[len(name) - len(ending) :]
+    return None if "." in name.strip(".") else ".csv"
+
+
+def _required_ending(name: str) -> str:
+    ending = _ending(name, endings())
+    if ending is None:
         raise InputError(
             f"{name}: unknown kind of file. Choose a file whose name ends in one of "
-            f"{', '.join(known)}, or say on the first page that it holds something else."
+            f"{', '.join(endings())}."
         )
-    return name[len(name) - len(found) :] if found else ".csv"
+    return ending

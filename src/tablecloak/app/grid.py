@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats
 from tablecloak.graph import children_of, parents_first, path_to_root
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
@@ -165,6 +165,34 @@ class TableGrid:
             for row in rows
         ]
         return {"rows": rows, "columns": columns, "cells": cells}
+
+    def with_insides(
+        self,
+        look: Look,
+        name: str,
+        codes: list[dict[str, Any]],
+        marked: tuple[Flags, Flags],
+    ) -> list[dict[str, Any]]:
+        """Return codes with how many sensitive and other changed cells are folded below each."""
+        if not name:
+            return codes
+        shown = ~self.table.rests
+        for dimension, code in look.at.items():
+            shown &= (self.table.keys[dimension].astype(str) == code).to_numpy()
+        place, numbers = pd.factorize(self.table.keys[name].astype(str))
+        sensitive, changed = (
+            dict(
+                zip(numbers, np.bincount(place, flags & shown, len(numbers)).tolist(), strict=True)
+            )
+            for flags in marked
+        )
+        children = self.trees[name].children
+        for entry in codes:
+            folded = entry["below"] and not entry["open"]
+            inside = [code for code, depth in parents_first([entry["code"]], children) if depth]
+            for kind, counts in (("sensitive", sensitive), ("changed", changed)):
+                entry[kind] = int(sum(counts.get(code, 0) for code in inside)) if folded else 0
+        return codes
 
     def place(self, cell: int) -> dict[str, str]:
         """Return the codes of a cell by dimension."""

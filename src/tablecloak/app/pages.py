@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from flask import Flask, abort, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
 from tablecloak.app.fields import choices_of, fields_of, options_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
-from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_of
+from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
+from tablecloak.jobs.beginning import Guess, guess
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
-from tablecloak.render.page import Page
+from tablecloak.render.page import Page, with_scopes
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, column_names, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import propose
 from tablecloak.tables.rules.rule import RULES
-
-if TYPE_CHECKING:
-    from flask import Flask
 
 SHOWN_RECORDS = 5
 """Number of records that the page of choices shows."""
@@ -70,8 +69,6 @@ class Pages:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""
-        from flask import render_template
-
         return render_template(template, session=self.session, **values), status
 
     def start(self) -> Any:
@@ -80,30 +77,33 @@ class Pages:
 
     def open_file(self) -> Any:
         """Open the file that a user chose."""
-        from flask import redirect, request
-
-        kind = kind_of(request.form.get("example") or request.form.get("kind", "records"))
+        asked, last = request.form.get("kind", ""), self.session.file
         with self.session.changing():
-            path = given_file(self.session.folder, kind)
-            if kind.name == "records":
+            if asked and last is not None and not request.files and "path" not in request.form:
+                # The file that is open is another kind than was told.
+                file = last
+            else:
+                path = given_file(self.session.folder)
                 given = {name: request.form.get(name) for name in AS_USUAL.how}
                 file = DataFile(path, **{name: how for name, how in given.items() if how})
-                column_names(file)
-                self.session.open(file)
+            kind = kind_named(asked) if asked else kind_of(file)
+            if kind.name == "records":
+                guessed = _guess(file)
+                self.session.open(guessed.file)
+                self.session.guess = guessed
             elif kind.name == "table":
-                proposal = propose(path)
-                self.session.open(DataFile(path))
+                with reading(Path(file)):
+                    proposal = propose(Path(file), sheet=file.sheet)
+                self.session.open(file)
                 self.session.proposal = proposal
             else:
-                bench = bench_of(path)
-                self.session.open(DataFile(path))
+                bench = bench_of(Path(file))
+                self.session.open(file)
                 self.session.bench = bench
         return redirect(kind.next)
 
     def shape(self) -> Any:
         """Show how a finished table was read, to be confirmed."""
-        from flask import redirect, request
-
         file, sheet = self.session.file, request.args.get("sheet", "")
         if file is None or self.session.proposal is None:
             return redirect("/")
@@ -116,8 +116,11 @@ class Pages:
             "shape.html",
             found=found,
             sheet=sheet,
-            head=found.frame.head(SHOWN_RECORDS).to_html(
-                index=False, border=0, float_format="{:g}".format
+            head=with_scopes(
+                found.frame.head(SHOWN_RECORDS).to_html(
+                    index=False, border=0, float_format="{:g}".format
+                ),
+                "First cells",
             ),
             outlines={name: outline(tree) for name, tree in found.trees.items()},
             texts=[name for name in (*texts, *found.figures) if name not in found.trees],
@@ -127,8 +130,6 @@ class Pages:
 
     def confirm(self) -> Any:
         """Read how a finished table is to be understood, and open its grid."""
-        from flask import redirect, request
-
         with self.session.changing():
             if self.session.file is None or self.session.proposal is None:
                 return redirect("/")
@@ -140,18 +141,17 @@ class Pages:
 
     def choose(self) -> Any:
         """Show the form for dimensions, rules and methods."""
-        from flask import redirect
-
         if self.session.file is None:
             return redirect("/")
         head = _head(self.session.file)
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
-        table = head.to_html(index=False, border=0)
+        table = with_scopes(head.to_html(index=False, border=0), "First records")
         return self.page(
             "choose.html",
             columns=list(head.columns),
             numeric=numeric,
             head=table,
+            guess=self.session.guess or Guess(self.session.file),
             rules=choices_of(RULES),
             ways=[
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))
@@ -162,8 +162,6 @@ class Pages:
 
     def table(self) -> Any:
         """Read the choices, and tabulate."""
-        from flask import redirect, request
-
         file = self.session.file
         if file is None:
             return redirect("/")
@@ -172,8 +170,6 @@ class Pages:
 
     def look(self) -> Any:
         """Show the table before it is protected."""
-        from flask import redirect
-
         if self.session.problem is None:
             return redirect("/choose")
         drawing = _sensitive_map(self.session.problem)
@@ -181,22 +177,16 @@ class Pages:
 
     def protect(self) -> Any:
         """Start the job."""
-        from flask import redirect
-
         self.session.start()
         return redirect("/progress")
 
     def stop(self) -> Any:
         """Stop the search that is running."""
-        from flask import redirect
-
         self.session.stop()
         return redirect("/progress")
 
     def progress(self) -> Any:
         """Show the progress of the job, its error, or its results."""
-        from flask import redirect
-
         if self.session.is_running:
             return self.page("progress.html")
         if self.session.error:
@@ -205,30 +195,22 @@ class Pages:
 
     def results(self) -> Any:
         """Show the results of the job."""
-        from flask import redirect
-
         if self.session.result is None:
             return redirect("/")
         return self.page("results.html", result=self.session.result)
 
     def report(self) -> Any:
         """Send the internal report."""
-        from flask import send_file
-
         path = self._written(self.session.results / "internal" / "report.html")
         return send_file(io.BytesIO(path.read_bytes()), mimetype="text/html")
 
     def job_file(self) -> Any:
         """Send the job file."""
-        from flask import send_file
-
         content = io.BytesIO(existing_file(self.session.job_file).read_bytes())
         return send_file(content, as_attachment=True, download_name="job.toml")
 
     def release(self, method: str) -> Any:
         """Send the files of one method that may be published."""
-        from flask import abort
-
         if method not in PROTECTIONS:
             abort(404)
         folder = self._written(self.session.results / "release" / method)
@@ -246,9 +228,13 @@ class Pages:
         return path
 
 
-def _html(frame: pd.DataFrame) -> str:
-    shown: str = frame.to_html(index=False, border=0, float_format="{:,.10g}".format)
-    return shown
+def _guess(file: DataFile) -> Guess:
+    """Return what the columns of records may be; nothing where they have no codes."""
+    columns = column_names(file)
+    try:
+        return guess(file)
+    except InputError:
+        return Guess(file, others=dict.fromkeys(columns, ""))
 
 
 def _head(file: DataFile) -> pd.DataFrame:

@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablecloak.app.bench_pages import BenchPages
-from tablecloak.app.pages import Pages
 from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import DelayedCall
@@ -112,6 +110,9 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
     required("flask", "The pages of the app")
     from flask import Flask, g
     from werkzeug.exceptions import HTTPException
+
+    from tablecloak.app.bench_pages import BenchPages
+    from tablecloak.app.pages import Pages
 
     home = Path(__file__).parent
     app = Flask(

@@ -14,6 +14,7 @@ from tablecloak.app.workbench import Workbench
 from tablecloak.budget import Progress
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, TablecloakError
+from tablecloak.jobs.beginning import Guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.result import JobResult
@@ -41,6 +42,7 @@ class Session:
         self.job: Job | None = None
         self.result: JobResult | None = None
         self.proposal: Proposal | None = None
+        self.guess: Guess | None = None
         self.bench: Workbench | None = None
         self.program = ""
         self.queue = TaskQueue()
@@ -56,6 +58,19 @@ class Session:
     def results(self) -> Path:
         """Folder of the results."""
         return self.folder / "results"
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """Addresses and names of the pages that have something to show."""
+        pages = [
+            ("/", "File", self),
+            ("/shape", "Layout", self.proposal),
+            ("/choose", "Choose", self.guess),
+            ("/table", "Look", self.choices),
+            ("/grid", "Grid", self.bench),
+            ("/results", "Results", self.result),
+        ]
+        return [(address, name) for address, name, shown in pages if shown is not None]
 
     @property
     def is_running(self) -> bool:
@@ -103,7 +118,7 @@ class Session:
     def open(self, file: DataFile) -> None:
         """Begin with another file; to be called within `changing`."""
         self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
-        self.proposal, self.bench, self.program = None, None, ""
+        self.proposal, self.guess, self.bench, self.program = None, None, None, ""
 
     def choose(self, choices: Choices) -> None:
         """Tabulate and write the job file; after an error the former choices still hold."""
@@ -117,7 +132,7 @@ class Session:
             finally:
                 tried.unlink(missing_ok=True)
             self.choices, self.problem, self.job, self.result = choices, problem, job, None
-            self.bench = Workbench(problem, title=choices.title)
+            self.bench = Workbench(problem, choices.title or Path(choices.file).stem)
 
     def start(self) -> None:
         """Run the job in the background."""

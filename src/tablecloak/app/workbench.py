@@ -12,7 +12,7 @@ import numpy as np
 
 from tablecloak.app.grid import TableGrid
 from tablecloak.arrays import Floats
-from tablecloak.budget import Progress
+from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import PROTECTIONS, Protection
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
@@ -151,8 +151,8 @@ def _number(given: Mapping[str, Any], name: str, otherwise: float, most: float) 
     return found
 
 
-AUDIT_SHARE = 0.5
-"""Seconds for the exact intervals of sensitive cells, as a share of those of the search."""
+AUDIT_SHARE = 0.2
+"""Share of the time limit for the exact intervals of sensitive cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +165,11 @@ class Solved:
         Verified, of any way to protect.
     version : int
         The decisions that it was found for; see `Workbench.version`.
+    method : str
+    marks : mapping of int to Mark
+        These decisions.
+    seconds : float
+        That it took, intervals included.
     audit : Audit, optional
         Of a pattern: the external intruder's exact intervals.
     weights : numpy.ndarray of float, shape (n_cells,), optional
@@ -174,6 +179,9 @@ class Solved:
 
     result: Any
     version: int
+    method: str
+    marks: Mapping[int, Mark]
+    seconds: float
     audit: Audit | None = None
     weights: Floats | None = None
 
@@ -212,6 +220,9 @@ class Workbench:
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
+    limit: float = 0.0
+    undone: list[dict[int, Mark]] = field(default_factory=list)
+    runs: list[Solved] = field(default_factory=list)
     solved: dict[str, Solved] = field(default_factory=dict)
     queue: TaskQueue = field(default_factory=TaskQueue)
     task: QueuedTask | None = None
@@ -219,7 +230,7 @@ class Workbench:
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
         self.grid = TableGrid(self.given.table, self.labels)
-        self.problem = self.given
+        self.problem, self.n_versions = self.given, 0
 
     @property
     def is_running(self) -> bool:
@@ -239,8 +250,42 @@ class Workbench:
             marks = {cell: old for cell, old in self.marks.items() if cell not in cells}
             if not mark.is_nothing:
                 marks |= dict.fromkeys(cells, mark)
-            self.problem = marked(self.given, marks)
-            self.marks, self.version = marks, self.version + 1
+            before = self.marks
+            self._take(marks)
+            self.undone.append(before)
+
+    def undo(self) -> None:
+        """Return to the decisions before the last change of them."""
+        with self.lock:
+            self._require_rest()
+            if self.undone:
+                self._take(self.undone.pop())
+
+    def show_run(self, number: int) -> None:
+        """Return to what a run found, and to the decisions that it was found for.
+
+        Raises
+        ------
+        InputError
+            If a search is running, or there is no such run.
+        """
+        with self.lock:
+            self._require_rest()
+            if not 0 <= number < len(self.runs):
+                raise InputError(f"There is no run {number + 1}; there are {len(self.runs)}.")
+            run = self.runs[number]
+            if run.marks != self.marks:
+                self.undone.append(self.marks)
+                self._take(dict(run.marks))
+            self.solved[run.method] = run
+
+    def _take(self, marks: dict[int, Mark]) -> None:
+        """Take decisions; those that a run was found for bring back its version."""
+        self.problem = marked(self.given, marks)
+        self.marks = marks
+        versions = [run.version for run in self.runs if run.marks == marks]
+        self.n_versions += 1
+        self.version = versions[-1] if versions else self.n_versions
 
     def start(self, method: str, limit: float) -> None:
         """Search in the background.
@@ -261,7 +306,8 @@ class Workbench:
                 raise InputError(objection)
             if self.task is not None:
                 self.queue.forget(self.task.name)
-            search = partial(self._search, method, limit, self.problem, self.version)
+            self.limit = limit
+            search = partial(self._search, method, limit, self.problem, self.version, self.marks)
             self.task = self.queue.add(QueuedTask(search, _explained, method))
 
     def stop(self) -> None:
@@ -278,12 +324,15 @@ class Workbench:
         """Return what is known of the search, with numbers as text."""
         task = self.task
         running = task if task is not None and not task.has_ended else None
+        gap = (task.loss - task.bound) / task.loss if task and task.loss > 0 else np.nan
         return {
             "running": running.label if running else "",
             "stage": (running.stage or "preparing") if running else "",
             "seconds": round(task.seconds, 1) if task else 0.0,
             "loss": f"{task.loss:,.6g}" if task and np.isfinite(task.loss) else "",
             "bound": f"{task.bound:,.6g}" if task and np.isfinite(task.bound) else "",
+            "gap": f"{gap:.1%}" if np.isfinite(gap) else "",
+            "limit": self.limit,
             "error": (task.error or "") if task else "",
             "version": self.version,
             "solved": {name: each.version for name, each in self.solved.items()},
@@ -299,10 +348,12 @@ class Workbench:
         limit: float,
         problem: ProtectionProblem,
         version: int,
+        marks: Mapping[int, Mark],
         progress: Progress,
     ) -> None:
-        way, before = methods()[method], self.solved.get(method)
-        result = way.on_bench(problem, None if before is None else before.result, limit, progress)
+        way, before, budget = methods()[method], self.solved.get(method), Budget.of(limit)
+        last = None if before is None else before.result
+        result = way.on_bench(problem, last, (1 - AUDIT_SHARE) * limit, progress)
         audit, hidden = None, way.hidden(result)
         if hidden is not None:
             if self.task is not None:
@@ -311,10 +362,12 @@ class Workbench:
                 result.problem,
                 hidden,
                 detail="intervals",
-                time_limit=max(AUDIT_SHARE * limit, 1.0),
+                time_limit=budget.at_least(AUDIT_SHARE * limit / 2).left,
             )
         weights = problem.weights if hidden is not None and before is not None else None
-        self.solved[method] = Solved(result, version, audit, weights)
+        found = Solved(result, version, method, marks, budget.elapsed, audit, weights)
+        self.runs.append(found)
+        self.solved[method] = found
 
 
 def _explained(error: Exception) -> str:

@@ -27,6 +27,7 @@ from tablecloak.render.heat_map import (
     suppression_squares,
 )
 from tablecloak.render.page import Page
+from tablecloak.render.palette import BOUND, LOSS, STATUS, VERDICTS
 from tablecloak.render.plotting import new_figure, save_secret
 from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.suppression.attack.audit import Audit
@@ -34,10 +35,6 @@ from tablecloak.suppression.intervals.intervals import IntervalPattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
-
-COLOURS = {"protected": "#2a9d8f", "attackable": "#d62828", "undecided": "#f4a261"}
-
-STATUS_COLOURS = {"published": "#8ab6d6", "secondary": "#f4a261", "primary": "#d62828"}
 
 FIRST_CELLS = 10
 """Cells of a table that a notebook shows."""
@@ -75,7 +72,7 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
     widest = float(achieved[np.isfinite(achieved)].max(initial=1))
     ends = [floor, max(float(required.max(initial=1)), widest) * 1.3]
     achieved = np.minimum(achieved, ends[1])
-    for verdict, colour in COLOURS.items():
+    for verdict, colour in VERDICTS.items():
         chosen = (frame["verdict"] == verdict).to_numpy()
         axes.scatter(
             np.maximum(required[chosen], floor),
@@ -102,15 +99,25 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
     levels = np.unique(depth)
     figure, axes = new_figure(7, 4)
     below = np.zeros(len(levels))
-    for status, colour in STATUS_COLOURS.items():
+    for status in ("published", "secondary", "primary"):
         counts = np.array([np.sum((depth == level) & (statuses == status)) for level in levels])
-        axes.bar(levels, counts, bottom=below, color=colour, label=f"{status} ({counts.sum():,})")
+        axes.bar(
+            levels,
+            counts,
+            bottom=below,
+            color=_colour(status),
+            label=f"{status} ({counts.sum():,})",
+        )
         below += counts
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
     axes.set_title("Internal: suppression pattern")
     axes.legend()
     save_secret(figure, path)
     return figure
+
+
+def _colour(status: str) -> str:
+    return STATUS.get(status, STATUS["suppressed"])[0]
 
 
 @showing.plot.register
@@ -124,7 +131,7 @@ def plot_adjustment(adjusted: Adjustment, path: str | Path | None = None) -> Any
             (adjusted.values - problem.table.values)[chosen],
             s=12,
             alpha=0.7,
-            color=STATUS_COLOURS["primary" if name == "sensitive" else "published"],
+            color=_colour("primary" if name == "sensitive" else "published"),
             label=f"{name} ({int(chosen.sum()):,})",
         )
     axes.set(xlabel="true value", ylabel="change", xscale="symlog", yscale="symlog")
@@ -145,11 +152,11 @@ def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> 
         xerr=2 * table["risk_error"].fillna(0),
         yerr=2 * table["utility_error"].fillna(0),
         fmt="o",
-        color="#457b9d",
+        color=BOUND,
         elinewidth=0.8,
     )
     on = table[table["frontier"]].sort_values("risk")
-    axes.plot(on["risk"], on["utility"], color="#d62828", linewidth=1, label="frontier")
+    axes.plot(on["risk"], on["utility"], color=LOSS, linewidth=1, label="frontier")
     middle = (table["risk"].min() + table["risk"].max()) / 2
     for name, row in table.iterrows():
         # Names stand on the side with more room.

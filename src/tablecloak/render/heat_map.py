@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 
@@ -12,7 +11,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
-from tablecloak.render.page import GRID_STYLE, Page, Square, SquareGrid
+from tablecloak.render.page import NOTEBOOK_STYLE, Page, Square, SquareGrid
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -21,22 +20,22 @@ Drawing = Callable[[int], Square]
 """Draws the cell with this number."""
 
 SENSITIVITY = {"": "safe", "primary": "sensitive"}
-SUPPRESSION = {"": "published", "primary": "primary", "secondary": "secondary", "none": "must be "
-               "published"}  # fmt: skip
+SUPPRESSION = {"": "published", "primary": "primary", "secondary": "secondary",
+               "frozen": "must be published"}  # fmt: skip
 ADJUSTMENT = {"": "unchanged", "up": "raised", "down": "lowered", "sensitive": "sensitive"}
 """What the styles of squares mean."""
 
 UNCHANGED = 1e-9
 """Change, as a share of the median protection level, that counts as none."""
 
-MOST_ROWS, MOST_COLUMNS = 120, 24
-"""Codes shown; of larger dimensions those nearest to the total."""
+MOST_SQUARES = 120_000
+"""Squares of a page: a browser opens as many in 2 s. Of more, those nearest to the totals."""
 
-MOST_SLICES = 200
-"""Most combinations of codes of further dimensions that are tried."""
+MOST_IN_NOTEBOOK = 4_000
+"""Squares of one output of a notebook, which keeps all outputs."""
 
-MOST_FOLDED = 12
-"""Most folded parts shown of a table with more than two dimensions."""
+MOST_COLUMNS = 1_000
+"""Most codes beside each other."""
 
 
 def add_heat_map(
@@ -45,6 +44,7 @@ def add_heat_map(
     hierarchies: Mapping[str, Hierarchy],
     square: Drawing,
     unlisted: str = "empty",
+    most: int = MOST_SQUARES,
 ) -> None:
     """Add a table to a page.
 
@@ -58,14 +58,20 @@ def add_heat_map(
         Given the number of a cell, draws it.
     unlisted : str, default="empty"
         What is said of combinations of codes without a cell.
+    most : int, default=MOST_SQUARES
+        Squares that are drawn.
     """
-    axes = _Axes.of(keys, hierarchies)
+    axes = _Axes.of(keys, hierarchies, most)
     page.text(axes.caption())
     number = {key: cell for cell, key in enumerate(axes.keys(keys))}
     tree = hierarchies.get(axes.rows)
     left = [(tree.labelled(code) if tree else code, depth) for code, depth in axes.left]
-    drawn = 0
-    for codes, title in axes.slices():
+    slices = axes.slices(keys)
+    shown = slices[: max(most // (len(axes.left) * len(axes.above)), 1)]
+    if len(shown) < len(slices):
+        # Without a number: pages of releases are searched for hidden values.
+        page.text("Of the combinations of further codes, those nearest to the totals are shown.")
+    for part, (codes, title) in enumerate(shown):
         squares = [
             [
                 square(number[key]) if key in number else Square("", "none", unlisted)
@@ -73,12 +79,9 @@ def add_heat_map(
             ]
             for row, _ in axes.left
         ]
-        if drawn and all(each.kind == "none" for line in squares for each in line):
-            continue
-        page.grid(SquareGrid(left, axes.above, squares), folded=title if drawn else "")
-        drawn += 1
-        if drawn > MOST_FOLDED:
-            break
+        caption = ": ".join(filter(None, [page.section, title]))
+        grid = SquareGrid(left, axes.above, squares, caption)
+        page.grid(grid, folded=title if part else "")
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,14 @@ class _Axes:
     above: list[tuple[str, int]]
 
     @classmethod
-    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> _Axes:
+    def of(cls, keys: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], most: int) -> _Axes:
         """Let long dimensions make rows, and short ones columns."""
         names = list(map(str, keys.columns))
         codes = {name: _codes(keys[name], hierarchies.get(name)) for name in names}
         names = sorted(names, key=lambda name: -len(codes[name]))
-        above = _nearest(codes[names[1]], MOST_COLUMNS) if len(names) > 1 else [("value", 0)]
-        return cls(names, codes, _nearest(codes[names[0]], MOST_ROWS), above)
+        width = min(MOST_COLUMNS, most)
+        above = _nearest(codes[names[1]], width) if len(names) > 1 else [("value", 0)]
+        return cls(names, codes, _nearest(codes[names[0]], most // len(above)), above)
 
     @property
     def rows(self) -> str:
@@ -131,15 +135,19 @@ class _Axes:
         ]
         return f"{where}.{''.join(left_out)}"
 
-    def slices(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yield codes of the further dimensions, the totals first, each with a title."""
+    def slices(self, keys: pd.DataFrame) -> list[tuple[tuple[str, ...], str]]:
+        """Return codes of the further dimensions with cells, the totals first, and their titles."""
         further = self.names[2:]
         # By depth: the total of each dimension comes first.
-        axes = [sorted(self.codes[name], key=lambda entry: entry[1]) for name in further]
-        combined = itertools.product(*([code for code, _ in axis] for axis in axes))
-        for chosen in itertools.islice(combined, MOST_SLICES):
-            pairs = zip(further, chosen, strict=True)
-            yield chosen, ", ".join(f"{name} = {code}" for name, code in pairs)
+        place = [
+            {code: (depth, number) for number, (code, depth) in enumerate(self.codes[name])}
+            for name in further
+        ]
+        chosen = set(keys[further].itertuples(index=False, name=None))
+        return [
+            (codes, ", ".join(map(" = ".join, zip(further, map(str, codes), strict=True))))
+            for codes in sorted(chosen, key=lambda codes: list(map(dict.get, place, codes)))
+        ]
 
     def line(self, row: str, further: tuple[str, ...]) -> list[object]:
         """Return the keys of the cells in a row."""
@@ -152,9 +160,9 @@ def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[st
     """Return a heat map for a notebook: the summary, the legend and the squares."""
     page = Page("")
     page.legend(legend)
-    add_heat_map(page, table.keys, table.hierarchies, square)
-    style = "<style>:root { --line: rgb(136 136 136 / .4); }" + GRID_STYLE + "</style>"
-    return f"{style}<p>{'<br>'.join(escape(summary).splitlines())}</p>{''.join(page.parts)}"
+    add_heat_map(page, table.keys, table.hierarchies, square, most=MOST_IN_NOTEBOOK)
+    lines = "<br>".join(escape(summary).splitlines())
+    return f"<style>{NOTEBOOK_STYLE}</style><p>{lines}</p>{''.join(page.parts)}"
 
 
 def sensitivity_squares(problem: ProtectionProblem) -> Drawing:
@@ -176,7 +184,7 @@ def suppression_squares(problem: ProtectionProblem, statuses: Texts) -> Drawing:
     def square(cell: int) -> Square:
         text, status = as_number(values[cell]), str(statuses[cell])
         hover = f"{labels[cell]}: {text}, {status}{_details(problem, cell)}"
-        kind = status if status != "published" else "none" * int(problem.frozen[cell])
+        kind = status if status != "published" else "frozen" * int(problem.frozen[cell])
         return Square(text, kind, hover)
 
     return square

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from tablecloak.errors import TablecloakWarning
 from tablecloak.extras import how_to_install, is_installed
+from tablecloak.render.palette import PUBLIC, colours
 from tablecloak.storage import write_text
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ def _style(name: str) -> str:
 
 
 # A public page does not contain even the style names of internal ones.
-PUBLIC_STYLE = _style("page.css") + _style("grid.css")
-STYLE = PUBLIC_STYLE + _style("internal.css")
-GRID_STYLE = _style("grid.css") + _style("internal.css")
+PUBLIC_STYLE = colours(PUBLIC) + _style("page.css") + _style("grid.css")
+STYLE = colours() + PUBLIC_STYLE + _style("internal.css")
+NOTEBOOK_STYLE = (
+    ":root { --line: rgb(128 134 142 / .35); --soft: rgb(128 134 142 / .09); }\n"
+    ".grid { background: var(--paper); color: var(--ink); }\n"
+) + "".join([colours(), _style("grid.css"), _style("internal.css")])
 
 
 def document(
@@ -88,7 +92,7 @@ class Square:
     text : str
         What is written in it.
     kind : str, default=""
-        Names of styles: published, suppressed, primary, secondary, up, down, sensitive, none.
+        Names of styles: suppressed, primary, secondary, up, down, sensitive, frozen, none.
     hover : str, default=""
         What is shown when it is pointed at.
     share : float, default=0
@@ -117,25 +121,37 @@ class SquareGrid:
     rows, columns : sequence of (str, int)
         Code and its depth in the hierarchy.
     squares : sequence of sequence of Square
+    caption : str, default=""
+        What the table shows, for who cannot see it.
     """
 
     rows: Sequence[tuple[str, int]]
     columns: Sequence[tuple[str, int]]
     squares: Sequence[Sequence[Square]]
+    caption: str = ""
 
     def html(self) -> str:
         """Return the grid."""
-        head = "".join(f"<th>{escape(code)}</th>" for code, _ in self.columns)
+        head = "".join(f'<th scope="col">{escape(code)}</th>' for code, _ in self.columns)
         lines = [
-            f'<tr><th style="padding-left:{0.35 + 0.8 * depth:g}rem">{escape(code)}</th>'
+            f'<tr><th scope="row" style="padding-left:{0.5 + 0.8 * depth:g}rem">{escape(code)}</th>'
             + "".join(square.html() for square in line)
             + "</tr>"
             for (code, depth), line in zip(self.rows, self.squares, strict=True)
         ]
         return (
-            f'<table class="grid"><thead><tr><th></th>{head}</tr></thead>'
-            f"<tbody>{''.join(lines)}</tbody></table>"
+            f'<div class="scroll" tabindex="0"><table class="grid">'
+            f"<caption>{escape(self.caption)}</caption><thead><tr><td></td>{head}</tr></thead>"
+            f"<tbody>{''.join(lines)}</tbody></table></div>"
         )
+
+
+def with_scopes(table: str, caption: str) -> str:
+    """Return a table of pandas that says of each header what it heads, and what it shows itself."""
+    head, body = table.replace(' class="dataframe"', "").split("</thead>", 1)
+    head = head.replace("<th></th>", "<td></td>", 1).replace("<th>", '<th scope="col">')
+    head = head.replace("<thead>", f"<caption>{escape(caption)}</caption><thead>", 1)
+    return head + "</thead>" + body.replace("<th>", '<th scope="row">')
 
 
 class Page:
@@ -152,10 +168,12 @@ class Page:
         self.title = title
         self.secret = secret
         self.parts: list[str] = []
+        self.section = title
         self.lacks_plots = False
 
     def heading(self, text: str) -> None:
         """Begin a section."""
+        self.section = text
         self.parts.append(f"<h2>{escape(text)}</h2>")
 
     def text(self, text: str) -> None:
@@ -172,7 +190,7 @@ class Page:
         text = plain.to_html(
             index=index, border=0, na_rep="", float_format=lambda value: f"{value:.6g}"
         )
-        self._fold(text.replace(' class="dataframe"', ""), folded)
+        self._fold(with_scopes(text, folded or self.section), folded)
 
     def grid(self, grid: SquareGrid, *, folded: str = "") -> None:
         """Add a table as squares; folded away below a title if one is given."""

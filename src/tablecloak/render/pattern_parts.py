@@ -19,6 +19,7 @@ from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.graph import parents_first
 from tablecloak.render.heat_map import labels_of
 from tablecloak.render.page import Page
+from tablecloak.render.palette import BOUND, LOSS
 from tablecloak.render.plotting import new_figure
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import Audit
@@ -220,7 +221,7 @@ def _intervals_figure(audit: Audit) -> Any:
     truth = frame["value"].to_numpy(float)
     figure, axes = new_figure(7, 1.2 + 0.16 * len(frame))
     rows = np.arange(len(frame))
-    for name, colour, size in (("reached", "#457b9d", 3.0), ("required", "#d62828", 1.2)):
+    for name, colour, size in (("reached", BOUND, 3.0), ("required", LOSS, 1.2)):
         lower = (frame[f"{name}_lower"].to_numpy(float) - truth) / width
         upper = (frame[f"{name}_upper"].to_numpy(float) - truth) / width
         # Long bars are cut: the drawing shows whether the required interval is covered.

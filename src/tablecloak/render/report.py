@@ -16,6 +16,7 @@ from tablecloak.comparison.side_by_side import compare
 from tablecloak.history import History
 from tablecloak.protection import Product
 from tablecloak.render.page import Page
+from tablecloak.render.palette import BOUND, LOSS
 from tablecloak.render.plotting import new_figure
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -137,7 +138,7 @@ def _describe_waivers(page: Page, waivers: pd.DataFrame) -> None:
 def _search_figure(history: History) -> Any:
     frame = history.to_frame()
     figure, axes = new_figure(7, 3)
-    for name, colour in (("loss", "#d62828"), ("bound", "#457b9d")):
+    for name, colour in (("loss", LOSS), ("bound", BOUND)):
         known = frame[["seconds", name]].dropna()
         if len(known):
             end = pd.DataFrame(

@@ -132,14 +132,15 @@ class AuditVerdict(TypedDict):
 
 def measured(result: Any) -> Measured:
     """Return the figures that all results share."""
+    # Noise has no loss that is minimised, and no bound.
     return {
         "summary": result.summary(),
-        "loss": finite(result.loss),
-        "bound": finite(result.bound),
-        "gap": finite(result.gap),
-        "is_optimal": bool(result.is_optimal),
-        "seconds": finite(result.seconds),
-        "notes": list(result.notes),
+        "loss": finite(getattr(result, "loss", None)),
+        "bound": finite(getattr(result, "bound", None)),
+        "gap": finite(getattr(result, "gap", None)),
+        "is_optimal": bool(getattr(result, "is_optimal", False)),
+        "seconds": finite(getattr(result, "seconds", None)),
+        "notes": list(getattr(result, "notes", ())),
     }
 
 

@@ -584,7 +584,7 @@ class Proposal:
         Column that says which cells are sensitive; empty if there is none.
     tolerance : float
         By how much sums may be off, because figures were rounded one by one.
-    title, name, sheet : str
+    title, name : str
     sheets : tuple of str
     notes : tuple of str
         What was left out or is doubtful.

@@ -39,6 +39,7 @@ async function refresh() {
   drawAxes();
   drawGrid();
   drawDecisions();
+  drawRuns();
   document.getElementById("summary").textContent = shown.summary;
   drawProgress(await ask("/grid/progress"));
 }
@@ -93,32 +94,37 @@ function heading(dimension, codes, code, scope) {
   const cell = element("th", "", { scope });
   if (scope === "row") cell.style.paddingLeft = `${0.5 + code.depth}rem`;
   cell.append(foldButton(dimension, codes, code), element("span", ` ${code.code} `), element("span", code.label, { class: "label" }));
+  for (const [kind, word] of [["sensitive", "sensitive"], ["changed", "changed for others"]]) {
+    if (code[kind]) cell.append(element("span", String(code[kind]), { class: `inside ${kind}`, title: `${code[kind]} ${word}, folded below ${code.code}` }));
+  }
   return cell;
 }
 
 function drawGrid() {
-  const asReaders = document.getElementById("as-readers").checked;
+  const side = document.getElementById("side").value;
   const head = element("thead"), top = element("tr"), body = element("tbody");
-  top.append(element("th", look.columns ? `${look.rows} \\ ${look.columns}` : look.rows));
+  top.append(element("td", look.columns ? `${look.rows} \\ ${look.columns}` : look.rows));
   for (const code of shown.columns) top.append(heading(look.columns, shown.columns, code, "col"));
   head.append(top);
   shown.rows.forEach((code, row) => {
     const line = element("tr", "", { "aria-level": String(code.depth + 1) });
     line.append(heading(look.rows, shown.rows, code, "row"));
-    shown.squares[row].forEach((square, column) => line.append(drawSquare(square, row, column, asReaders)));
+    shown.squares[row].forEach((square, column) => line.append(drawSquare(square, row, column, side)));
     body.append(line);
   });
   table.replaceChildren(head, body);
 }
 
-function drawSquare(square, row, column, asReaders) {
+function drawSquare(square, row, column, side) {
+  const asReaders = side === "readers";
   const text = asReaders ? square.shown ?? "" : square.value;
   const drawn = element("td", text, {
-    class: asReaders && square.kind !== "none" ? (square.shown === "x" ? "secondary" : "plain") : square.kind,
+    class: asReaders && square.kind !== "none" ? (square.shown === "x" ? "suppressed" : "plain") : square.kind,
     role: "gridcell", tabindex: row === place[0] && column === place[1] ? "0" : "-1",
     "aria-selected": String(square.cell === chosen && chosen >= 0),
     title: asReaders ? "" : square.word,
   });
+  if (side === "both" && square.shown !== undefined && square.shown !== square.value) drawn.append(element("small", square.shown));
   if (square.decided) drawn.classList.add("decided");
   if (!asReaders) drawn.setAttribute("aria-label", `${text || "no cell"}, ${square.word}`);
   drawn.dataset.at = `${row},${column}`;
@@ -238,13 +244,36 @@ function drawDecisions() {
   if (!shown.decisions.length) list.append(element("li", "None yet."));
 }
 
+function drawRuns() {
+  const list = document.getElementById("runs");
+  list.replaceChildren(...shown.runs.map((run, number) => {
+    const decided = run.decisions ? `, ${run.decisions} decisions` : "";
+    const line = element("li", `${number + 1}. ${run.summary}; ${run.seconds} s${decided} `);
+    if (run.is_shown) line.append(element("b", "shown"));
+    else if (mayChange) {
+      const button = element("button", "show", { type: "button" });
+      button.addEventListener("click", async () => {
+        look.method = (await ask("/grid/run", { run: number })).method;
+        document.querySelector(`input[name=method][value="${look.method}"]`).checked = true;
+        refresh();
+      });
+      line.append(button);
+    }
+    return line;
+  }));
+  if (!shown.runs.length) list.append(element("li", "None yet."));
+}
+
 function drawProgress(found) {
   const state = document.getElementById("state");
   const stop = document.getElementById("stop"), solve = document.getElementById("solve");
-  const numbers = [found.loss && `loss ${found.loss}`, found.bound && `at least ${found.bound}`].filter(Boolean).join(", ");
-  state.textContent = found.running ? `${found.running}: ${found.stage} ${numbers} ${found.seconds} s` : "";
+  const numbers = [found.loss && `loss ${found.loss}`, found.bound && `at least ${found.bound}`, found.gap && `gap ${found.gap}`].filter(Boolean).join(", ");
+  state.hidden = !found.running;
+  Object.assign(state.querySelector("progress"), { max: found.limit || 1, value: found.seconds });
+  state.querySelector("span").textContent = `${found.seconds} of ${found.limit} s, ${found.stage} ${numbers}`;
   if (stop) stop.hidden = !found.running;
   if (solve) solve.disabled = Boolean(found.running);
+  if (mayChange) document.getElementById("undo").disabled = Boolean(found.running) || !(shown && shown.can_undo);
   const release = document.getElementById("release");
   release.hidden = found.solved[look.method] !== found.version;
   release.href = `/grid/release/${look.method}.zip`;
@@ -266,11 +295,17 @@ async function follow() {
 for (const radio of document.querySelectorAll("input[name=method]")) {
   radio.addEventListener("change", async () => { look.method = radio.value; await refresh(); });
 }
-document.getElementById("as-readers").addEventListener("change", drawGrid);
+document.getElementById("side").addEventListener("change", drawGrid);
 if (mayChange) {
   document.getElementById("solve").addEventListener("click", async () => {
     await ask("/grid/solve", { method: look.method, seconds: Number(document.getElementById("seconds").value) });
     follow();
+  });
+  const undo = async () => { await ask("/grid/undo", {}); await refresh(); if (chosen >= 0) choose(chosen); };
+  document.getElementById("undo").addEventListener("click", undo);
+  document.addEventListener("keydown", (event) => {
+    const types = event.target.matches("input:not([type=radio]), textarea");
+    if (event.key === "z" && (event.ctrlKey || event.metaKey) && !types && shown.can_undo) { event.preventDefault(); undo(); }
   });
   document.getElementById("stop").addEventListener("click", () => ask("/grid/stop", {}));
 }

@@ -1,0 +1,331 @@
+# Functions on data frames. Each asks the program one question; ask.R says how.
+
+#' A table to protect
+#'
+#' Says what the table is, and which of its cells are sensitive. Nothing is computed yet.
+#' @param data Data frame: one row for each record, or, with \code{finished}, for each cell.
+#' @param dimensions Names of the columns that span the table; or a list by these names, with the
+#'   columns of coarser levels (coarsest first, its own column last), or a nested list of codes.
+#' @param value Column that is summed up. Default: records are counted.
+#' @param rules List of \code{\link{rule}}.
+#' @param finished Whether \code{data} is a table with its totals.
+#' @param ... Further keys of the section data of a job file, such as \code{contributor},
+#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}.
+#' @return A problem, for \code{\link{suppress}} and the other functions.
+#' @examples
+#' firms <- data.frame(
+#'   region = c("N", "N", "S", "S", "S", "N", "S"), size = c("a", "b", "a", "b", "b", "a", "a"),
+#'   turnover = c(90, 8, 60, 55, 40, 70, 20)
+#' )
+#' problem <- protect(firms, c("region", "size"), "turnover", list(rule("p-percent", p = 10)))
+#' if (nzchar(Sys.which("tablecloak"))) suppress(problem, time_limit = 5)
+protect <- function(data, dimensions, value = NULL, rules = list(), finished = FALSE, ...) {
+  about <- c(list(file = "data.csv", kind = if (finished) "table" else "microdata", value = value), list(...))
+  if (is.character(dimensions)) {
+    dimensions <- stats::setNames(vector("list", length(dimensions)), dimensions)
+  }
+  spans <- lapply(dimensions, function(given) {
+    if (is.null(given)) return(empty())
+    if (is.list(given)) list(hierarchy = given) else list(levels = as.list(given))
+  })
+  request <- list(
+    data = Filter(Negate(is.null), about), dimensions = spans,
+    files = list("data.csv" = as.data.frame(data))
+  )
+  if (length(rules)) request$rules <- unname(rules)
+  structure(list(request = request), class = "tablecloak_problem")
+}
+
+#' A rule that finds sensitive cells
+#'
+#' @param name Such as \code{"p-percent"}, \code{"minimum-frequency"}, \code{"dominance"} or
+#'   \code{"manual"}.
+#' @param ... Parameters of the rule, as in a job file.
+#' @return A list.
+#' @examples
+#' rule("minimum-frequency", minimum = 3)
+rule <- function(name, ...) list(rule = name, ...)
+
+#' Hide cells
+#'
+#' Hides the cells whose loss is least, so that no sensitive value can be inferred, and attacks the
+#' result.
+#' @param problem Of \code{\link{protect}}.
+#' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds).
+#' @return A release: \code{release} may be published, all else is secret. \code{is_safe} says
+#'   whether the attack failed, \code{loss} and \code{bound} how good the pattern is.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), secret = c(TRUE, rep(FALSE, 8))
+#' )
+#' problem <- protect(cells, c("region", "size"), finished = TRUE, flags = "secret")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(suppress(problem, time_limit = 5))
+suppress <- function(problem, ...) one_way(problem, "suppress", suppression = options_of(...))
+
+#' Move cells
+#'
+#' Moves sensitive cells to safe values and the others as little as possible; totals still add up.
+#' @inheritParams suppress
+#' @param ... Keys of the section adjustment of a job file, such as \code{preserve}.
+#' @return A release, as of \code{\link{suppress}}.
+adjust <- function(problem, ...) one_way(problem, "adjust", adjustment = options_of(...))
+
+#' Publish intervals
+#'
+#' Publishes the narrowest intervals instead of gaps, so that no sensitive value can be inferred.
+#' @inheritParams suppress
+#' @param ... Keys of the section intervals of a job file.
+#' @return A release, as of \code{\link{suppress}}.
+intervals <- function(problem, ...) one_way(problem, "intervals", intervals = options_of(...))
+
+#' Round counts
+#'
+#' Rounds a table of counts to multiples of a base so that it stays additive.
+#' @inheritParams suppress
+#' @param base Such as 3, 5 or 10.
+#' @param ... \code{max_steps}, \code{weights}, \code{time_limit}, \code{small_counts}.
+#' @return A release, as of \code{\link{suppress}}; without \code{release} if it is not safe.
+round_counts <- function(problem, base = 3, ...) one_way(problem, "round", base = base, ...)
+
+#' Perturb by cell keys
+#'
+#' Changes each cell by a number that its records fix, whichever table it stands in.
+#' @inheritParams suppress
+#' @param ptable Perturbation table: path of a file, as \code{tablecloak cellkey design} writes it.
+#' @param ... Further keys of the section perturbation of a job file, such as \code{threshold}.
+#' @return A release, as of \code{\link{suppress}}. Records need a column \code{record_key}.
+cell_keys <- function(problem, ptable, ...) {
+  problem$request$files[["ptable.csv"]] <- text_of(ptable)
+  one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = "ptable.csv"), list(...)))
+}
+
+#' Attack a release
+#'
+#' @inheritParams suppress
+#' @param release A release, whoever made it: of \code{\link{suppress}}, or a data frame with codes
+#'   and \code{status} (published or suppressed), or codes and \code{value}.
+#' @param ... Arguments of the call, such as \code{detail = "intervals"}.
+#' @return A list: \code{is_safe}, \code{summary}, and \code{sensitive}, a data frame that is secret.
+audit <- function(problem, release, ...) {
+  answer <- ask("audit", c(problem$request, list(release = as.data.frame(release)), list(...)))
+  answer$sensitive <- as.data.frame(answer$sensitive)
+  answer
+}
+
+#' Check a certificate
+#'
+#' Checks by exact products alone; no solver is called. There are two verifiers, written by the
+#' same page independently of each other. With neither installed it is an error.
+#' @param certificate Path of a certificate (.npz).
+#' @param original Path of the problem (.jj), to compare with.
+#' @param verifier \code{"python"}: that of the program tablecloak; \code{"node"}: that of this
+#'   package, run by Node.js. By default the first that is installed.
+#' @return A list: \code{proved}, \code{verifier}, which of both was used, and \code{told}, what it
+#'   said.
+#' @examples
+#' try(verify("no-such-certificate.npz"))
+verify <- function(certificate, original = NULL, verifier = c("any", "python", "node")) {
+  verifier <- match.arg(verifier)
+  if (!file.exists(certificate)) stop("There is no file ", certificate, ".", call. = FALSE)
+  python <- getOption("tablecloak.program", "tablecloak")
+  has <- c(python = nzchar(Sys.which(python)) || file.exists(python), node = nzchar(Sys.which("node")))
+  if (verifier == "any") verifier <- names(has)[has][1]
+  if (is.na(verifier) || !has[[verifier]]) {
+    stop("No verifier: install Node.js, or the program by pip install tablecloak.", call. = FALSE)
+  }
+  words <- c(certificate, original)
+  done <- if (verifier == "python") run(c("verify", words)) else {
+    run(c(system.file("verify.mjs", package = "tablecloak"), words), "node")
+  }
+  message("Checked by the verifier in ", c(python = "Python", node = "JavaScript (Node)")[[verifier]], ".")
+  list(proved = done$status == 0L, verifier = verifier, told = done$told)
+}
+
+#' Why a cell is hidden or changed
+#'
+#' @inheritParams audit
+#' @param cells Codes in the order of the dimensions, such as \code{"N, 47"}.
+#' @return Lines of text. Secret.
+explain <- function(problem, release, cells) {
+  in_folder(function(folder) {
+    write_cells(as.data.frame(release), file.path(folder, "release.csv"))
+    output_of(c("explain", write_job(problem, folder), file.path(folder, "release.csv"), cells))
+  })
+}
+
+#' Compare ways to protect
+#'
+#' @inheritParams suppress
+#' @param ... Options of the command compare by their names, such as \code{risk_limit = 0.1}.
+#' @return Data frame with one row for each way, and what an intruder and an analyst have of it.
+compare <- function(problem, ...) {
+  in_folder(function(folder) {
+    out <- file.path(folder, "measures.csv")
+    output_of(c("compare", write_job(problem, folder), "-o", out, words_of(list(...))))
+    read_cells(out)
+  })
+}
+
+#' Which tables must be protected together
+#'
+#' @param metadata Data frame with one row for each table to publish, as for
+#'   \code{\link{analyse_metadata}}.
+#' @param equations Data frame with \code{eq_name}, \code{eq_indicator}, \code{unit}.
+#' @return Data frame with a row for each table to protect, and its cluster.
+plan_publication <- function(metadata, equations = NULL) analyse_metadata(metadata, equations)
+
+#' Write what may be published
+#'
+#' Protects, attacks, and writes files that may leave (below \code{release}) apart from those that
+#' must stay inside (below \code{internal}), certificates among them.
+#' @inheritParams suppress
+#' @param folder Folder for both.
+#' @param ways List by the names of sections of a job file, with their keys.
+#' @return Paths of the files that may be published, invisibly.
+publish <- function(problem, folder, ways = list(suppression = list())) {
+  in_folder(function(place) {
+    output_of(c("protect", write_job(problem, place, lapply(ways, or_empty)), "--out", folder))
+    invisible(list.files(file.path(folder, "release"), recursive = TRUE, full.names = TRUE))
+  })
+}
+
+#' Protect records
+#'
+#' @param data Data frame of records of people or firms.
+#' @param method Such as \code{"microaggregate"}, \code{"pram"}, \code{"swap"} or
+#'   \code{"local-suppression"}.
+#' @param ... Options of the command \code{tablecloak records}, by their names, such as
+#'   \code{column = c("wage", "hours")}, \code{k = 3}.
+#' @return Data frame of protected records, in a random order.
+protect_records <- function(data, method, ...) {
+  by_file(data, function(from, to) c("records", method, from, "-o", to, words_of(list(...))))
+}
+
+#' Make a table add up
+#'
+#' Makes a table with noise additive with least change.
+#' @param data Data frame with all cells, totals included.
+#' @param dimensions Names of the columns that span it.
+#' @param ... Options of the command \code{tablecloak reconcile}, by their names, such as
+#'   \code{value = "count"}, \code{lower = 0}, \code{whole = TRUE}.
+#' @return Data frame with codes and values.
+reconcile <- function(data, dimensions, ...) {
+  options <- c(list(by = dimensions), list(...))
+  by_file(data, function(from, to) c("reconcile", from, "-o", to, words_of(options)))
+}
+
+#' Read and write tables
+#'
+#' @param path Path of a file. A problem in .jj, .parquet or .gconfid is read by the program.
+#' @return \code{read_cells} returns a data frame; codes such as 01 stay text.
+#' @examples
+#' path <- tempfile(fileext = ".csv")
+#' write_cells(data.frame(code = c("01", "02"), value = c(1, NA)), path)
+#' read_cells(path)
+read_cells <- function(path) {
+  if (!grepl("\\.csv$", path)) {
+    return(in_folder(function(folder) {
+      output_of(c("convert", path, file.path(folder, "cells.csv")))
+      read_cells(file.path(folder, "cells.csv"))
+    }))
+  }
+  text <- utils::read.csv(path, colClasses = "character", na.strings = "", check.names = FALSE,
+                          fileEncoding = "UTF-8")
+  text[] <- lapply(text, function(column) {
+    # What R would write otherwise than it stands there is a code.
+    number <- suppressWarnings(as.numeric(column))
+    if (anyNA(number[!is.na(column)]) || any(grepl("^0[0-9]", column))) column else number
+  })
+  text
+}
+
+#' @rdname read_cells
+#' @param data Data frame.
+write_cells <- function(data, path) {
+  utils::write.csv(data, path, row.names = FALSE, na = "", fileEncoding = "UTF-8")
+}
+
+# -- what these functions share --------------------------------------------------------------------
+
+empty <- function() structure(list(), names = character())
+
+or_empty <- function(given) if (length(given)) given else empty()
+
+options_of <- function(...) or_empty(list(...))
+
+one_way <- function(problem, call, ...) {
+  answer <- ask(call, c(problem$request, list(...)))
+  tables <- intersect(c("release", "cells", "sensitive"), names(answer))
+  answer[tables] <- lapply(answer[tables], function(table) if (!is.null(table)) as.data.frame(table))
+  structure(answer, class = "tablecloak_release")
+}
+
+print.tablecloak_problem <- function(x, ...) {
+  data <- x$request$files[[1]]
+  cat("Table by ", paste(names(x$request$dimensions), collapse = ", "), ", of ", nrow(data), " rows\n",
+      sep = "")
+  invisible(x)
+}
+
+print.tablecloak_release <- function(x, ...) {
+  cat(if (isTRUE(x$is_safe)) "Proved safe." else "NOT SAFE: do not publish.", x$summary, sep = "\n")
+  invisible(x)
+}
+
+as.data.frame.tablecloak_release <- function(x, ...) x$release
+
+# A private folder for one question; it is removed with all that is in it.
+in_folder <- function(work) {
+  folder <- tempfile("tablecloak-")
+  dir.create(folder, mode = "0700")
+  on.exit(unlink(folder, recursive = TRUE))
+  work(folder)
+}
+
+by_file <- function(data, words) {
+  in_folder(function(folder) {
+    from <- file.path(folder, "data.csv")
+    to <- file.path(folder, "result.csv")
+    write_cells(data, from)
+    output_of(words(from, to))
+    read_cells(to)
+  })
+}
+
+# Run the program; what it says is returned, or is the error.
+output_of <- function(words) {
+  ended <- run(words)
+  if (ended$status != 0L) stop(paste(ended$told, collapse = "\n"), call. = FALSE)
+  ended$told
+}
+
+# list(k = 3, column = c("a", "b")) as --k 3 --column a --column b.
+words_of <- function(options) {
+  unlist(lapply(names(options), function(name) {
+    flag <- paste0("--", gsub("_", "-", name))
+    given <- options[[name]]
+    if (isTRUE(given)) return(flag)
+    if (isFALSE(given)) NULL else as.vector(rbind(flag, as.character(given)))
+  }))
+}
+
+# A job file beside its data, with sections of ways to protect.
+write_job <- function(problem, folder, ways = list(suppression = empty())) {
+  request <- problem$request
+  write_cells(request$files[["data.csv"]], file.path(folder, "data.csv"))
+  sections <- c(request[setdiff(names(request), "files")], ways)
+  lines <- paste(names(sections), "=", vapply(sections, toml, ""))
+  writeLines(enc2utf8(lines), file.path(folder, "job.toml"), useBytes = TRUE)
+  file.path(folder, "job.toml")
+}
+
+toml <- function(given) {
+  if (is.list(given) && !is.null(names(given))) {
+    if (!length(given)) return("{}")
+    keys <- vapply(names(given), function(key) as.character(as_json(key)), "")
+    return(paste0("{", paste(keys, "=", vapply(given, toml, ""), collapse = ", "), "}"))
+  }
+  if (is.list(given)) return(paste0("[", paste(vapply(given, toml, ""), collapse = ", "), "]"))
+  as.character(as_json(given))
+}

@@ -1,0 +1,1 @@
+../../../src/tablecloak/certificates/verify.mjs

@@ -5,6 +5,7 @@ Its cells are judged one by one, protected together, and compared with all other
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -35,8 +36,9 @@ ROUNDS = 8
 
 ROUNDING_SECONDS = 5.0
 
-LARGEST_CODE = 1000
-"""Codes beyond it may be amounts of somebody."""
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+DIGITS = 3
+"""Digits of a number, without zeros at its ends, beyond which it may be somebody's amount."""
 
 MOST_FEW = 100
 """Codes of few contributors that a key may have in any case."""
@@ -162,12 +164,18 @@ class TableCheck:
         if self.appetite.check_missing_values and missing:
             text = f"records with missing values of {', '.join(missing)} were left out"
             reasons.append(Reason("review", "missing", text))
+        shown = np.unique(self.grid.places[~self.primary[self.grid.places]])
         for measure in sums:
-            values = measure.codes.values
-            is_odd = (values != np.rint(values)) | (np.abs(values) > LARGEST_CODE)
-            if is_odd.any() and measure.is_alike.any():
+            of_records = measure.values[shown] / np.maximum(measure.records[shown], 1)
+            if (measure.is_alike[shown] & ~np.isin(of_records, (0, 1))).any():
                 text = f"{measure.variable} is the same throughout a cell, which shows that amount"
                 reasons.append(Reason("review", "constant", text))
+            if measure.has_odd_digits:
+                text = (
+                    f"few records have more decimals of {measure.variable} than all others, which "
+                    "sums show"
+                )
+                reasons.append(Reason("review", "digits", text))
         ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
         if ordered:
             text = f"{' and '.join(sorted(ordered))}: each is the value of one or two contributors"
@@ -381,12 +389,32 @@ def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reaso
                 f"{said} has {len(labels)} codes, {few} of which have fewer than {threshold} "
                 "contributors: such labels name records. Group them first, as with pd.cut"
             )
-        if pd.api.types.is_float_dtype(key.dtype):
-            numbers = np.asarray(labels, dtype=np.float64)
-            if (numbers != np.rint(numbers)).any():
-                text = f"{said} has labels that are no whole numbers, and may be amounts"
-                reasons.append(Reason("review", "labels", text))
+        if may_be_amounts(labels):
+            text = f"{said} has labels that may be amounts: choose round numbers, or give names"
+            reasons.append(Reason("review", "labels", text))
     return reasons
+
+
+def may_be_amounts(labels: Any) -> bool:
+    """Whether labels have numbers that somebody's amount may be: long ones, of any length.
+
+    Years, postcodes and classes of industries are long as well, but all of the same length.
+    """
+    numbers = [NUMBER.findall(str(label)) for label in labels]
+    flat = [number for some in numbers for number in some]
+    is_long = any(len(number.replace(".", "").strip("0")) > DIGITS for number in flat)
+    is_text = not any(map(pd.api.types.is_number, labels))
+    is_code = len({len(number) for number in flat}) == 1 and all(len(some) == 1 for some in numbers)
+    if is_text:
+        return is_long and not is_code
+    off = [float(number) % 1 for number in flat]
+    return any(off) or (is_long and not is_code and not _are_in_a_row(flat))
+
+
+def _are_in_a_row(numbers: Sequence[str]) -> bool:
+    """Whether numbers count something: those between them occur as well."""
+    values = {float(number) for number in numbers}
+    return max(values) - min(values) < 2 * len(values)
 
 
 def _suppressed(

@@ -55,7 +55,11 @@ MOST_WEIGHTED = 1500
 """Figures of a variable up to which it is looked at how far totals can move."""
 
 MOST_PRODUCTS, LEAST_PROGRAMS = 200_000, 20
-"""Classes of records times programs that one question may take, and programs in any case."""
+"""Classes of records times programs that one question may take, and programs while there are no
+more classes than that."""
+
+MOST_LEVERAGES, MOST_SOLVED = 4e9, 2000
+"""Products that leverages of contributions may take, and how many are computed at once."""
 
 RIDGE, NEARLY = 1e-11, 1e-6
 """What tells dependent figures apart, and by how much a leverage may be wrong."""
@@ -347,7 +351,8 @@ class Estimates:
         # In units of a typical class, so that the solver's tolerances fit.
         self.unit = float(np.median(positive)) if positive.size else 1.0
         self.figures = csr_array(figures)
-        self.work = SearchWork(int(max(MOST_PRODUCTS // max(n, 1), LEAST_PROGRAMS)))
+        least = LEAST_PROGRAMS * (n <= MOST_PRODUCTS)
+        self.work = SearchWork(int(max(MOST_PRODUCTS // max(n, 1), least)))
         self.is_complete = True
         self._solved: dict[int, Floats] = {}
         self._parts: dict[int | None, Integers] = {None: NOBODY}
@@ -379,12 +384,52 @@ class Estimates:
         two = np.bincount(self.number[rank < 2], self.amount[rank < 2], len(self.total))
         largest = self.amount[self.starts[:-1]]
         at_risk = (largest > 0) & (self.total - two < self.share * largest)
-        for each in np.flatnonzero(at_risk).tolist():
+        numbers = np.flatnonzero(at_risk)
+        for each in numbers[~self._surely_far(numbers)].tolist():
             for who in self.who[self.starts[each] : self.starts[each + 1]].tolist():
                 estimate = self.of(each, who)
                 if estimate is None:
                     break
                 yield estimate
+            if not self.is_complete:
+                # Without programs nothing more can be found.
+                return
+
+    def _surely_far(self, numbers: Integers) -> Flags:
+        """Return the classes whose largest contribution nobody comes close to, by leverage alone.
+
+        An attacker of another class shares no more with a class than the root of both leverages
+        (Cauchy and Schwarz). One within a class is at best the second largest.
+        """
+        if len(numbers) * self.n_figures**2 > MOST_LEVERAGES or np.bincount(self.who).max() > 1:
+            return np.zeros(len(numbers), dtype=np.bool_)
+        places = np.concatenate([np.zeros(0, np.int64), *map(self._parts_of, self.attackers)])
+        theirs = self.number[places]
+        off = (
+            1 - (1 - self.amount[places] / np.maximum(self.total[theirs], self.amount[places])) ** 2
+        )
+        known = off * self._leverages(theirs)
+        gain = float((known / np.maximum(1 - known, NEARLY)).max(initial=0.0))
+        h, total, first = self._leverages(numbers), self.total[numbers], self.starts[numbers]
+        needed = (1 + self.share) * self.amount[first]
+        reach = total * (1 + np.sqrt(np.maximum(1 - h * (1 + gain) - NEARLY, 0.0)))
+        several = np.diff(self.starts)[numbers] > 1
+        second = np.where(several, self.amount[np.minimum(first + 1, len(self.amount) - 1)], 0.0)
+        left = 1 - second / total
+        room = np.maximum(1 - (1 - left**2) * h, NEARLY)
+        within = left**2 * (h + (1 - left**2) * h**2 / room)
+        inside = total * (1 + left * np.sqrt(np.maximum(1 - within - NEARLY, 0.0)))
+        is_far = (reach >= needed) & (inside >= needed + second)
+        return np.asarray(is_far & ~(several & np.isin(numbers, theirs)))
+
+    def _leverages(self, numbers: Integers) -> Floats:
+        """Return the leverage of classes in the figures weighted by totals."""
+        rows, factor = self._weighted
+        leverages = np.zeros(len(numbers))
+        for start in range(0, len(numbers), MOST_SOLVED):
+            some = rows[numbers[start : start + MOST_SOLVED]].toarray().T
+            leverages[start : start + MOST_SOLVED] = (some * cho_solve(factor, some)).sum(axis=0)
+        return leverages
 
     def of(self, number: int, who: int) -> Estimate | None:
         """Return how somebody estimates a contribution to a class; None if nobody can."""

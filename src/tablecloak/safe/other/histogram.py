@@ -15,6 +15,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
+from tablecloak.safe.values import is_round
 
 TOTAL = "all"
 """Label of the line with the number of all records: papers state it, so it counts as published."""
@@ -206,8 +207,8 @@ def _extreme_edges(records: OutputRecords, values: Floats, edges: Floats) -> lis
         (edges[-1], values.max(), "last"),
     ):
         behind = records.n_contributors(values == value)
-        is_near = abs(edge - value) <= NEAR_EDGE * np.ptp(values)
-        if is_near and behind < records.appetite.safe_threshold:
+        is_near = abs(edge - value) <= NEAR_EDGE * np.ptp(values) and not is_round(f"{edge:.9g}")
+        if (edge == value or is_near) and behind < records.appetite.safe_threshold:
             reasons.append(
                 Reason(
                     "fail",

@@ -22,7 +22,7 @@ from tablecloak.safe.joint.leverage import combinations_within, is_low
 from tablecloak.safe.joint.question import MOST_PROGRAMS, SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
-from tablecloak.safe.output import Reason
+from tablecloak.safe.output import Reason, Status
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
@@ -402,11 +402,9 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
             )
         )
     groups, is_complete = design.small_groups(threshold)
-    for some, what, status in (
-        (groups, "groups", "fail" if design.is_binary else "review"),
-        (design.slopes_of_few(threshold), "slopes", "review"),
-    ):
+    for some, what in ((groups, "groups"), (design.slopes_of_few(threshold), "slopes")):
         if some:
+            status: Status = "fail" if design.is_binary else "review"
             fewest = min(n for _, n in some)
             known = "" if status == "fail" else " for whoever knows the other columns of these"
             text = (

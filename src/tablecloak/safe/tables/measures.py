@@ -203,14 +203,14 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
         if measure.is_code:
             rules["zeros"] |= np.min(measure.apart, axis=0) <= NONE
     if measure.adds != "count":
-        one, two, several, few = measure.largest
+        one, _, several, few = measure.largest
         filled = (n > 0) & (one > 0)
         rules["threshold"] |= filled & (measure.absolute - few < NEGLIGIBLE * measure.absolute)
-        rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
         over = measure.beyond_least
-        one, two, *_ = over.largest
+        first, two, *_ = over.largest
         rest = over.absolute - two
-        rules["p-ratio"] = (n > 0) & (one > 0) & (rest < appetite.safe_pratio_p * one)
+        rules["p-ratio"] = (n > 0) & (first > 0) & (rest < appetite.safe_pratio_p * first)
+        rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 
 

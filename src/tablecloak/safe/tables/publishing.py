@@ -5,7 +5,6 @@ Its cells are judged one by one, protected together, and compared with all other
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -26,6 +25,7 @@ from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
 from tablecloak.safe.tables.request import STATISTICS, Piece, Protect, TableGrid, TableRequest
+from tablecloak.safe.values import may_be_amounts
 from tablecloak.tables.problem import ProtectionProblem
 
 COLOURS = {"primary": "#f4b6b0", "secondary": "#fbe3a6", "rounded": "#cfe3f5"}
@@ -35,10 +35,6 @@ ROUNDS = 8
 """Times that cells are hidden because of other outputs before the output is refused."""
 
 ROUNDING_SECONDS = 5.0
-
-NUMBER = re.compile(r"\d+(?:\.\d+)?")
-DIGITS = 3
-"""Digits of a number, without zeros at its ends, beyond which it may be somebody's amount."""
 
 MOST_FEW = 100
 """Codes of few contributors that a key may have in any case."""
@@ -389,32 +385,10 @@ def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reaso
                 f"{said} has {len(labels)} codes, {few} of which have fewer than {threshold} "
                 "contributors: such labels name records. Group them first, as with pd.cut"
             )
-        if may_be_amounts(labels):
+        if may_be_amounts(labels[behind >= threshold]):
             text = f"{said} has labels that may be amounts: choose round numbers, or give names"
             reasons.append(Reason("review", "labels", text))
     return reasons
-
-
-def may_be_amounts(labels: Any) -> bool:
-    """Whether labels have numbers that somebody's amount may be: long ones, of any length.
-
-    Years, postcodes and classes of industries are long as well, but all of the same length.
-    """
-    numbers = [NUMBER.findall(str(label)) for label in labels]
-    flat = [number for some in numbers for number in some]
-    is_long = any(len(number.replace(".", "").strip("0")) > DIGITS for number in flat)
-    is_text = not any(map(pd.api.types.is_number, labels))
-    is_code = len({len(number) for number in flat}) == 1 and all(len(some) == 1 for some in numbers)
-    if is_text:
-        return is_long and not is_code
-    off = [float(number) % 1 for number in flat]
-    return any(off) or (is_long and not is_code and not _are_in_a_row(flat))
-
-
-def _are_in_a_row(numbers: Sequence[str]) -> bool:
-    """Whether numbers count something: those between them occur as well."""
-    values = {float(number) for number in numbers}
-    return max(values) - min(values) < 2 * len(values)
 
 
 def _suppressed(

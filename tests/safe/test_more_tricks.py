@@ -229,7 +229,7 @@ TRICKS = {
     "edges of quartiles as labels": lambda p, d: p.crosstab(pd.qcut(d.income, 4), d.sex),
     "edges of quartiles in texts": lambda p, d: p.crosstab(pd.qcut(d.cost, 4).astype(str), d.sex),
     "the largest of each fifth in a label": lambda p, d: p.crosstab(
-        (d.income**3).groupby(pd.qcut(d.income, 5, labels=False)).transform("max").map("{:.0f}".format),
+        (d.income**3).groupby(pd.qcut(d.income, 5, labels=False)).transform("max").astype(int),
         d.sex),
     "the largest of each area as a mean": lambda p, d: p.pivot_table(
         of(d, top=d.groupby("area").income.transform("max").round()), "top", "area"),
@@ -244,13 +244,13 @@ TRICKS = {
         p.ols(rest(d).income.to_numpy(), rest(d)[["age"]].to_numpy())),
     "balances of two in one area": lambda p, d: (
         p.olsr("b ~ C(area)", of(d, b=d.income - 30)),
-        p.olsr("b ~ C(area)", of(rest(d, [*d.index[d.area == "B"][:2], *d.index[d.area == "C"][:12]]),
-                                 b=d.income - 30))),
+        p.olsr("b ~ C(area)", of(rest(d, [*d.index[d.area == "B"][:2],
+                                          *d.index[d.area == "C"][:12]]), b=d.income - 30))),
     "a correlation without one": lambda p, d: (
         count(p, d), p.corr(rest(d, [3])[["age", "income"]])),
     "survival at the day of the last": lambda p, d: p.surv_func(d.cost + 0.25, d.ill),
     "amounts moved far from zero": lambda p, d: p.pivot_table(
-        of(d.head(15), far=d.income.where(d.index != 3, 9000) + 1e6), "far", "score", aggfunc="sum"),
+        of(d.head(15), far=d.income.where(d.index != 3, 9000) + 1e6, all=1), "far", "all"),
     "a copy with noise": lambda p, d: (
         total(p, of(d, income=d.income.where(d.index != 3, 9e5))),
         total(p, of(rest(d, [3, *d.index[20:31]]), noisy=d.income * (1 + np.sin(d.index) / 20)),

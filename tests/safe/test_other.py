@@ -473,12 +473,6 @@ def test_calls_of_the_safe_room_are_those_of_the_project_of_the_session(tmp_path
         safe.crosstabs(people.region)
 
 
-def test_every_call_of_the_safe_room_is_one_of_a_project():
-    from tablecloak.safe.project import OF_THE_SESSION
-
-    assert all(callable(getattr(Project, name)) for name in OF_THE_SESSION)
-
-
 # -- all kinds ----------------------------------------------------------------------------
 
 

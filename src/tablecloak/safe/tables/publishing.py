@@ -36,6 +36,9 @@ ROUNDS = 8
 
 ROUNDING_SECONDS = 5.0
 
+LARGEST_CODE = 9
+"""Codes beyond it may be amounts of somebody, in whatever unit."""
+
 MOST_FEW = 100
 """Codes of few contributors that a key may have in any case."""
 
@@ -163,7 +166,8 @@ class TableCheck:
         shown = np.unique(self.grid.places[~self.primary[self.grid.places]])
         for measure in sums:
             of_records = measure.values[shown] / np.maximum(measure.records[shown], 1)
-            if (measure.is_alike[shown] & ~np.isin(of_records, (0, 1))).any():
+            is_odd = (of_records != np.rint(of_records)) | (np.abs(of_records) > LARGEST_CODE)
+            if (measure.is_alike[shown] & is_odd).any():
                 text = f"{measure.variable} is the same throughout a cell, which shows that amount"
                 reasons.append(Reason("review", "constant", text))
             if measure.has_odd_digits:

@@ -58,8 +58,8 @@ MOST_PRODUCTS, LEAST_PROGRAMS = 200_000, 20
 """Classes of records times programs that one question may take, and programs while there are no
 more classes than that."""
 
-MOST_LEVERAGES, MOST_SOLVED = 4e9, 2000
-"""Products that leverages of contributions may take, and how many are computed at once."""
+MOST_SOLVED = 2000
+"""Classes whose leverage is computed at once."""
 
 RIDGE, NEARLY = 1e-11, 1e-6
 """What tells dependent figures apart, and by how much a leverage may be wrong."""
@@ -401,7 +401,7 @@ class Estimates:
         An attacker of another class shares no more with a class than the root of both leverages
         (Cauchy and Schwarz). One within a class is at best the second largest.
         """
-        if len(numbers) * self.n_figures**2 > MOST_LEVERAGES or np.bincount(self.who).max() > 1:
+        if self.n_figures > MOST_WEIGHTED or np.bincount(self.who).max() > 1:
             return np.zeros(len(numbers), dtype=np.bool_)
         places = np.concatenate([np.zeros(0, np.int64), *map(self._parts_of, self.attackers)])
         theirs = self.number[places]

@@ -405,9 +405,8 @@ class Estimates:
             return np.zeros(len(numbers), dtype=np.bool_)
         places = np.concatenate([np.zeros(0, np.int64), *map(self._parts_of, self.attackers)])
         theirs = self.number[places]
-        off = (
-            1 - (1 - self.amount[places] / np.maximum(self.total[theirs], self.amount[places])) ** 2
-        )
+        total = np.maximum(self.total[theirs], np.finfo(float).tiny)
+        off = 1 - (1 - self.amount[places] / total) ** 2
         known = off * self._leverages(theirs)
         gain = float((known / np.maximum(1 - known, NEARLY)).max(initial=0.0))
         h, total, first = self._leverages(numbers), self.total[numbers], self.starts[numbers]

@@ -1,4 +1,4 @@
-"""Sixty more tricks, of careless and of malicious researchers: none ends in "pass" with all shown.
+"""Eighty more tricks, of careless and of malicious researchers: none ends in "pass" with all shown.
 
 Each trick asks for outputs one after the other. The last one, shown whole beside those that passed
 before it, would tell of fewer people than the threshold, or of somebody's amount.
@@ -12,6 +12,7 @@ import pytest
 
 from tablecloak.errors import InputError
 from tablecloak.safe import Project
+from tablecloak.safe.values import may_be_amounts
 
 LIMITS = {"safe_threshold": 10, "zeros_are_disclosive": False}
 FEW = [3, 17, 101]
@@ -225,6 +226,45 @@ TRICKS = {
     "one amount in a label": lambda p, d: p.crosstab(
         d.area.where(d.index != 3, "A earns 99"), d.sex
     ),
+    "edges of quartiles as labels": lambda p, d: p.crosstab(pd.qcut(d.income, 4), d.sex),
+    "edges of quartiles in texts": lambda p, d: p.crosstab(pd.qcut(d.cost, 4).astype(str), d.sex),
+    "the largest of each fifth in a label": lambda p, d: p.crosstab(
+        (d.income**3).groupby(pd.qcut(d.income, 5, labels=False)).transform("max").astype(int),
+        d.sex),
+    "the largest of each area as a mean": lambda p, d: p.pivot_table(
+        of(d, top=d.groupby("area").income.transform("max").round()), "top", "area"),
+    "an amount in decimals that nobody else has": lambda p, d: total(
+        p, of(d, income=d.income.round() + flag(d, [3]) * d.cost / 1e4)),
+    "three who are coded 2": lambda p, d: p.olsr("income ~ g", of(d, g=1 + flag(d))),
+    "a code and its square": lambda p, d: p.olsr(
+        "income ~ g + I(g ** 2)", of(d, g=np.where(flag(d), 2, d.age < 40))),
+    "a slope of three": lambda p, d: p.olsr("income ~ g", of(d, g=flag(d) * d.cost)),
+    "arrays without labels": lambda p, d: (
+        p.ols(d.income.to_numpy(), d[["age"]].to_numpy()),
+        p.ols(rest(d).income.to_numpy(), rest(d)[["age"]].to_numpy())),
+    "balances of two in one area": lambda p, d: (
+        p.olsr("b ~ C(area)", of(d, b=d.income - 30)),
+        p.olsr("b ~ C(area)", of(rest(d, [*d.index[d.area == "B"][:2],
+                                          *d.index[d.area == "C"][:12]]), b=d.income - 30))),
+    "a correlation without one": lambda p, d: (
+        count(p, d), p.corr(rest(d, [3])[["age", "income"]])),
+    "survival at the day of the last": lambda p, d: p.surv_func(d.cost + 0.25, d.ill),
+    "amounts moved far from zero": lambda p, d: p.pivot_table(
+        of(d.head(15), far=d.income.where(d.index != 3, 9000) + 1e6, all=1), "far", "all"),
+    "a copy with noise": lambda p, d: (
+        total(p, of(d, income=d.income.where(d.index != 3, 9e5))),
+        total(p, of(rest(d, [3, *d.index[20:31]]), noisy=d.income * (1 + np.sin(d.index) / 20)),
+              "noisy")),
+    "a sum of two columns": lambda p, d: (
+        total(p, of(d, both=d.income + d.cost), "both"), total(p, d, "cost"),
+        total(p, rest(d, d.index[:12]))),
+    "a sum of two columns but at one": lambda p, d: (
+        total(p, d, "cost"), total(p, d),
+        total(p, of(d, both=d.income + d.cost.where(d.index != 3, 0)), "both")),
+    "every record twice": lambda p, d: p.pivot_table(
+        pd.concat([d, d], ignore_index=True), "income", "area", aggfunc="count"),
+    "an edge next to the largest": lambda p, d: p.histogram(
+        d, "income", bins=[0, 20, 40, d.income.max() + 1e-3]),
 }  # fmt: skip
 
 
@@ -245,5 +285,26 @@ def test_a_trick_is_found(name):
     assert is_found(TRICKS[name])
 
 
-def test_there_are_sixty_tricks():
-    assert len(TRICKS) >= 60
+def test_there_are_eighty_tricks():
+    assert len(TRICKS) >= 80
+
+
+def test_a_statistic_is_what_its_name_says_whatever_a_function_does():
+    def std(values):
+        return values.max()
+
+    data = people()
+    shown = Project(LIMITS).pivot_table(data, "income", "area", aggfunc=std)
+    pd.testing.assert_series_equal(shown["income"], data.groupby("area").income.std())
+
+
+def test_labels_that_are_codes_pass_and_amounts_do_not():
+    for codes in ([2019, 2020, 2021], [10115, 80331], ["62.01", "01.11"], ["(15, 24]", "(24, 34]"]):
+        assert not may_be_amounts(codes)
+    for amounts in (
+        [0.5, 27.3],
+        [8412, 15377],
+        ["(15.999, 33.0]", "(33.0, 52.0]"],
+        ["up to 91817", "x"],
+    ):
+        assert may_be_amounts(amounts)

@@ -57,8 +57,12 @@ class Ledger:
         If there are nearly as many as in an earlier output, they may be those but a few.
         """
         located = self._records.identified(columns, index)
+        reasons = []
+        if located.is_repeated:
+            text = "each record stands there several times, so that few persons count as many"
+            reasons.append(Reason("review", "records", text))
         if located.is_sure:
-            return located.positions, []
+            return located.positions, reasons
         sizes = {
             name: len(entry.figures[0].records)
             for name, entry in self.leaving().items()
@@ -67,12 +71,12 @@ class Ledger:
         is_close = close_sizes(len(index), sizes.values(), self.appetite.safe_threshold)
         names = [name for name, close in zip(sizes, is_close, strict=True) if close]
         if not names:
-            return located.positions, []
+            return located.positions, reasons
         text = (
             f"nearly as many records as in {listed(names)}, and no column says whether they are "
             "the same: keep the index of the whole frame when it is filtered"
         )
-        return located.positions, [Reason("review", "records", text)]
+        return located.positions, [*reasons, Reason("review", "records", text)]
 
     @property
     def contributors(self) -> Integers | None:

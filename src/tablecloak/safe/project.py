@@ -14,17 +14,6 @@ from tablecloak.safe.bundle import BundleFormat, require_file_name, write_bundle
 from tablecloak.safe.other.calls import OtherOutputs
 from tablecloak.safe.output import Output
 from tablecloak.safe.tables.calls import TableOutputs
-from tablecloak.safe.tables.publishing import SafeFrame
-
-OF_THE_SESSION = frozenset(
-    {
-        "add_comments", "add_exception", "corr", "custom_output", "disable_suppression",
-        "enable_suppression", "extremes", "finalise", "hist", "histogram", "logit", "logitr",
-        "ols", "olsr", "pie", "print_outputs", "probit", "probitr",
-        "quantile", "regression", "remove_output", "rename_output", "surv_func",
-    }
-)  # fmt: skip
-"""Calls of `Project` that are also calls of the safe room: those of the project of the session."""
 
 
 class Project(OtherOutputs, TableOutputs):
@@ -169,14 +158,7 @@ def new_project(appetite: Any = None, **options: Any) -> Project:
     return _current[0]
 
 
-def crosstab(*arguments: Any, project: Project | None = None, **options: Any) -> SafeFrame:
-    """`Project.crosstab` of a project, by default that of this session."""
-    return (project or _session()).crosstab(*arguments, **options)
-
-
-def pivot_table(*arguments: Any, project: Project | None = None, **options: Any) -> SafeFrame:
-    """`Project.pivot_table` of a project, by default that of this session."""
-    return (project or _session()).pivot_table(*arguments, **options)
-
-
-_session = project
+def of_the_session(name: str) -> Any:
+    """Return a call of the project of this session, such as `crosstab`; None if there is none."""
+    is_call = any(name in vars(owner) for owner in (Project, OtherOutputs, TableOutputs))
+    return None if name.startswith("_") or not is_call else getattr(project(), name)

@@ -68,10 +68,13 @@ class IdentifiedRecords:
     is_sure : bool
         Whether values say that these are the records; else labels alone, or values that several
         records share.
+    is_repeated : bool
+        Whether each record stands there several times, so that it counts for several.
     """
 
     positions: Integers
     is_sure: bool
+    is_repeated: bool = False
 
 
 @dataclass
@@ -132,7 +135,7 @@ class KnownRecords:
                 fresh = positions < 0
                 positions[fresh] = self._added(int(fresh.sum()))
         self._keep(named, positions)
-        return IdentifiedRecords(positions, is_sure)
+        return IdentifiedRecords(positions, is_sure, _are_repeated(named))
 
     def _by_label(self, named: dict[str, Codes], index: pd.Index, row: Integers) -> Integers:
         """Return where labels stand; new labels may stand for records without one of the others."""
@@ -254,6 +257,16 @@ class KnownRecords:
 
 MANY = 0.5
 """Share of records with a value of their own from which a column tells records apart."""
+
+
+REPEATED, LEAST_REPEATED = 4, 20
+"""Records of the same values, on average, that are no accident if none stands alone; and how many
+different ones it takes to say so."""
+
+
+def _are_repeated(named: dict[str, Codes]) -> bool:
+    often = np.unique(_mixed(named.values()), return_counts=True)[1] if named else np.ones(1)
+    return bool(len(often) >= LEAST_REPEATED and often.min() > 1 and often.mean() <= REPEATED)
 
 
 def _padded(codes: Codes, n: int) -> Codes:

@@ -6,9 +6,12 @@ column that is the same for most records, only the others contribute to what a s
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 
@@ -21,6 +24,10 @@ LEAST_PER_LEVEL = 3
 
 SHARED = 0.5
 """Share of records with one value from which that value is nobody's own contribution."""
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+DIGITS = 3
+"""Digits of a number, without zeros at its ends, beyond which it may be somebody's amount."""
 
 
 @dataclass(frozen=True)
@@ -108,3 +115,32 @@ def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers]:
         apart, there = amounts, group >= 0
     group = np.where(there, group, -1)
     return None if len(np.unique(apart[there])) == 1 else apart, group
+
+
+def is_round(number: str) -> bool:
+    """Whether a number has so few digits that it is hardly somebody's amount."""
+    return len(number.replace(".", "").strip("0")) <= DIGITS
+
+
+def may_be_amounts(labels: Iterable[object]) -> bool:
+    """Whether labels have numbers that somebody's amount may be: long ones, of any length.
+
+    Years, postcodes and classes of industries are long as well, but all of the same length.
+    """
+    labels = list(labels)
+    numbers = [NUMBER.findall(str(label)) for label in labels]
+    flat = [number for some in numbers for number in some]
+    is_long = not all(map(is_round, flat))
+    is_text = not any(map(pd.api.types.is_number, labels))
+    is_code = len({len(number) for number in flat}) == 1 and all(len(some) == 1 for some in numbers)
+    if is_text:
+        return is_long and not is_code
+    return any(float(number) % 1 for number in flat) or (
+        is_long and not is_code and not _are_in_a_row(flat)
+    )
+
+
+def _are_in_a_row(numbers: Sequence[str]) -> bool:
+    """Whether numbers count something: those between them occur as well."""
+    values = {float(number) for number in numbers}
+    return max(values) - min(values) < 2 * len(values)

@@ -123,8 +123,10 @@ def test_contributors_with_one_record_each_need_no_codes():
     [
         ([50, 40, 4], "p-ratio"),
         # 10 is not less than a tenth of 60, and 100 of 110 is more than 90 %.
-        ([60, 40, 6, 4], "nk-rule"),
-        ([30, 30, 20, 20], ""),
+        ([60, 40, 6, 4, 0], "nk-rule"),
+        ([30, 30, 20, 20, 0], ""),
+        # Everybody knows that each has as much as the smallest.
+        ([140, 130, 121, 120], "p-ratio"),
         # Amounts count by their size, whatever their sign.
         ([-50, 40, 1], "p-ratio"),
         ([0, 0, 0], ""),

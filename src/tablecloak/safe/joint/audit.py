@@ -149,9 +149,9 @@ class JointAudit:
             for which, figures in enumerate(some)
         }
         self._variables.forget()
+        undecided = self._variables.sums_of_columns(new)
         new, names = self._with_differences(new, names)
         findings: list[Disclosure] = []
-        undecided: list[str] = []
         for variable, some in self._by_variable(new):
             question = VariableQuestion(
                 self.appetite, self._variables, variable, some, contributors, names

@@ -27,11 +27,17 @@ LOOKED_AT = 2000
 APART, MOST_APART = 0.05, 9
 """Share and number of records that may be out of line."""
 
+NOISE = 0.1
+"""Share by which records may differ from a multiple of another column, and be noisy copies."""
+
 LEAST = 10
 """Records from which a column that rises with another is no accident."""
 
 DRAWN = 60
 """Pairs of records by which the scale of most records is looked for."""
+
+NEARLY, MOST_ADDED = 1e-7, 8
+"""Share by which a sum of columns may miss another, and columns that are tried for it."""
 
 STILL = 1e-6
 """Move of a sum, in standard deviations, up to which it counts as none."""
@@ -53,6 +59,8 @@ def is_copy(one: Floats, other: Floats) -> bool:
     if n > LOOKED_AT:
         some = np.random.default_rng(1).choice(n, LOOKED_AT, replace=False)
         one, other, n = one[some], other[some], LOOKED_AT
+    if _is_noisy(one, other):
+        return True
     allowed = min(APART * n + 1, MOST_APART)
     for given in (other, -other):
         ordered = given[np.lexsort((given, one))]
@@ -63,6 +71,18 @@ def is_copy(one: Floats, other: Floats) -> bool:
         if n - len(tails) <= allowed:
             return True
     return False
+
+
+def _is_noisy(one: Floats, other: Floats) -> bool:
+    """Whether a column is another one with noise of some per cent, which sums level out."""
+    both = (one != 0) & (other != 0)
+    if both.sum() < max(LEAST, (1 - APART) * len(one)):
+        return False
+    ratio = other[both] / one[both]
+    middle = float(np.median(ratio))
+    is_close = np.abs(ratio - middle) <= NOISE * abs(middle)
+    spread = float(np.std(np.log(np.abs(one[both]))))
+    return bool(is_close.mean() >= 1 - APART and spread > 2 * NOISE)
 
 
 def scale_of(one: Floats, other: Floats) -> tuple[float, float] | None:
@@ -197,18 +217,7 @@ class AmountColumn:
         apart = ~np.isnan(past) & ~_agrees(np.nan_to_num(past), figures.amounts, *scale)
         if not (apart & (figures.group >= 0)).any():
             return []
-        system = self.system(n_records)
-        n_groups = figures.sums.shape[1]
-        moves = system.draws - system.weights[system.class_of]
-        there = figures.group >= 0
-        records, group = figures.records[there], figures.group[there]
-        by_group = np.column_stack(
-            [np.bincount(group, column, minlength=n_groups) for column in moves[records].T]
-        )
-        size = figures.sums @ np.bincount(group, minlength=n_groups)
-        of_both = np.abs(figures.sums @ by_group).max(axis=1) <= STILL * np.sqrt(
-            np.maximum(size, 1)
-        )
+        of_both = self.tells(figures, n_records)
         if not of_both.any():
             return []
         return [
@@ -221,3 +230,43 @@ class AmountColumn:
                 f"{figures.variable} less {self.name}",
             )
         ]
+
+    def tells(self, figures: Figures, n_records: int) -> Flags:
+        """Return over which groups of records, of those of other figures, a sum of it follows."""
+        system = self.system(n_records)
+        n_groups = figures.sums.shape[1]
+        moves = system.draws - system.weights[system.class_of]
+        there = figures.group >= 0
+        records, group = figures.records[there], figures.group[there]
+        by_group = np.column_stack(
+            [np.bincount(group, column, minlength=n_groups) for column in moves[records].T]
+        )
+        size = figures.sums @ np.bincount(group, minlength=n_groups)
+        limit = STILL * np.sqrt(np.maximum(size, 1))
+        return np.asarray(np.abs(figures.sums @ by_group).max(axis=1) <= limit)
+
+
+def added_up(column: Floats, others: Sequence[Floats]) -> tuple[list[int], bool]:
+    """Return which columns a column is a sum of at nearly all records, and whether at all.
+
+    A few records settle the units, drawn until they are none of those that are out of line.
+    """
+    matrix = np.column_stack(others)
+    known = np.flatnonzero(np.isfinite(matrix).all(axis=1))
+    if len(known) < LEAST:
+        return [], False
+    random = np.random.default_rng(1)
+    some = known if len(known) <= LOOKED_AT else random.choice(known, LOOKED_AT, replace=False)
+    for _ in range(DRAWN):
+        drawn = random.choice(some, matrix.shape[1], replace=False)
+        units = np.linalg.lstsq(matrix[drawn], column[drawn], rcond=None)[0]
+        if _is_sum(matrix[some], units, column[some]).mean() >= 1 - 2 * APART:
+            plays = np.abs(units) * np.abs(matrix[some]).max(axis=0)
+            chosen = np.flatnonzero(plays > NEARLY * np.abs(column[some]).max()).tolist()
+            return chosen, bool(_is_sum(matrix[known], units, column[known]).all())
+    return [], False
+
+
+def _is_sum(matrix: Floats, units: Floats, column: Floats) -> Flags:
+    size = np.abs(matrix) @ np.abs(units)
+    return np.asarray(np.abs(matrix @ units - column) <= NEARLY * size)

@@ -55,13 +55,20 @@ MOST_WEIGHTED = 1500
 """Figures of a variable up to which it is looked at how far totals can move."""
 
 MOST_PRODUCTS, LEAST_PROGRAMS = 200_000, 20
-"""Classes of records times programs that one question may take, and programs in any case."""
+"""Classes of records times programs that one question may take, and programs while there are no
+more classes than that."""
+
+MOST_SOLVED = 2000
+"""Classes whose leverage is computed at once."""
 
 RIDGE, NEARLY = 1e-11, 1e-6
 """What tells dependent figures apart, and by how much a leverage may be wrong."""
 
 CLOSE = 1e-6
 """Share of an amount by which an estimate may miss the rule."""
+
+NOBODY: Integers = np.zeros(0, dtype=np.int64)
+"""Contributions of everybody who contributed nothing."""
 
 HANDED_OVER = " (handed over)"
 """What is said behind the name of an output that a checker was given."""
@@ -334,27 +341,38 @@ class Estimates:
         figures, n = system.figures, system.n_classes
         self.n_figures = figures.shape[1]
         parts = pd.DataFrame({"number": system.class_of, "who": who, "amount": amounts})
-        self.parts = parts.groupby(["number", "who"], as_index=False).sum()
+        parts = parts.groupby(["number", "who"], as_index=False).sum()
+        parts = parts.sort_values(["number", "amount"], ascending=[True, False])
+        self.number, self.who, self.amount = (parts[name].to_numpy() for name in parts)
+        self.starts = np.searchsorted(self.number, np.arange(n + 1))
         self.total = np.bincount(system.class_of, amounts, minlength=n)
-        self.alone = np.bincount(self.parts["number"], minlength=n) == 1
+        self.alone = np.diff(self.starts) == 1
         positive = self.total[self.total > 0]
         # In units of a typical class, so that the solver's tolerances fit.
         self.unit = float(np.median(positive)) if positive.size else 1.0
-        sums = figures.T @ (self.total / self.unit)
-        most = np.full(n, np.inf)
-        program = Program(np.zeros(n), csr_array(figures.T), sums, sums, np.zeros(n), most)
-        self.solver = LinearSolver(program, primal=True)
         self.figures = csr_array(figures)
-        self.work = SearchWork(int(max(MOST_PRODUCTS // max(n, 1), LEAST_PROGRAMS)))
+        least = LEAST_PROGRAMS * (n <= MOST_PRODUCTS)
+        self.work = SearchWork(int(max(MOST_PRODUCTS // max(n, 1), least)))
         self.is_complete = True
         self._solved: dict[int, Floats] = {}
-        self.parts = self.parts.sort_values(
-            ["number", "amount"], ascending=[True, False], ignore_index=True
-        )
-        self.starts = np.searchsorted(self.parts["number"], np.arange(n + 1))
-        self.classes_of = self.parts.groupby("who").indices
-        by_size = self.parts.groupby("who")["amount"].sum().sort_values(ascending=False)
-        self.attackers = by_size.index[:MOST_ATTACKERS].tolist()
+        self._parts: dict[int | None, Integers] = {None: NOBODY}
+        self.attackers = np.argsort(-np.bincount(who, amounts), kind="stable")[
+            :MOST_ATTACKERS
+        ].tolist()
+
+    @cached_property
+    def solver(self) -> LinearSolver:
+        """Totals of classes that agree with all figures."""
+        n, figures = len(self.total), csr_array(self.figures.T)
+        sums = figures @ (self.total / self.unit)
+        program = Program(np.zeros(n), figures, sums, sums, np.zeros(n), np.full(n, np.inf))
+        return LinearSolver(program, primal=True)
+
+    def _parts_of(self, attacker: int | None) -> Integers:
+        """Return which contributions are an attacker's own; None is anybody, who has none."""
+        if attacker not in self._parts:
+            self._parts[attacker] = np.flatnonzero(self.who == attacker)
+        return self._parts[attacker]
 
     def close(self) -> Iterator[Estimate]:
         """Yield the contributions that somebody estimates too closely.
@@ -362,24 +380,62 @@ class Estimates:
         In each class the largest comes first: where nobody comes too close to it, nobody does to
         the others.
         """
-        number, amount = (self.parts[name].to_numpy() for name in ("number", "amount"))
-        rank = np.arange(len(number)) - self.starts[number]
-        rest = self.total - np.bincount(number[rank < 2], amount[rank < 2], len(self.total))
-        first = self.starts[:-1]
-        largest = amount[first]
-        at_risk = (largest > 0) & (rest < self.share * largest)
-        for each in np.flatnonzero(at_risk).tolist():
-            for who in self.parts["who"].iloc[first[each] : self.starts[each + 1]].tolist():
+        rank = np.arange(len(self.number)) - self.starts[self.number]
+        two = np.bincount(self.number[rank < 2], self.amount[rank < 2], len(self.total))
+        largest = self.amount[self.starts[:-1]]
+        at_risk = (largest > 0) & (self.total - two < self.share * largest)
+        numbers = np.flatnonzero(at_risk)
+        for each in numbers[~self._surely_far(numbers)].tolist():
+            for who in self.who[self.starts[each] : self.starts[each + 1]].tolist():
                 estimate = self.of(each, who)
                 if estimate is None:
                     break
                 yield estimate
+            if not self.is_complete:
+                # Without programs nothing more can be found.
+                return
+
+    def _surely_far(self, numbers: Integers) -> Flags:
+        """Return the classes whose largest contribution nobody comes close to, by leverage alone.
+
+        An attacker of another class shares no more with a class than the root of both leverages
+        (Cauchy and Schwarz). One within a class is at best the second largest.
+        """
+        if self.n_figures > MOST_WEIGHTED or np.bincount(self.who).max() > 1:
+            return np.zeros(len(numbers), dtype=np.bool_)
+        places = np.concatenate([np.zeros(0, np.int64), *map(self._parts_of, self.attackers)])
+        theirs = self.number[places]
+        total = np.maximum(self.total[theirs], np.finfo(float).tiny)
+        off = 1 - (1 - self.amount[places] / total) ** 2
+        known = off * self._leverages(theirs)
+        gain = float((known / np.maximum(1 - known, NEARLY)).max(initial=0.0))
+        h, total, first = self._leverages(numbers), self.total[numbers], self.starts[numbers]
+        needed = (1 + self.share) * self.amount[first]
+        reach = total * (1 + np.sqrt(np.maximum(1 - h * (1 + gain) - NEARLY, 0.0)))
+        several = np.diff(self.starts)[numbers] > 1
+        second = np.where(several, self.amount[np.minimum(first + 1, len(self.amount) - 1)], 0.0)
+        left = 1 - second / total
+        room = np.maximum(1 - (1 - left**2) * h, NEARLY)
+        within = left**2 * (h + (1 - left**2) * h**2 / room)
+        inside = total * (1 + left * np.sqrt(np.maximum(1 - within - NEARLY, 0.0)))
+        is_far = (reach >= needed) & (inside >= needed + second)
+        return np.asarray(is_far & ~(several & np.isin(numbers, theirs)))
+
+    def _leverages(self, numbers: Integers) -> Floats:
+        """Return the leverage of classes in the figures weighted by totals."""
+        rows, factor = self._weighted
+        leverages = np.zeros(len(numbers))
+        for start in range(0, len(numbers), MOST_SOLVED):
+            some = rows[numbers[start : start + MOST_SOLVED]].toarray().T
+            leverages[start : start + MOST_SOLVED] = (some * cho_solve(factor, some)).sum(axis=0)
+        return leverages
 
     def of(self, number: int, who: int) -> Estimate | None:
         """Return how somebody estimates a contribution to a class; None if nobody can."""
-        part = self.parts.iloc[self.starts[number] : self.starts[number + 1]]
-        amount = float(part.loc[part["who"] == who, "amount"].iloc[0])
-        others = part.loc[part["who"] != who, "who"].tolist()[:1]
+        part = slice(*self.starts[number : number + 2])
+        is_own = self.who[part] == who
+        amount = float(self.amount[part][is_own][0])
+        others = self.who[part][~is_own].tolist()[:1]
         attackers = dict.fromkeys([*others, *(one for one in self.attackers if one != who)])
         for attacker in [None, *attackers]:
             multipliers = self._by(attacker, number, amount)
@@ -403,18 +459,14 @@ class Estimates:
         if self.n_figures > MOST_WEIGHTED:
             return -np.inf
         total = self.total[number] / self.unit
-        of_attacker = [] if attacker is None else self.classes_of.get(attacker, [])
+        of_attacker = self._parts_of(attacker)
         if len(of_attacker) > 1 or not total:
             return -np.inf
         h = self._shared(number, number)
         kept = 1.0
         for row in of_attacker:
-            other = int(self.parts["number"].iloc[row])
-            left = (
-                1 - float(self.parts["amount"].iloc[row]) / self.total[other]
-                if self.total[other]
-                else 1.0
-            )
+            other = int(self.number[row])
+            left = 1 - float(self.amount[row]) / self.total[other] if self.total[other] else 1.0
             off = 1 - left**2
             room = 1 - off * self._shared(other, other)
             if room < NEARLY:
@@ -433,10 +485,8 @@ class Estimates:
 
     def _by(self, attacker: int | None, number: int, amount: float) -> Floats | None:
         """Return the sum by which an attacker estimates an amount of a class too closely."""
-        # Codes are not negative: -1, who contributed nothing, stands for everybody.
-        of_attacker = self.parts[self.parts["who"] == (-1 if attacker is None else attacker)]
-        classes = of_attacker["number"].to_numpy()
-        least = of_attacker["amount"].to_numpy() / self.unit
+        own = self._parts_of(attacker)
+        classes, least = self.number[own], self.amount[own] / self.unit
         within = float(least[classes == number].sum())
         needed = ((1 + self.share) * amount * (1 - CLOSE)) / self.unit + within
         if self._reach(attacker, number) >= needed:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import qr, solve
 from scipy.stats import chi2
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.joint.system import FigureSystem
 
 DRAWS, MOST_DRAWS = 32, 512
@@ -75,23 +75,41 @@ def confined(
     for start in range(0, len(chosen), MOST_COLUMNS):
         some = chosen[start : start + MOST_COLUMNS]
         rows = system.factor.forward(system.kept_figures(some))
-        is_high = ~_is_low((rows**2).sum(axis=0), most)
+        is_high = ~is_low((rows**2).sum(axis=0), most)
         held.append(some[is_high])
         columns.append(rows[:, is_high])
     chosen, rows = np.concatenate(held), np.hstack(columns)
     if min(rows.shape) * rows.size > MOST_PRODUCTS:
         return None
     root = np.sqrt((system.size if weights is None else weights)[chosen])
+    return combinations_within(chosen, rows, root, most)
+
+
+def combinations_within(
+    chosen: Integers, rows: Floats, root: Floats, most: float
+) -> tuple[Integers, Floats]:
+    """Return classes, and the combinations that are 0 at all others; see `confined`.
+
+    Parameters
+    ----------
+    chosen : (c,) array of int
+        Numbers of the classes of a leverage that is not too low.
+    rows : (d, c) array of float
+        What d orthonormal combinations of figures are there.
+    root : (c,) array of float
+        Square roots of the weights of classes.
+    most : float
+    """
     basis = _inside(rows * root)
     while basis.size:
-        is_low = _is_low((basis**2).sum(axis=1) / root**2, most)
+        falls = is_low((basis**2).sum(axis=1) / root**2, most)
         basis = np.where(np.abs(basis) > NOTHING, basis, 0.0)
-        if not basis[is_low].any():
+        if not basis[falls].any():
             break
-        beside = basis[is_low].T @ basis[is_low]
+        beside = basis[falls].T @ basis[falls]
         lengths, turned = np.linalg.eigh(beside)
         kept = turned[:, lengths < INSIDE]
-        chosen, root, basis = chosen[~is_low], root[~is_low], basis[~is_low] @ kept
+        chosen, root, basis = chosen[~falls], root[~falls], basis[~falls] @ kept
     stays = basis.any(axis=1)
     if not stays.any():
         return chosen[:0], np.zeros((0, 0))
@@ -101,7 +119,8 @@ def confined(
     return chosen[stays], np.where(np.abs(given) > NOTHING, given, 0.0)
 
 
-def _is_low(leverage: Floats, most: float) -> np.ndarray:
+def is_low(leverage: Floats, most: float) -> Flags:
+    """Return which records of this leverage are in no group of `most` records that follows."""
     return np.asarray(leverage * most < 1 - MARGIN)
 
 

@@ -13,8 +13,16 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.errors import listed
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.joint.copies import AmountColumn, column_of, in_unit_of, is_copy
+from tablecloak.safe.joint.copies import (
+    MOST_ADDED,
+    AmountColumn,
+    added_up,
+    column_of,
+    in_unit_of,
+    is_copy,
+)
 from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.safe.output import Figures
 
@@ -160,6 +168,30 @@ class SummedVariables:
             columns += [extended] * (before is None)
         return found
 
+    def sums_of_columns(self, new: Sequence[Figures]) -> list[str]:
+        """Return what is not searched: sums of a column beside sums of those that it adds up.
+
+        Where all of them are told of the same groups, none tells more than the others.
+        """
+        undecided = []
+        for figures in new:
+            own = None if figures.is_count else column_of(self.columns, figures)
+            others = [column for column in self.columns if column is not own][-MOST_ADDED:]
+            if figures.amounts is None or len(others) < 2:
+                continue
+            there = figures.group >= 0
+            given = [column.amounts[figures.records[there]] for column in others]
+            numbers, is_exact = added_up(figures.amounts[there], given)
+            parts = [others[number] for number in numbers]
+            tells = (part.tells(figures, self.n_records).all() for part in parts)
+            if len(parts) > 1 and not (is_exact and all(tells)):
+                names = listed([part.name for part in parts])
+                undecided.append(
+                    f"{figures.variable} adds up {names}: what sums of all of them tell together "
+                    "was not searched"
+                )
+        return undecided
+
     def forget(self) -> None:
         """Let go of what was asked before, once it was recorded or not."""
         self.systems = {}
@@ -303,7 +335,7 @@ class VariableQuestion:
     def broken(self, group: Flags) -> str:
         """Return the rule on amounts that a group breaks, or nothing."""
         records = self.records(group)
-        amounts = self.amounts[records]
+        amounts = self.amounts[records] - max(float(np.nanmin(self.amounts, initial=np.inf)), 0.0)
         if self.contributors is not None:
             who = pd.factorize(self.contributors[records])[0]
             amounts = np.bincount(who, amounts).astype(float)

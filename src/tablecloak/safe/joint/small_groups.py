@@ -80,10 +80,9 @@ class SmallGroups:
         found = confined(system, is_small, self.threshold - 1, weights)
         if found is None:
             return [], False
-        small, given = found
-        return self._of_multipliers(small, given) if small.size else ([], True)
+        return self.of_combinations(*found)
 
-    def _of_multipliers(self, small: Integers, basis: Floats) -> tuple[list[Integers], bool]:
+    def of_combinations(self, small: Integers, basis: Floats) -> tuple[list[Integers], bool]:
         """Find the groups that some multipliers give, the smallest first.
 
         Parameters
@@ -94,8 +93,8 @@ class SmallGroups:
             What multipliers give each of these classes: 1 if it is in the group, 0 if not. They
             are what they give d of the classes.
         """
-        if len(small) > MOST_CLASSES:
-            return [], False
+        if not small.size or len(small) > MOST_CLASSES:
+            return [], not small.size
         given = csr_array(basis)
         n, d = given.shape
         members, n_members = self._members(small)

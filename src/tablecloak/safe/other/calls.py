@@ -281,12 +281,7 @@ class OtherOutputs(Ledger):
         fit = Fit.of(result)
         kind = RegressionOutput(fit)
         text = command or f"regression({fit.method}: {', '.join(fit.names)})"
-        if fit.index is not None:
-            return ask(self, kind, pd.DataFrame(index=fit.index), text, fit.values)
-        # Records that the model does not know are nobody's in the project.
-        rows = np.arange(len(fit.endog), dtype=np.int64)
-        checked = kind.check(OutputRecords(pd.DataFrame(index=rows), rows, rows, self.appetite))
-        return record(self, kind, text, checked)
+        return ask(self, kind, pd.DataFrame(index=fit.index), text, fit.values)
 
     def ols(self, endog: Any, exog: Any, **options: Any) -> Any:
         """Fit by least squares with statsmodels, ask for the result, and return it."""

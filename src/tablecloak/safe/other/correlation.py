@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
-from tablecloak.safe.other.kind import KINDS, Checked, Kind, OutputRecords
+from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.values import ValueLevels
 
 EXACT = 1e-9
@@ -54,8 +54,10 @@ class CorrelationOutput(Kind):
         left_out = int((~known.all(axis=1)).sum())
         reasons, notes = records.missing(left_out)
         checked = Checked(
-            (found,), tuple(reasons), tuple(notes), properties={"method": f"{self.method} corr"}
-        )
+            (found,), tuple(reasons), tuple(notes), counts=(_counts(records, known),),
+            properties={"method": f"{self.method} corr"},
+            base="Or make all outputs from the same records: filter the frame once",
+        )  # fmt: skip
         checked = checked.hiding(
             few,
             "threshold",
@@ -85,3 +87,13 @@ class CorrelationOutput(Kind):
         )
         return any(0 < records.n_contributors(some) < records.appetite.safe_threshold
                    for some in few)  # fmt: skip
+
+
+def _counts(records: OutputRecords, known: Flags) -> Counts:
+    """Return how many records each correlation is of: few more or less tell of these few."""
+    pairs = combinations(range(known.shape[1]), 2)
+    both = np.unique([known[:, one] & known[:, other] for one, other in pairs], axis=0)
+    patterns, group = np.unique(both, axis=1, return_inverse=True)
+    sums, n = patterns.astype(np.int64), len(both)
+    labels, places = ("records of a correlation",) * n, (None,) * n
+    return Counts(records.positions, group.ravel().astype(np.int64), sums, labels, places)

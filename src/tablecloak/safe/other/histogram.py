@@ -15,12 +15,16 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
+from tablecloak.safe.values import is_round
 
 TOTAL = "all"
 """Label of the line with the number of all records: papers state it, so it counts as published."""
 
 MOST_CATEGORIES = 1000
 """More than so many categories are numbers or names of records, not slices."""
+
+NEAR_EDGE = 2e-3
+"""Share of the range by which an edge may miss an extreme and still tell it; pandas adds half."""
 
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 """Widths of bins, times a power of ten."""
@@ -203,13 +207,14 @@ def _extreme_edges(records: OutputRecords, values: Floats, edges: Floats) -> lis
         (edges[-1], values.max(), "last"),
     ):
         behind = records.n_contributors(values == value)
-        if edge == value and behind < records.appetite.safe_threshold:
+        is_near = abs(edge - value) <= NEAR_EDGE * np.ptp(values) and not is_round(f"{edge:.9g}")
+        if (edge == value or is_near) and behind < records.appetite.safe_threshold:
             reasons.append(
                 Reason(
                     "fail",
                     "extremes",
-                    f"the {which} edge is the value of {behind} contributors: choose an edge "
-                    "beyond it, or give a number of bins",
+                    f"the {which} edge is the value of {behind} contributors or next to it: "
+                    "choose a round edge beyond it, or give a number of bins",
                 )
             )
     return reasons

@@ -6,37 +6,26 @@ coefficients.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, repeat
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
-from scipy.linalg import qr
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.joint.disclosure import unsearched
+from tablecloak.safe.joint.leverage import combinations_within, is_low
+from tablecloak.safe.joint.question import MOST_PROGRAMS, SearchWork
+from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
-from tablecloak.safe.output import Reason
+from tablecloak.safe.output import Reason, Status
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
-
-MOST_RANK = 14
-"""Rank of the columns of 0 and 1 up to which all their combinations are searched."""
-
-MOST_TRIED = 20_000_000
-"""Numbers that this search may compute, else it is left out."""
-
-NEAR = 1e-6
-"""Distance from 0 or 1 up to which a combination has that value."""
-
-MOST_PAIRS = 300
-"""Columns of 0 and 1 up to which each two of them are looked at together."""
 
 BY_SUMS = ("ols", "wls", "gls", "glsar", "logit", "probit", "poisson", "glm", "mnlogit")
 """Models whose coefficients solve equations of sums over records, whatever residuals they show."""
@@ -92,12 +81,8 @@ class DesignMatrix:
     X, the residuals of the group add up to 0: who knows the coefficients and the columns of these
     records knows the sum of y over the group. For a group of one record that is leverage 1.
 
-    Of the columns of 0 and 1, with the constant, all combinations are searched while their rank is
-    at most `MOST_RANK`: a combination that is 0 or 1 everywhere is told by its values at as many
-    records as the rank, so that all of these can be tried. Beyond, looked at are groups that agree
-    in all such columns, those that one of them singles out or leaves, those of each two, and what
-    is left of columns that exclude each other (the category without a column of its own). Single
-    records are found all, by their leverage.
+    Any columns may single out a group: flags, the codes 1 and 2, or a code and its square. All
+    groups are searched as in the joint audit, among records of a leverage that allows it.
     """
 
     matrix: Floats
@@ -107,13 +92,8 @@ class DesignMatrix:
 
     @cached_property
     def basis(self) -> Floats:
-        """Orthonormal columns that span those of the matrix."""
-        matrix = self.matrix * np.sqrt(self.weights)[:, None]
-        norms = np.linalg.norm(matrix, axis=0)
-        scaled = matrix[:, norms > 0] / norms[norms > 0]
-        left, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
-        tolerance = max(scaled.shape, default=0) * np.finfo(np.float64).eps
-        return np.asarray(left[:, sizes > tolerance * sizes.max(initial=0.0)], dtype=np.float64)
+        """Orthonormal columns that span those of the matrix, weights included."""
+        return _orthonormal(self.matrix * np.sqrt(self.weights)[:, None])
 
     @property
     def rank(self) -> int:
@@ -125,11 +105,6 @@ class DesignMatrix:
         """How many contributors stand behind all rows."""
         return len(np.unique(self.contributor))
 
-    def _n_behind(self, group: Flags) -> int:
-        if self.n_contributors == len(self.contributor):
-            return int(np.count_nonzero(group))
-        return len(np.unique(self.contributor[group]))
-
     @property
     def is_binary(self) -> bool:
         """Whether all columns are 0 and 1: fitted values are then told by the coefficients."""
@@ -140,13 +115,6 @@ class DesignMatrix:
         """Leverage of each record: 1 if the fit goes through it whatever its value."""
         return np.asarray((self.basis**2).sum(axis=1), dtype=np.float64)
 
-    @cached_property
-    def binary(self) -> list[int]:
-        """Columns of 0 and 1 that have both."""
-        is_binary = ((self.matrix == 0) | (self.matrix == 1)).all(axis=0)
-        varies = self.matrix.min(axis=0) < self.matrix.max(axis=0)
-        return [int(column) for column in np.flatnonzero(is_binary & varies)]
-
     def singled_out(self, group: Flags) -> bool:
         """Whether the sum of y over a group of records follows from the coefficients."""
         roots = np.sqrt(self.weights[group])
@@ -156,131 +124,79 @@ class DesignMatrix:
         inside = float(((roots @ self.basis[group]) ** 2).sum())
         return size - inside <= EXACT * size
 
-    def small_groups(self, threshold: int) -> list[tuple[str, int]]:
-        """Return groups of too few contributors that are singled out: what they are, how many."""
-        # Those with a name of their own first: one group is told once.
-        named = self._candidates(threshold)
-        others = zip(
-            repeat("a combination of the columns of 0 and 1"), self._combinations(threshold)
+    def small_groups(self, threshold: int) -> tuple[list[tuple[str, int]], bool]:
+        """Return the groups of too few contributors that are singled out, none within another.
+
+        Returns
+        -------
+        groups : list of (str, int)
+            What the records of each have in common, and how many contributors it has.
+        is_complete : bool
+            Whether all groups were searched.
+        """
+        _, who, often = np.unique(self.contributor, return_inverse=True, return_counts=True)
+        share = 1.0 / often[who]
+        spanned = _orthonormal(self.matrix * np.sqrt(share)[:, None]) / np.sqrt(share)[:, None]
+        high = np.flatnonzero(~is_low((spanned**2).sum(axis=1), threshold - 1))
+        if not high.size:
+            return [], True
+        _, first, kind = np.unique(
+            self.matrix[high], axis=0, return_index=True, return_inverse=True
         )
-        groups: dict[bytes, tuple[str, int]] = {}
-        for label, group in chain(named, others):
-            n_behind = self._n_behind(group)
-            if 0 < n_behind < threshold:
-                key = np.packbits(group).tobytes()
-                if key not in groups and self.singled_out(group):
-                    groups[key] = (label, n_behind)
-        return list(groups.values())
-
-    @property
-    def is_searched(self) -> bool:
-        """Whether all combinations of the columns of 0 and 1 are searched."""
-        patterns, _, pivots = self._patterns_of_all
-        return len(pivots) <= MOST_RANK and len(patterns) << len(pivots) <= MOST_TRIED
-
-    @cached_property
-    def _patterns_of_all(self) -> tuple[Floats, Integers, Integers]:
-        """Return the rows that occur in columns of 0 and 1, which each record has, and a basis."""
-        flat = (self.matrix == self.matrix[:1]).all(axis=0) & (self.matrix[:1] != 0).any(axis=0)
-        columns = self.matrix[:, self.binary]
-        if flat.any():
-            columns = np.column_stack([np.ones(len(columns)), columns])
-        if not columns.shape[1]:
-            none = np.zeros(0, dtype=np.int64)
-            return np.zeros((0, 0)), none, none
-        patterns, at = np.unique(columns, axis=0, return_inverse=True)
-        _, R, order = qr(patterns.T, mode="economic", pivoting=True)
-        rank = int((np.abs(np.diag(R)) > NEAR * abs(R[0, 0])).sum())
-        return patterns, at.ravel().astype(np.int64), order[:rank].astype(np.int64)
-
-    def _combinations(self, threshold: int) -> Iterator[Flags]:
-        """Yield small groups whose indicator is any combination of the columns of 0 and 1."""
-        if not self.is_searched:
-            return
-        patterns, at, pivots = self._patterns_of_all
-        rank = len(pivots)
-        # Each row of patterns as a combination of the rows of the basis.
-        weights = np.linalg.lstsq(patterns[pivots].T, patterns.T, rcond=None)[0].T
-        tried = (np.arange(1, 1 << rank)[None, :] >> np.arange(rank)[:, None]) & 1
-        values = weights @ tried
-        rounded = np.rint(values)
-        fits = (np.abs(values - rounded) < NEAR) & (rounded >= 0) & (rounded <= 1)
-        pairs = np.unique(np.stack([at, self.contributor]), axis=1)
-        behind = np.bincount(pairs[0], minlength=len(patterns))
-        # Each contributor of a group stands behind one of its patterns at least.
-        whole = rounded.T * behind
-        least = whole.max(axis=1) if len(pairs[0]) > self.n_contributors else whole.sum(axis=1)
-        small = fits.all(axis=0) & (least < threshold)
-        for number in np.flatnonzero(small)[:MOST_PAIRS].tolist():
-            yield np.asarray(rounded[at, number] == 1)
-
-    def _candidates(self, threshold: int) -> list[tuple[str, Flags]]:
-        ones = {column: self.matrix[:, column] == 1 for column in self.binary}
-        named = {column: self.names[column] for column in self.binary}
-        groups: list[tuple[str, Flags]] = []
-        for column, group in ones.items():
-            groups += [(f"{named[column]} = 1", group), (f"{named[column]} = 0", ~group)]
-        for block in self._blocks(ones):
-            if len(block) > 1:
-                rest = ~np.logical_or.reduce([ones[column] for column in block])
-                label = f"none of {named[block[0]]} to {named[block[-1]]}"
-                groups.append((label, rest))
-        if len(self.binary) <= MOST_PAIRS:
-            groups += self._pairs(ones, threshold)
-        if self.binary:
-            groups += self._patterns(threshold)
-        return groups
-
-    def _blocks(self, ones: dict[int, Flags]) -> list[list[int]]:
-        """Return runs of columns that exclude each other, as the categories of a variable do."""
-        blocks: list[list[int]] = []
-        taken = np.zeros(len(self.matrix), dtype=np.bool_)
-        for column, group in ones.items():
-            if blocks and not (taken & group).any():
-                blocks[-1].append(column)
-                taken = taken | group
-            else:
-                blocks.append([column])
-                taken = group
-        return blocks
-
-    def _pairs(self, ones: dict[int, Flags], threshold: int) -> list[tuple[str, Flags]]:
-        """Return small groups of each two columns: both 1, or one of them alone."""
-        dummies = self.matrix[:, self.binary]
-        both = dummies.T @ dummies
-        alone = np.diag(both)[:, None] - both
-        # A contributor may have several records, so that counts of records bound nothing then.
-        most = threshold if self.n_contributors == len(self.contributor) else np.inf
+        kind, n = kind.ravel(), len(first)
+        pairs = np.unique(np.stack([kind, who[high]]), axis=1)
+        counted = np.bincount(pairs[0], minlength=n)
+        members = None
+        if len(often) < len(who):
+            members = tuple(np.split(pairs[1], np.cumsum(counted)[:-1]))
+        small = np.flatnonzero(counted < threshold)
+        weights = np.bincount(kind, share[high])[small]
+        small, given = combinations_within(
+            small, spanned[high[first[small]]].T, np.sqrt(weights), threshold - 1
+        )
+        search = SmallGroups(
+            counted, members, threshold, lambda _: False, SearchWork(MOST_PROGRAMS)
+        )
+        chosen, is_complete = search.of_combinations(small, given)
         groups = []
-        for one, other in np.argwhere((both > 0) & (both < most)).tolist():
-            if one < other:
-                a, b = self.binary[one], self.binary[other]
-                label = f"{self.names[a]} = 1 and {self.names[b]} = 1"
-                groups.append((label, ones[a] & ones[b]))
-        for one, other in np.argwhere((alone > 0) & (alone < most)).tolist():
-            a, b = self.binary[one], self.binary[other]
-            label = f"{self.names[a]} = 1 and {self.names[b]} = 0"
-            groups.append((label, ones[a] & ~ones[b]))
+        for numbers in chosen:
+            group = np.zeros(len(self.matrix), dtype=np.bool_)
+            group[high[np.isin(kind, numbers)]] = True
+            if self.singled_out(group):
+                groups.append((self._said(group), len(np.unique(who[group]))))
+        return groups, is_complete
+
+    def slopes_of_few(self, threshold: int) -> list[tuple[str, int]]:
+        """Return columns that vary for few contributors alone, and tell a weighted sum of these."""
+        groups = []
+        for name, column in zip(self.names, self.matrix.T, strict=True):
+            values, counts = np.unique(column, return_counts=True)
+            n = len(np.unique(self.contributor[column != values[np.argmax(counts)]]))
+            if 0 < n < threshold and len(values) > 2:
+                groups.append((f"{name}, the same for all others", n))
         return groups
 
-    def _patterns(self, threshold: int) -> list[tuple[str, Flags]]:
-        """Return groups of records that agree in all columns of 0 and 1, if they are small."""
-        dummies = self.matrix[:, self.binary].astype(np.bool_)
-        _, first, pattern, counts = np.unique(
-            np.packbits(dummies, axis=1), axis=0, return_index=True, return_inverse=True,
-            return_counts=True,
-        )  # fmt: skip
-        if self.n_contributors == len(self.contributor):
-            chosen = np.flatnonzero(counts < threshold)
-        else:
-            chosen = np.arange(len(counts))
-        groups = []
-        for number in chosen.tolist():
-            set_ones = np.flatnonzero(dummies[first[number]])
-            names = [self.names[self.binary[at]] for at in set_ones]
-            label = " and ".join(f"{name} = 1" for name in names) or "all columns of 0 and 1 are 0"
-            groups.append((label, np.asarray(pattern.ravel() == number)))
-        return groups
+    def _said(self, group: Flags) -> str:
+        """Return the flags that all records of a group have: none of them names a person."""
+        is_flag = ((self.matrix == 0) | (self.matrix == 1)).all(axis=0) & (self.matrix == 0).any(
+            axis=0
+        )
+        names = [name for name, flag in zip(self.names, is_flag, strict=True) if flag]
+        has = self.matrix[np.ix_(group, is_flag)].all(axis=0)
+        if not names:
+            return "a combination of the columns"
+        return " and ".join(f"{name} = 1" for name, one in zip(names, has, strict=True) if one) or (
+            f"none of {names[0]} to {names[-1]}" if len(names) > 1 else f"{names[0]} = 0"
+        )
+
+
+def _orthonormal(matrix: Floats) -> Floats:
+    """Return orthonormal columns that span those of a matrix."""
+    norms = np.linalg.norm(matrix, axis=0)
+    scaled = matrix[:, norms > 0] / norms[norms > 0]
+    left, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
+    tolerance = max(scaled.shape, default=0) * np.finfo(np.float64).eps
+    return np.asarray(left[:, sizes > tolerance * sizes.max(initial=0.0)], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -294,8 +210,8 @@ class Fit:
     endog : (n,) array of float
     names : tuple of str
         Of the columns.
-    index : pandas.Index or None
-        Of the records; None if the model does not know them.
+    index : pandas.Index
+        Of the records; numbered from 0 if the model does not know them.
     result : object
     method : str
         Name of the model, such as "ols".
@@ -306,7 +222,7 @@ class Fit:
     exog: Floats
     endog: Floats
     names: tuple[str, ...]
-    index: pd.Index | None
+    index: pd.Index
     result: Any
     method: str
     weights: Floats
@@ -348,11 +264,11 @@ class Fit:
         if len(names) != exog.shape[1]:
             names = [f"x{number}" for number in range(exog.shape[1])]
         labels = getattr(getattr(model, "data", None), "row_labels", None)
-        index = None if labels is None else pd.Index(labels)
+        index = pd.RangeIndex(len(endog)) if labels is None else pd.Index(labels)
         weights = _weights(model, len(endog))
         counts = weights > 0
         return cls(
-            exog[counts], endog[counts], tuple(names), None if index is None else index[counts],
+            exog[counts], endog[counts], tuple(names), index[counts],
             result, type(model).__name__.lower(), weights[counts],
         )  # fmt: skip
 
@@ -437,61 +353,37 @@ class RegressionOutput(Kind):
                 "regression they may be told by single records"
             )
             reasons.append(Reason("review", "method", text))
-        notes = [
-            f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}",
-            "single records and all combinations of the columns of 0 and 1 were searched"
-            if design.is_searched
-            else "single records, columns of 0 and 1, each two of them, their reference "
-            "categories, and records that agree in all of them were searched; other combinations "
-            "of columns were not",
-        ]
-        counts: tuple[Counts, ...] = ()
-        if fit.index is None:
-            notes.append(
-                "the model does not know its records, which are compared with no other output: "
-                "fit it on columns of pandas"
-            )
-        else:
-            whole = np.zeros(len(records.positions), dtype=np.int64)
-            one = np.ones((1, 1), dtype=np.int64)
-            counts = (Counts(records.positions, whole, one, ("observations",), (None,)),)
-            # Nobody dominates a sum of positive and negative values, nor does one bound another.
-            if (fit.endog >= 0).all():
-                counts = (*counts, *_sums(records, design, fit))
+        note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
         return Checked(
-            _frames(fit), tuple(reasons), tuple(notes), counts=counts,
+            _frames(fit), tuple(reasons), (note,), counts=_counts(records, design, fit),
             properties={"method": fit.method, "dof": free}, base=_common_base(fit),
         )  # fmt: skip
 
 
-def _sums(records: OutputRecords, design: DesignMatrix, fit: Fit) -> list[Counts]:
-    """Return the sums of y that the coefficients tell.
+def _counts(records: OutputRecords, design: DesignMatrix, fit: Fit) -> tuple[Counts, ...]:
+    """Return the counts, and the sums of y, that coefficients and their errors tell.
 
     X'y = X' fitted, and whoever knows how many records there are of each kind knows the right side.
-    A regression on the categories of a variable is a table of means. With other columns the sum
-    over all records is told, since their means are in most papers.
+    A regression on the categories of a variable is a table of means, and standard errors tell the
+    counts of it. With other columns the sum over all records is told, since their means are in most
+    papers.
     """
-    is_flag = ((design.matrix == 0) | (design.matrix == 1)).all(axis=0)
-    if not design.is_binary:
-        is_flag = (design.matrix == 1).all(axis=0)
-    flags = design.matrix[:, is_flag]
-    if not flags.any():
-        return []
+    of_flags = design.matrix == 1
+    is_told = of_flags.all(axis=0) if not design.is_binary else of_flags.any(axis=0)
+    # The number of all records is always told.
+    flags = np.column_stack([np.ones(len(of_flags)), design.matrix[:, is_told]])
+    names = ["all", *(name for name, told in zip(fit.names, is_told, strict=True) if told)]
     patterns, group = np.unique(flags, axis=0, return_inverse=True)
-    used = np.flatnonzero(patterns.any(axis=0))
-    names = [name for name, flag in zip(fit.names, is_flag, strict=True) if flag]
-    name = str(getattr(fit.result.model, "endog_names", None) or "y")
-    return [
-        Counts(
-            records.positions,
-            group.ravel().astype(np.int64),
-            patterns[:, used].T.astype(np.int64),
-            tuple(f"sum of {name} where {names[column]} = 1" for column in used),
-            (None,) * len(used),
-            fit.endog * fit.weights,
-            name,
-        )
-    ]
+    group, sums = group.ravel().astype(np.int64), patterns.T.astype(np.int64)
+    labels = ("observations", *(f"observations where {name} = 1" for name in names[1:]))
+    counts = Counts(records.positions, group, sums, labels, (None,) * len(sums))
+    if len(sums) == 1:
+        return (counts,)
+    y = str(getattr(fit.result.model, "endog_names", None) or "y")
+    said = tuple(f"sum of {y} where {name} = 1" for name in names[1:])
+    places = (None,) * len(said)
+    amounts = fit.endog * fit.weights
+    return counts, Counts(records.positions, group, sums[1:], said, places, amounts, y)
 
 
 def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
@@ -509,20 +401,21 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
                 "values follow from the coefficients",
             )
         )
-    groups = design.small_groups(threshold)
-    if groups:
-        fewest = min(n for _, n in groups)
-        known = "" if design.is_binary else " for whoever knows the other columns of these records"
-        reasons.append(
-            Reason(
-                "fail" if design.is_binary else "review",
-                "saturated",
-                f"the columns single out {len(groups)} groups of fewer than {threshold} "
+    groups, is_complete = design.small_groups(threshold)
+    for some, what in ((groups, "groups"), (design.slopes_of_few(threshold), "slopes")):
+        if some:
+            status: Status = "fail" if design.is_binary else "review"
+            fewest = min(n for _, n in some)
+            known = "" if status == "fail" else " for whoever knows the other columns of these"
+            text = (
+                f"the columns single out {len(some)} {what} of fewer than {threshold} "
                 f"contributors (the smallest has {fewest}), whose sum of y follows from the "
-                f"coefficients{known}: join categories, or leave these records out",
-                tuple(label for label, _ in groups[:MOST_LISTED]),
+                f"coefficients{known}: join categories, or leave these records out"
             )
-        )
+            labels = tuple(label for label, _ in some[:MOST_LISTED])
+            reasons.append(Reason(status, "saturated", text, labels))
+    if not is_complete:
+        reasons += unsearched(["the search for groups that the columns single out was cut off"])
     return reasons
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
+from tablecloak.safe.output import Reason
 
 
 @KINDS.register
@@ -60,6 +61,11 @@ class Survival(Kind):
             },
             index=pd.Index(times[ends], name="until"),
         )
+        behind = [records.n_contributors(at == end) for end in ends]
+        is_grid = (times == np.rint(times)).all() and np.ptp(times) < 2 * len(times)
+        if min(behind) < threshold and not is_grid:
+            text = f"times are those of fewer than {threshold} contributors: round them"
+            reasons.append(Reason("review", "position", text))
         if n < len(times):
             notes.append(
                 f"{len(times)} steps are joined into {n}, each with {threshold} contributors or "

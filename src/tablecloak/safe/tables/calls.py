@@ -18,7 +18,7 @@ from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.tables.publishing import SafeFrame, publish
-from tablecloak.safe.tables.request import Protect, TableRequest, statistic_of
+from tablecloak.safe.tables.request import Protect, TableRequest, named, statistic_of
 
 WEIGHTED = ("count", "size", "sum", "mean")
 
@@ -98,7 +98,7 @@ class TableOutputs(Ledger):
             "margins_name": margins_name, "dropna": dropna, "normalize": normalize,
         }  # fmt: skip
         if values is not None:
-            call |= {"values": values, "aggfunc": aggfunc}
+            call |= {"values": values, "aggfunc": named(aggfunc)}
         keys = [_parts(index), _parts(columns)]
         series = [each for part in keys for each in part if isinstance(each, pd.Series)]
         for each in series:
@@ -173,7 +173,7 @@ class TableOutputs(Ledger):
         _require_no_size(statistic)
         frame = pd.pivot_table(
             data, values=values if isinstance(aggfunc, dict) or values is not None else chosen,
-            index=index, columns=columns, aggfunc=aggfunc, fill_value=fill_value,
+            index=index, columns=columns, aggfunc=named(aggfunc), fill_value=fill_value,
             margins=margins, dropna=dropna, margins_name=margins_name, observed=observed, sort=sort,
         )  # fmt: skip
         wanted = list(dict.fromkeys([*rows, *across, *chosen]))

@@ -19,6 +19,9 @@ NONE = 1e-6
 NEGLIGIBLE = 0.01
 """Share of a cell that is nothing: who adds no more does not hide fewer others than may be."""
 
+MOST_DECIMALS = 7
+"""Decimals of amounts that are looked at."""
+
 SHARE = 0.1
 """Protection level of a sum with few contributors, as a share of its size: what p% asks of a cell
 whose largest contributor holds all of it."""
@@ -88,6 +91,12 @@ class CellMeasure:
         return self._by_cell(np.abs(self.amounts))
 
     @cached_property
+    def beyond_least(self) -> CellMeasure:
+        """What amounts exceed the smallest of all: nobody is uncertain of that much of a sum."""
+        least = self.amounts[self.group >= 0].min(initial=np.inf)
+        return self if least <= 0 else replace(self, amounts=self.amounts - least)
+
+    @cached_property
     def codes(self) -> ValueLevels:
         """The values of the records, as far as they tell how many have one."""
         return ValueLevels.of(self.amounts[self.group >= 0])
@@ -113,6 +122,18 @@ class CellMeasure:
         squares = self._by_cell(self.amounts**2)
         spread = self.records * squares - self.values**2
         return np.asarray((self.records > 0) & (spread <= NONE**2 * self.records * squares))
+
+    @property
+    def has_odd_digits(self) -> bool:
+        """Whether few records have decimals that no others have: any sum shows these by itself."""
+        amounts = self.amounts[self.group >= 0]
+        for places in range(MOST_DECIMALS):
+            scaled = amounts * 10.0**places
+            is_off = np.abs(scaled - np.rint(scaled)) > NONE * np.maximum(np.abs(scaled), 1)
+            n_off = len(np.unique(self.contributor[self.group >= 0][is_off]))
+            if n_off < self.threshold:
+                return n_off > 0
+        return False
 
     @cached_property
     def n_own(self) -> Integers:
@@ -182,11 +203,13 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
         if measure.is_code:
             rules["zeros"] |= np.min(measure.apart, axis=0) <= NONE
     if measure.adds != "count":
-        one, two, several, few = measure.largest
-        rest = measure.absolute - two
+        one, _, several, few = measure.largest
         filled = (n > 0) & (one > 0)
-        rules["p-ratio"] = filled & (rest < appetite.safe_pratio_p * one)
         rules["threshold"] |= filled & (measure.absolute - few < NEGLIGIBLE * measure.absolute)
+        over = measure.beyond_least
+        first, two, *_ = over.largest
+        rest = over.absolute - two
+        rules["p-ratio"] = (n > 0) & (first > 0) & (rest < appetite.safe_pratio_p * first)
         rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 

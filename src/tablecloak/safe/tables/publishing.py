@@ -25,6 +25,7 @@ from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
 from tablecloak.safe.tables.request import STATISTICS, Piece, Protect, TableGrid, TableRequest
+from tablecloak.safe.values import may_be_amounts
 from tablecloak.tables.problem import ProtectionProblem
 
 COLOURS = {"primary": "#f4b6b0", "secondary": "#fbe3a6", "rounded": "#cfe3f5"}
@@ -35,8 +36,8 @@ ROUNDS = 8
 
 ROUNDING_SECONDS = 5.0
 
-LARGEST_CODE = 1000
-"""Codes beyond it may be amounts of somebody."""
+LARGEST_CODE = 9
+"""Codes beyond it may be amounts of somebody, in whatever unit."""
 
 MOST_FEW = 100
 """Codes of few contributors that a key may have in any case."""
@@ -162,12 +163,19 @@ class TableCheck:
         if self.appetite.check_missing_values and missing:
             text = f"records with missing values of {', '.join(missing)} were left out"
             reasons.append(Reason("review", "missing", text))
+        shown = np.unique(self.grid.places[~self.primary[self.grid.places]])
         for measure in sums:
-            values = measure.codes.values
-            is_odd = (values != np.rint(values)) | (np.abs(values) > LARGEST_CODE)
-            if is_odd.any() and measure.is_alike.any():
+            of_records = measure.values[shown] / np.maximum(measure.records[shown], 1)
+            is_odd = (of_records != np.rint(of_records)) | (np.abs(of_records) > LARGEST_CODE)
+            if (measure.is_alike[shown] & is_odd).any():
                 text = f"{measure.variable} is the same throughout a cell, which shows that amount"
                 reasons.append(Reason("review", "constant", text))
+            if measure.has_odd_digits:
+                text = (
+                    f"few records have more decimals of {measure.variable} than all others, which "
+                    "sums show"
+                )
+                reasons.append(Reason("review", "digits", text))
         ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
         if ordered:
             text = f"{' and '.join(sorted(ordered))}: each is the value of one or two contributors"
@@ -381,11 +389,9 @@ def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reaso
                 f"{said} has {len(labels)} codes, {few} of which have fewer than {threshold} "
                 "contributors: such labels name records. Group them first, as with pd.cut"
             )
-        if pd.api.types.is_float_dtype(key.dtype):
-            numbers = np.asarray(labels, dtype=np.float64)
-            if (numbers != np.rint(numbers)).any():
-                text = f"{said} has labels that are no whole numbers, and may be amounts"
-                reasons.append(Reason("review", "labels", text))
+        if may_be_amounts(labels[behind >= threshold]):
+            text = f"{said} has labels that may be amounts: choose round numbers, or give names"
+            reasons.append(Reason("review", "labels", text))
     return reasons
 
 

@@ -151,6 +151,15 @@ Adds = Literal["count", "sum", "square"]
 Protect = Literal["suppression", "rounding"] | None
 
 
+def named(aggfunc: Any) -> Any:
+    """Return statistics as pandas takes them, each by its name: what a function does may differ."""
+    if isinstance(aggfunc, dict):
+        return {variable: named(function) for variable, function in aggfunc.items()}
+    if isinstance(aggfunc, list | tuple):
+        return [statistic_of(function) for function in aggfunc]
+    return statistic_of(aggfunc)
+
+
 def statistic_of(function: Any) -> str:
     """Return the name of a statistic, given as pandas takes it.
 

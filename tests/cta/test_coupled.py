@@ -149,7 +149,7 @@ def is_optimal_by_enumeration(problem: tc.ProtectionProblem) -> bool:
 
 def forms() -> Iterator[tuple[int, TightForm]]:
     """Forms of sparse problems whose sensitive cells can move."""
-    for seed in range(12):
+    for seed in range(6):
         with suppress(tc.ModelError):
             yield seed, form_of(sparse_problem(seed))
 
@@ -200,14 +200,13 @@ def test_balance_rows_raise_the_bound_but_never_above_the_optimum():
     assert raised >= 1
 
 
-@pytest.mark.parametrize(("name", "least"), [("hier13x7x7d", 4.10), ("two5in6", 65.0)])
-def test_bound_at_the_root_of_hierarchies_is_near_the_best_table(instances, name, least):
-    """Without balance rows and coupled cells 3.83 and 62.4; best tables known 4.144 and 70.1."""
-    form = form_of(tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz"))
+def test_bound_at_the_root_of_hierarchies_is_near_the_best_table(instances):
+    """Without balance rows and coupled cells 3.83; the best table known has 4.144."""
+    form = form_of(tc.read_jj(instances / "castro-cta-jj/hier13x7x7d.jj.gz"))
     search = DirectionState(form, Budget.of(1000))
     start(search)
     tighten(search, search.budget.share(0.5))
-    assert form.loss(search.bound) > least
+    assert form.loss(search.bound) > 4.10
     proved = search.tight.loss(search.root.bound)
     assert proved == pytest.approx(form.loss(search.bound))
 

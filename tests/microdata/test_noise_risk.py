@@ -81,7 +81,7 @@ def test_the_second_largest_contributor_takes_its_own_noise_away():
 def test_who_knows_the_bounds_guesses_one_contributor_in_two():
     """|m - 1| lies within 8 % of 0.1, on one of two sides: one guess in two is right."""
     right = []
-    for seed in range(40):
+    for seed in range(20):
         made = noisy(seed)
         right.append(abs(outsiders_guess(made)[0] - 1000) < 80)
     assert 0.3 <= np.mean(right) <= 0.75

@@ -67,7 +67,7 @@ def test_directions_outside_a_region_stay_as_they_are():
     table = np.zeros(model.n_groups)
     table[model.sensitive] = np.where(is_up, model.up_level, -model.down_level)
     warm = Warm.of(layout, table, is_up)
-    for seed in range(10):
+    for seed in range(5):
         region = np.random.default_rng(seed).random(len(low)) < 0.5
         found = cooled(layout, random, 50, Budget.of(ENOUGH), (warm, region))
         assert np.array_equal(found[~region], is_up[~region])

@@ -73,7 +73,7 @@ def matching_anywhere(released: pd.DataFrame, keys: list[str]) -> np.ndarray:
     return agree.sum(axis=1)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     frame, method = small_question(seed)
     release = method.protect(frame)
@@ -87,7 +87,7 @@ def test_the_loss_is_the_least_of_all_suppressions_and_the_bound_says_so(seed):
     assert greedy.verify(frame) == greedy.bound
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_missing_values_stay_missing_at_no_cost_and_others_of_the_record_are_protected(seed):
     frame, method = small_question(seed)
     frame = frame.mask(np.random.default_rng(seed).random(frame.shape) < 0.15)
@@ -197,7 +197,7 @@ def is_satisfied(group: pd.Series, whole: pd.Series, method: LocalSuppression) -
     return bool(good)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
     random = np.random.default_rng(seed)
     n, n_keys = int(random.integers(8, 30)), int(random.integers(1, 4))
@@ -230,7 +230,7 @@ def test_groups_become_diverse_for_the_least_of_all_suppressions(seed):
 
 
 @pytest.mark.parametrize("search", ["optimal", "greedy"])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_released_groups_are_diverse_by_the_definitions(seed, search):
     random = np.random.default_rng(seed)
     n, n_keys = int(random.integers(8, 60)), int(random.integers(1, 4))
@@ -291,7 +291,7 @@ def outsider(original: pd.DataFrame, released: pd.DataFrame, keys: list[str]) ->
 @pytest.mark.parametrize("anonymity", ["k", "1-k"])
 def test_the_summary_says_what_an_outsider_counts_in_the_released_file(anonymity):
     exposed = 0
-    for seed in range(200):
+    for seed in range(60):
         random = np.random.default_rng(seed)
         n, n_keys = int(random.integers(6, 40)), int(random.integers(1, 5))
         frame = pd.DataFrame({f"q{at}": random.integers(0, 4, n) for at in range(n_keys)})
@@ -314,7 +314,7 @@ def test_the_summary_says_what_an_outsider_counts_in_the_released_file(anonymity
                 f"fewer than {k} records that fit for {few} persons, and one alone for {alone}"
                 in text
             )
-    assert (exposed > 50) == (anonymity == "1-k")
+    assert (exposed > 15) == (anonymity == "1-k")
 
 
 def test_a_release_that_does_not_hold_is_not_returned(monkeypatch):
@@ -366,7 +366,7 @@ def fewest_equal(frame: pd.DataFrame, costs: dict[str, float], k: int) -> float:
     return best(tuple(range(n)))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_equal_records_are_at_least_k_and_the_least_loss_is_proved(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -27,7 +27,6 @@ def people(n: int = 5000, seed: int = 1) -> pd.DataFrame:
     st.booleans(),
     st.integers(0, 10**6),
 )
-@settings(max_examples=40, deadline=None)
 def test_every_value_stays_in_the_file(rows, with_regressor, seed):
     frame = pd.DataFrame(rows, columns=["x", "y"])
     method = Shuffling(["x"], ["y"] if with_regressor else ())

@@ -31,7 +31,7 @@ def test_likelihoods_of_the_hand_example(generators, likelihood):
     assert model.likelihood(TWELVE) == pytest.approx(likelihood, abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_independence_fits_the_product_of_its_margins(seed):
     counts = random_counts(seed)
     n = counts.sum()
@@ -40,7 +40,7 @@ def test_independence_fits_the_product_of_its_margins(seed):
     assert LogLinearModel.of("ABC").fit(counts) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_decomposable_model_has_a_closed_form(seed):
     """[AB][BC]: p = n(ab) n(bc) / (n(b) n)."""
     counts = random_counts(seed)
@@ -61,7 +61,7 @@ def test_the_saturated_model_fits_every_cell():
     assert LogLinearModel.of("ABC", ["ABC"]).fit(TWELVE) == pytest.approx(TWELVE / 12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_release_that_keeps_the_margins_of_a_model_keeps_its_likelihood(seed):
     before = random_counts(seed)
     after = before.copy()

@@ -113,7 +113,7 @@ def reach(problem, hidden: np.ndarray, cell: int, sign: int, level: float) -> fl
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_patterns_of_small_cells_beside_large_ones_hold_exactly(seed, method):
     problem = small_cross(seed)
     pattern = tc.suppress(problem, method=method, time_limit=20)
@@ -123,7 +123,7 @@ def test_patterns_of_small_cells_beside_large_ones_hold_exactly(seed, method):
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_patterns_over_twelve_orders_of_magnitude_hold_exactly(seed, method):
     problem = spread(seed)
     pattern = tc.suppress(problem, method=method, time_limit=20)
@@ -197,7 +197,7 @@ def least_loss(problem) -> float:
     return np.inf
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_optimum_over_many_scales_equals_enumeration(seed):
     random = np.random.default_rng(seed)
     values = 10.0 ** np.array([[0, 0, 9], [0, 1, 9], [9, 9, 10]])

@@ -242,7 +242,7 @@ def test_over_all_releases_of_four_records_the_guarantee_holds_and_counts_stay()
     assert np.nanmax(exact) <= 0.75 + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_only_keys_change_and_a_record_that_moved_is_elsewhere(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": random.integers(0, 4, 200), "b": random.integers(0, 3, 200),

@@ -101,7 +101,7 @@ def test_what_cannot_be_shuffled_is_refused(columns, regressors, message):
         Shuffling(columns, regressors).protect(frame)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_draws_have_their_covariances_exactly(seed):
     random = np.random.default_rng(seed)
     given_columns = random.lognormal(8, 1, (40, 3))

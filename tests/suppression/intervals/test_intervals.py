@@ -152,7 +152,7 @@ def test_random_releases_survive_a_naive_attack_for_every_requirement(require):
         assert not np.any(~exact & problem.frozen), seed
         assert not naive.exposed(problem, low, high, require), seed
         assert 0 <= found.bound <= found.narrowest * (1 + 1e-6), seed
-    assert published > 12
+    assert published > 4
 
 
 def test_cells_without_levels_and_forced_cells_are_not_published_as_they_are():

@@ -46,7 +46,7 @@ def test_every_need_that_can_be_met_is_met_by_exact_deviations_of_hidden_cells()
         assert (found.pool.below[proved] >= needs.lower[proved] * (1 - 1e-9)).all()
         met += int(proved.sum())
         assert proved.all(), f"seed {seed}"
-    assert met > 30
+    assert met > 15
 
 
 def test_a_pattern_by_prices_loses_no_less_than_the_optimum():

@@ -55,8 +55,8 @@ def test_noisy_counts_are_made_to_add_up_without_a_privacy_library(capsys, monke
 @pytest.mark.slow
 def test_enterprises_are_protected_both_ways(tmp_path):
     job = read_job(EXAMPLES / "enterprises" / "job.toml")
-    job.adjustment.time_limit = 2
-    job.suppression.time_limit = 4
+    job.adjustment.time_limit = 1
+    job.suppression.time_limit = 2
     # The pages have tests of their own.
     job.output.report = False
     result = run_job(job, tmp_path)

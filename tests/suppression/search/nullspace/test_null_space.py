@@ -192,7 +192,7 @@ def test_deletion_is_never_below_the_optimum(seed):
 
 
 def test_the_same_seed_gives_the_same_pattern_for_any_number_of_threads():
-    problem = random_problem(2, (3, 3, 3), n_sensitive=6)
+    problem = random_problem(2, (2, 3, 3), n_sensitive=4)
     problem = problem.with_changes(weights=problem.table.values)
     patterns = [
         tc.suppress(problem, method="sequential", time_limit=1e6, threads=threads, seed=3)

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.certificates.claim import Arrays, Claim, Released, loss_claim
 from tablecloak.certificates.tree import (
@@ -232,9 +231,6 @@ class RoundedTable(Result):
             f"rounding to base {self.base}, {how}: loss {self.loss:.9g}, bound {self.bound:.9g}, "
             f"{self._gaps()}, {self.seconds:.1f} s"
         )
-
-    def _repr_html_(self) -> str:
-        return showing.html(self)
 
 
 def _tree(rounded: RoundedTable) -> Arrays:

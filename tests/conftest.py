@@ -8,8 +8,9 @@ from hypothesis import settings
 from instances import Instances
 from tablecloak.budget import Budget
 
-# Tests say what is true, not how fast: a busy machine must not fail them.
-settings.register_profile("untimed", deadline=None)
+# Tests say what is true, not how fast: a busy machine must not fail them. The examples of all
+# tests together are many; those of one are few.
+settings.register_profile("untimed", deadline=None, max_examples=20)
 settings.load_profile("untimed")
 
 

@@ -22,6 +22,13 @@ AnyIntegers: TypeAlias = npt.NDArray[np.integer[Any]]
 LongFloats: TypeAlias = npt.NDArray[np.longdouble]
 """Numbers with the longest mantissa that the machine computes with."""
 
+
+def median_of_positive(numbers: Floats) -> float:
+    """Return the median of the numbers above 0, which is a typical size; 1 if there is none."""
+    positive = numbers[numbers > 0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
 FEW_TIMES = 8
 """A table of all numbers that could occur is quicker than sorting, up to so many for each."""
 

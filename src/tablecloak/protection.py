@@ -254,7 +254,7 @@ class Protection(Section, BaseModel, ABC):
     """Public function of the package that does the same, for programs that the app writes."""
 
     command: ClassVar[str] = ""
-    """Its command, if that is written by hand; others are made of its parameters."""
+    """Name of its command, if that is another than its own."""
 
     target: ClassVar[str] = "release"
     """Variable of such a program."""

@@ -100,6 +100,9 @@ class Result(ABC):
         longer = f"a time limit above {limit:g} s" if limit < inf else "more time"
         return f"Next: publish its release; for a better one try {longer}, or larger categories."
 
+    def _repr_html_(self) -> str:
+        return showing.html(self)
+
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw it with matplotlib. Secret.
 

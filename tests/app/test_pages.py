@@ -13,6 +13,7 @@ import threading
 import time
 import tomllib
 import zipfile
+from itertools import cycle
 
 import pandas as pd
 import pytest
@@ -179,7 +180,6 @@ def test_the_whole_story_in_a_browser(tmp_path):
             page.check("input[name='dimension:region']")
             page.fill("input[name='levels:region']", "part")
             page.check("input[name='dimension:industry']")
-            page.check("input[name='dimension:size']")
             page.check("input[name=adjustment]")
             page.fill("input[name=time_limit]", "3")
             page.click("text=Tabulate")
@@ -221,11 +221,12 @@ ODD_NAMES = [
     "x" * 300, "x.zip", "x.xz", "x.csv.zst", "x.tar", "x.xlsx", "x.parquet", "x.csv.gz", "CON.csv",
     "a b?*[1].csv", "=1+1.csv", "x.parquet.csv",
 ]  # fmt: skip
+ODD_CONTENTS = [b"region,v\nN,1\nS,2\n", b"a,b\n1,2\n1,2,3,4\n", b"\xff\x00", b""]
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
 @pytest.mark.parametrize(
-    "content", [b"region,v\nN,1\nS,2\n", b"a,b\n1,2\n1,2,3,4\n", b"\xff\x00", b""]
+    ("name", "content"),
+    [*zip(ODD_NAMES, cycle(ODD_CONTENTS)), *(("firms.csv", odd) for odd in ODD_CONTENTS)],
 )
 def test_no_name_or_content_of_an_upload_ends_in_an_error_of_the_program(
     client, tmp_path, name, content

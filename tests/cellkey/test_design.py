@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -46,7 +46,6 @@ def test_no_change_is_as_likely_as_asked_for_wherever_the_variance_allows():
     assert (lowered.unchanged < 0.9)[lowered.index >= 3].all()
 
 
-@settings(max_examples=20)
 @given(st.integers(2, 8), st.integers(0, 3), st.floats(0.0, 1.0))
 def test_every_row_has_mean_zero_and_avoids_blocked_counts(deviation, blocked, share):
     blocked = min(blocked, deviation - 1)
@@ -228,7 +227,6 @@ def test_a_variance_that_no_distribution_has_gives_nothing():
     assert _of_moments(np.array([-1.0, 1.0, 2.0]), 0.9) is None
 
 
-@settings(max_examples=25)
 @given(st.integers(1, 6), st.integers(1, 6), st.floats(0.2, 0.9))
 def test_a_bound_variance_makes_the_distribution_exponential_in_v_and_its_square(low, high, share):
     changes = np.arange(-low, high + 1.0)
@@ -243,7 +241,6 @@ def test_a_bound_variance_makes_the_distribution_exponential_in_v_and_its_square
     assert np.abs(rest).max() < 1e-6
 
 
-@settings(max_examples=25)
 @given(st.integers(3, 9), st.integers(2, 9), st.integers(0, 10**6))
 def test_no_step_towards_another_permitted_distribution_adds_entropy(n, n_rising, seed):
     random, n_rising = np.random.default_rng(seed), min(n_rising, n)

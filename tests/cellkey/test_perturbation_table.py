@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak.cellkey import KeyRows, PerturbationTable, design_count_table
@@ -23,7 +23,6 @@ def _by_hand(table: PerturbationTable, count: int, key: float) -> int:
     raise AssertionError
 
 
-@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 10**8 - 1)), min_size=1))
 def test_a_change_is_that_of_the_first_interval_above_the_key(cells):
     counts, keys = np.array(cells).T

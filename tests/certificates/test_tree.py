@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -38,7 +38,6 @@ def test_no_multipliers_are_empty_arrays_of_the_right_types():
     assert (found.kind.dtype, found.data.dtype) == (np.int64, np.float64)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 4), st.integers(0, 5), st.sampled_from([-1.0, 0.0, 2.5])),

@@ -165,7 +165,7 @@ def test_true_certificate_is_accepted_and_the_verdict_says_what_was_not_checked(
 
 def test_true_certificates_of_random_tables_are_accepted(verdict):
     """Also with decimals, dust, a coefficient of 0 or a cell that a relation lists twice."""
-    for seed in range(60):
+    for seed in range(20):
         arrays, problem = attacks.true_certificate(np.random.default_rng(seed))
         code, text = verdict(arrays, problem)
         assert code == 0, (seed, text)

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from private import is_private
+from tablecloak.cellkey import PERTURBATIONS
 from tablecloak.cli.main import app
 
 RUN = CliRunner()
@@ -90,3 +91,16 @@ def test_a_dimension_that_is_named_twice_is_refused(folder):
     result = _count(folder, "--by", "sex")
     assert result.exit_code == 2
     assert "--by sex: give each dimension once" in result.output
+
+
+def test_a_kind_of_perturbation_registered_at_run_time_has_a_command():
+    class Twice(PERTURBATIONS["counts"]):
+        """Counts that are changed twice."""
+
+        name = "counts-twice"
+        command = ""
+
+    assert "counts-twice" not in _run("--help").output
+    with PERTURBATIONS.including(Twice):
+        assert "counts-twice" in _run("--help").output
+        assert "--ptable" in _run("counts-twice", "--help").output

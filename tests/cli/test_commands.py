@@ -281,7 +281,7 @@ def test_intervals_are_written_and_audit_refuses_them_once_narrowed(cox, tmp_pat
     assert RUN.invoke(app, ["audit", str(cox), str(out)]).exit_code == 1
 
 
-def test_round_leaves_no_small_count(tmp_path):
+def test_rounding_leaves_no_small_count(tmp_path):
     source, path = tmp_path / "counts.jj", tmp_path / "rounded.csv"
     random = np.random.default_rng(1)
     leaves = pd.DataFrame(
@@ -293,7 +293,7 @@ def test_round_leaves_no_small_count(tmp_path):
         table, np.full(n, "s"), zero, zero, zero, zero, np.full(n, 1000.0), np.ones(n)
     )
     tc.write_jj(problem, source)
-    done = RUN.invoke(app, ["round", str(source), "-o", str(path), "--base", "3", "--small-counts"])
+    done = RUN.invoke(app, ["small-counts", str(source), "-o", str(path), "--base", "3"])
     assert done.exit_code == 0, done.output
     assert "small counts rounded to 0 or 3" in done.output
     values = pd.read_csv(path)["value"].to_numpy()
@@ -305,7 +305,7 @@ def test_round_writes_an_additive_table_of_multiples_only_if_it_protects(cox, tm
     path = tmp_path / "r.csv"
     narrow = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "5"])
     assert narrow.exit_code == 1
-    assert "larger --base" in narrow.output
+    assert "a larger base protects more" in narrow.output
     assert not path.exists()
     wide = RUN.invoke(app, ["round", str(cox), "-o", str(path), "--base", "100"])
     assert wide.exit_code == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import wraps
+
 import pandas as pd
 import pytest
 import typer
@@ -57,18 +59,18 @@ def asked(monkeypatch):
     class End(tc.InputError):
         pass
 
-    def called(problem, **options):
-        found.update(options, problem=problem)
-        raise End("enough")
+    def in_place_of(search):
+        @wraps(search)
+        def called(problem, **options):
+            found.update(options, problem=problem)
+            raise End("enough")
 
-    for name in (
-        "suppression.suppress.suppress",
-        "suppression.intervals.intervals.publish_intervals",
-    ):
-        monkeypatch.setattr(f"tablecloak.{name}", called)
-    monkeypatch.setattr("tablecloak.cta.rounding.controlled.controlled_rounding", called)
-    monkeypatch.setattr("tablecloak.cta.rounding.small_counts.small_count_rounding", called)
-    monkeypatch.setattr("tablecloak.cta.adjust.adjust", called)
+        return called
+
+    monkeypatch.setattr("tablecloak.suppression.suppress.suppress", in_place_of(tc.suppress))
+    monkeypatch.setattr("tablecloak.cta.adjust.adjust", in_place_of(tc.adjust))
+    for name in ("publish_intervals", "controlled_rounding", "small_count_rounding"):
+        monkeypatch.setattr(tc, name, in_place_of(getattr(tc, name)))
     return found
 
 
@@ -109,12 +111,12 @@ def test_intervals_take_their_seed_and_blur(cells, asked, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--base", 7, "--max-steps", 2], {"base": 7, "max_steps": 2}),
-        (["--base", 3, "--small-counts", "--threads", 2], {"base": 3, "threads": 2}),
+        (["round", "--base", 7, "--max-steps", 2], {"base": 7, "max_steps": 2}),
+        (["small-counts", "--base", 3, "--threads", 2], {"base": 3, "threads": 2}),
     ],
 )
 def test_roundings_take_the_options_of_their_kind(cells, asked, tmp_path, words, expected):
-    run("round", cells / "counts.jj", "-o", tmp_path / "r.csv", *words)
+    run(*words, cells / "counts.jj", "-o", tmp_path / "r.csv")
     assert expected.items() <= asked.items()
     assert "max_steps" in expected or "max_steps" not in asked
 

@@ -14,14 +14,13 @@ from tablecloak.comparison.measures import (
     RISKS,
     UTILITIES,
     AnalystView,
-    RiskMeasure,
-    UtilityMeasure,
+    Measure,
 )
 from tablecloak.cta.risk.risk import TruthGuesses
 from tablecloak.protection import PROTECTIONS
 
 
-class Biggest(UtilityMeasure):
+class Biggest(Measure[AnalystView]):
     """Largest change."""
 
     name: ClassVar[str] = "biggest"
@@ -32,7 +31,7 @@ class Biggest(UtilityMeasure):
         return {"biggest": float(np.max(np.abs(seen.shown - seen.truth)))}
 
 
-class Attempts(RiskMeasure):
+class Attempts(Measure[TruthGuesses]):
     """Number of guesses."""
 
     name: ClassVar[str] = "attempts"

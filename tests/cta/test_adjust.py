@@ -19,7 +19,7 @@ from hand_tables import problem_of
 from random_tables import optimum_by_enumeration, random_problem
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rule", ["unit", "relative"])
 def test_optimum_equals_enumeration_of_all_directions(seed, rule):
     problem = random_problem(seed)
@@ -29,7 +29,7 @@ def test_optimum_equals_enumeration_of_all_directions(seed, rule):
     assert adjusted.is_optimal
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_whole_tables_stay_whole_and_add_up_without_any_error(seed):
     problem = random_problem(seed, (2, 3, 3), 4)
     adjusted = tc.adjust(problem, weights="unit", time_limit=10)
@@ -153,7 +153,7 @@ def test_mean_of_every_row_stays():
         tc.adjust(problem, preserve=["mean:each d2"])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_covariance_of_two_variables_stays_when_both_are_adjusted(seed):
     one = random_problem(seed, (4, 4), 3)
     other = random_problem(seed + 50, (4, 4), 3)

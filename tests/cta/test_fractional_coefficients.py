@@ -80,9 +80,9 @@ def outcome(seed: int) -> str:
 
 
 def test_every_table_is_verified_or_refused_with_a_true_reason():
-    counted = Counter(outcome(seed) for seed in range(40))
-    assert counted.total() == 40
-    assert counted["whole"] >= 12 and counted["other directions"] <= 4, counted
+    counted = Counter(outcome(seed) for seed in range(20))
+    assert counted.total() == 20
+    assert counted["whole"] >= 6 and counted["other directions"] <= 2, counted
     assert all(counted[distance] >= 3 for distance in ("L1", "L2", "Linf")), counted
 
 

@@ -208,7 +208,7 @@ def test_the_four_tables_of_insee_are_one_problem_of_as_many_cells_as_the_docs_s
 def test_the_four_tables_of_insee_go_from_the_plan_to_the_transmission_file(insee):
     job = (insee / "job.toml").read_text()
     # Without groups and insiders, which take the longest, and whose tests are elsewhere.
-    job = job.replace("time_limit = 60", 'time_limit = 10\nhold = "off"\ngroups = false')
+    job = job.replace("time_limit = 60", 'time_limit = 3\nhold = "off"\ngroups = false')
     (insee / "job.toml").write_text(job)
     out = insee / "turnover"
     found = CliRunner().invoke(app, ["protect", str(insee / "job.toml"), "-o", str(out)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -46,7 +46,6 @@ def test_the_part_of_some_attributes_is_what_they_add_to_the_cell():
     assert coded.part(["town"], np.array([3, 0])).tolist() == [2, 1]
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 4)), min_size=1),
     st.integers(0, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -31,7 +31,7 @@ def test_likelihoods_of_the_hand_example(generators, likelihood):
     assert model.likelihood(TWELVE) == pytest.approx(likelihood, abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_independence_fits_the_product_of_its_margins(seed):
     counts = random_counts(seed)
     n = counts.sum()
@@ -40,7 +40,7 @@ def test_independence_fits_the_product_of_its_margins(seed):
     assert LogLinearModel.of("ABC").fit(counts) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_decomposable_model_has_a_closed_form(seed):
     """[AB][BC]: p = n(ab) n(bc) / (n(b) n)."""
     counts = random_counts(seed)
@@ -49,7 +49,6 @@ def test_a_decomposable_model_has_a_closed_form(seed):
     assert LogLinearModel.of("ABC", ["AB", "BC"]).fit(counts) == pytest.approx(expected)
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 1000))
 def test_without_a_closed_form_all_margins_of_the_model_are_met(seed):
     counts = random_counts(seed)
@@ -62,7 +61,7 @@ def test_the_saturated_model_fits_every_cell():
     assert LogLinearModel.of("ABC", ["ABC"]).fit(TWELVE) == pytest.approx(TWELVE / 12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_release_that_keeps_the_margins_of_a_model_keeps_its_likelihood(seed):
     before = random_counts(seed)
     after = before.copy()

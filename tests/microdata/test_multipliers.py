@@ -72,7 +72,7 @@ def test_several_draws_are_balanced_like_each_of_them(spread):
     assert np.array_equal(several, np.column_stack(one_by_one))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_balanced_noise_is_at_most_that_of_the_largest_contributor(seed):
     groups = random_groups(seed)
     drawn = ContributorMultipliers.drawn(range(60), Sizes(0.1, 0.2), seed, balance=groups)
@@ -80,7 +80,7 @@ def test_balanced_noise_is_at_most_that_of_the_largest_contributor(seed):
     assert np.all(np.abs(groups @ drawn.changes) <= 0.2 * largest * (1 + 1e-12))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("spread", [1, 2])
 def test_totals_of_many_contributors_stay_and_no_size_leaves_its_bounds(seed, spread):
     groups = random_groups(seed, n=200, n_groups=5, spread=spread)

@@ -128,7 +128,7 @@ def test_a_job_publishes_the_figures_of_each_release_and_certifies_them(tmp_path
     tc.examples.write("derived", tmp_path)
     job = tmp_path / "derived.toml"
     text = job.read_text().replace(
-        "time_limit = 30", "time_limit = 6\n\n[adjustment]\ntime_limit=5"
+        "time_limit = 30", "time_limit = 3\n\n[adjustment]\ntime_limit=2"
     )
     job.write_text(text)
     result = tc.run_job(job, tmp_path / "out")

@@ -51,7 +51,7 @@ def large_numbers(seed: int) -> tc.ProtectionProblem:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("method", [tc.suppress, tc.adjust])
 def test_no_file_of_a_release_holds_a_hidden_value(tmp_path, seed, method):
     problem = large_numbers(seed)
@@ -153,7 +153,7 @@ def another_table(problem: tc.ProtectionProblem, hidden: np.ndarray, seed: int) 
     return np.rint(found.x)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_release_does_not_depend_on_hidden_values(tmp_path, seed):
     """Two truths with the same published cells give the same files, to the last byte."""
     problem = random_problem(seed, (4, 5), 4)

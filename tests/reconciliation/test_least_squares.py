@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, hstack, vstack
 
@@ -52,7 +52,6 @@ def test_a_cube_with_dependent_relations_is_solved_to_the_last_digits():
         assert loss <= np.sum(problem.weights * (true - problem.values) ** 2)
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_any_multipliers_prove_a_bound_below_the_distance_of_a_true_table(seed):
     problem, true = _three_way(2, seed)

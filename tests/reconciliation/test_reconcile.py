@@ -47,7 +47,6 @@ def _sums() -> np.ndarray:
     return np.vstack([np.ones(5), 1 - south, south, np.eye(5)])
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_without_bounds_a_tree_has_the_closed_form_of_generalised_least_squares(seed):
     random = np.random.default_rng(seed)
@@ -59,7 +58,6 @@ def test_without_bounds_a_tree_has_the_closed_form_of_generalised_least_squares(
     assert found.is_optimal
 
 
-@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_with_bounds_it_is_the_bounded_least_squares_of_scipy(seed):
     random = np.random.default_rng(seed)

@@ -87,7 +87,7 @@ def begun(n, **limits):
 
 def test_verdicts_equal_those_of_a_naive_attack():
     n_disclosing = n_safe = 0
-    for seed in range(24):
+    for seed in range(10):
         n, outputs = random_project(seed)
         project = begun(n)
         for number, figures in enumerate(outputs):
@@ -107,8 +107,8 @@ def test_verdicts_equal_those_of_a_naive_attack():
             n_safe += not expected
             # Recorded all the same, so that later outputs are asked beside unsafe ones as well.
             project.record("table", "", Outcome(), figures=[figures])
-    assert n_disclosing >= 30
-    assert n_safe >= 30
+    assert n_disclosing >= 12
+    assert n_safe >= 12
 
 
 def assert_computed(n, finding, asked, project):
@@ -232,7 +232,7 @@ def test_records_of_one_contributor_count_once():
 
 
 def test_contributors_with_several_records_beside_a_naive_attack():
-    for seed in range(8):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         n, outputs = random_project(seed)
         firm = rng.integers(0, 6, n)
@@ -282,7 +282,7 @@ def naive_estimates(matrix, amounts, share):
 
 def test_estimates_equal_those_of_a_naive_attack():
     n_close = n_safe = 0
-    for seed in range(10):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         n = 8
         keys = rng.integers(0, 3, (n, 2))
@@ -310,5 +310,5 @@ def test_estimates_equal_those_of_a_naive_attack():
             n_safe += not found
             known |= close
             project.record("table", "", Outcome(), figures=[figures])
-    assert n_close >= 3
-    assert n_safe >= 3
+    assert n_close
+    assert n_safe

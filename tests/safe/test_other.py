@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tablecloak import safe
@@ -103,7 +103,6 @@ def test_a_hidden_bin_does_not_follow_from_the_total(project):
     assert told.iloc[-1] - told.iloc[:-1].sum() == 11
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=7), st.booleans())
 def test_what_follows_of_hidden_bins_is_of_enough_contributors(counts, zeros):
     project = Project({"safe_threshold": 5, "zeros_are_disclosive": zeros})

@@ -50,7 +50,7 @@ def project_of(seed):
 
 def test_no_small_group_follows_from_all_tables_that_passed():
     n_shown = n_changed = 0
-    for seed in range(5):
+    for seed in range(3):
         people, asked = project_of(seed)
         rows = []
         for number, (frame, chosen, row, column) in enumerate(asked):
@@ -70,8 +70,8 @@ def test_no_small_group_follows_from_all_tables_that_passed():
         groups = few_records(len(people))
         follows = np.abs(groups @ onto - groups).max(axis=1) < 1e-9
         assert not follows.any(), (seed, np.flatnonzero(groups[follows][0]))
-    assert n_shown > 200
-    assert n_changed > 10
+    assert n_shown > 120
+    assert n_changed > 4
 
 
 def few_records(n):

@@ -44,7 +44,6 @@ def change(solver: LinearSolver, kind: str, random: np.random.Generator) -> None
             solver.keep_rows(np.arange(4))
 
 
-@settings(max_examples=25)
 @given(
     seed=st.integers(0, 300),
     kinds=st.lists(st.sampled_from(["costs", "bounds", "sides", "rows", "kept"]), max_size=6),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
@@ -42,7 +42,6 @@ def solved(program: Program):
 SEEDS = st.integers(0, 400)
 
 
-@settings(max_examples=25)
 @given(seed=SEEDS, noise=st.floats(0.01, 100))
 def test_no_multipliers_whatever_bound_more_than_the_optimum(seed, noise):
     program = random_program(seed)
@@ -70,7 +69,6 @@ def test_the_dual_program_gives_multipliers_that_prove_the_optimum():
     assert proved >= 5
 
 
-@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_infeasible_is_confirmed_exactly_where_scipy_finds_no_point(seed):
     program = random_program(seed)
@@ -82,7 +80,6 @@ def test_infeasible_is_confirmed_exactly_where_scipy_finds_no_point(seed):
         assert violation(program, conflict.x).worst <= 1e-6
 
 
-@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_the_elastic_program_costs_exactly_what_rows_must_give_way(seed):
     program = random_program(seed)
@@ -104,7 +101,6 @@ def test_a_narrower_box_never_lowers_the_bound():
         assert dual_bound(program, duals, lower=lower, upper=upper) >= whole - 1e-9
 
 
-@settings(max_examples=25)
 @given(seed=SEEDS, powers=st.lists(st.integers(-20, 20), min_size=5, max_size=5))
 def test_scaling_rounds_neither_objective_nor_rows_nor_what_multipliers_prove(seed, powers):
     program = random_program(seed)
@@ -122,7 +118,6 @@ def test_scaling_rounds_neither_objective_nor_rows_nor_what_multipliers_prove(se
     assert proved == pytest.approx(dual_bound(program, scaling.duals(duals)), rel=1e-12, abs=1e-9)
 
 
-@settings(max_examples=25)
 @given(st.floats(1e-30, 1e30))
 def test_a_power_of_two_is_the_nearest_below_or_above_and_rounds_nothing(number):
     power = float(power_of_two(np.asarray(number)))

@@ -81,7 +81,7 @@ def noisy_vertex(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return matrix, answer.x * (1 + 1e-12 * random.normal(size=27))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(3))
 def test_solutions_of_a_solver_become_exact_and_stay_close(seed):
     matrix, x = noisy_vertex(seed)
     moved = np.flatnonzero(np.abs(x) > 1e-9 * np.abs(x).max())

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from tablecloak.solve.independent import independent_rows
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_kept_rows_have_the_rank_of_all_rows(seed):
     random = np.random.default_rng(seed)
     basis = random.integers(-1, 2, (6, 20)).astype(float)

@@ -146,7 +146,7 @@ def test_scaling_does_not_change_what_multipliers_prove():
     assert program.objective(scaling.point(solution.x)) == pytest.approx(5.0)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_its_optimum_gives_multipliers_that_prove_the_optimum(seed):
     program = knapsack(seed).relaxed()
     sides = np.where(np.arange(6) % 2, np.inf, program.row_lower + 1)

@@ -117,7 +117,7 @@ def test_least_squares_by_hand_with_their_multiplier(curvature, x, multiplier):
     assert duals == pytest.approx([multiplier], abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_points_inside_their_bounds_have_no_reduced_gradient(seed):
     """Stationarity: c + q x = A'y wherever x lies between its bounds, and complementary signs."""
     random = np.random.default_rng(seed)

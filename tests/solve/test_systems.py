@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -40,7 +40,6 @@ def test_margins_have_one_independent_relation_for_each_total(sizes):
     assert np.linalg.matrix_rank(matrix[kept, :].toarray()) == len(kept)
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 500))
 def test_all_relations_hold_where_the_kept_ones_do(seed):
     random = np.random.default_rng(seed)
@@ -100,7 +99,7 @@ def test_a_mixed_integer_solver_agrees_and_claims_no_more(seed):
         assert found.bound <= expected + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_known_value_cuts_the_search_and_leaves_its_proof(seed):
     program = whole_program(seed)
     expected = least(program)

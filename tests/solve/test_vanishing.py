@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -17,7 +17,6 @@ from tablecloak.solve.program import Program
 ENTRIES = st.integers(-3, 3)
 
 
-@settings(max_examples=25)
 @given(
     rows=st.lists(st.lists(ENTRIES, min_size=4, max_size=4), min_size=1, max_size=3),
     vector=st.lists(st.integers(-(2**40), 2**40), min_size=4, max_size=4),
@@ -68,7 +67,6 @@ def test_rows_with_thirds_stay_as_they_are_and_are_told():
     assert real.tolist() == [False, True]
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 500), digits=st.integers(7, 10))
 def test_a_vertex_that_was_written_with_few_digits_comes_back(seed, digits):
     """Two rows of two sides and bounds: the vertex solves a system of whole numbers."""

@@ -19,7 +19,7 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System as CellSystem
 from tablecloak.tables.keys import are_derived
 
-SEEDS = range(9)
+SEEDS = range(5)
 
 
 @cache
@@ -49,8 +49,8 @@ def test_tables_protected_without_their_figures_are_attacked_and_with_them_are_n
         n_apart += len(exposed(system.bare, apart(seed), system.printed))
         assert exposed_in(system, together(seed).suppressed) == []
         n_figures += len(system.printed)
-    assert n_apart >= 15
-    assert n_figures >= 100
+    assert n_apart >= 7
+    assert n_figures >= 50
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3, 4, 25])
@@ -76,7 +76,7 @@ def test_an_audit_finds_what_the_digits_tell_and_how_far():
             assert values[row] - audit.below[row] == pytest.approx(low, rel=1e-5, abs=1e-4)
             assert values[row] + audit.above[row] == pytest.approx(high, rel=1e-5, abs=1e-4)
         n_attacked += not audit.is_safe
-    assert n_attacked >= 5
+    assert n_attacked >= 3
 
 
 def test_figures_of_published_cells_are_published():

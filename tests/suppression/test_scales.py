@@ -113,7 +113,7 @@ def reach(problem, hidden: np.ndarray, cell: int, sign: int, level: float) -> fl
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_patterns_of_small_cells_beside_large_ones_hold_exactly(seed, method):
     problem = small_cross(seed)
     pattern = tc.suppress(problem, method=method, time_limit=20)
@@ -123,7 +123,7 @@ def test_patterns_of_small_cells_beside_large_ones_hold_exactly(seed, method):
 
 
 @pytest.mark.parametrize("method", ["sequential", "exact"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_patterns_over_twelve_orders_of_magnitude_hold_exactly(seed, method):
     problem = spread(seed)
     pattern = tc.suppress(problem, method=method, time_limit=20)
@@ -155,7 +155,7 @@ def test_a_small_cell_alone_in_its_column_is_disclosed_whatever_the_others_are()
 @pytest.mark.parametrize("make", [small_cross, spread])
 def test_verdicts_at_every_scale_equal_programs_in_the_cells_own_level(make):
     counts = dict.fromkeys(tc.Verdict, 0)
-    for seed in range(15):
+    for seed in range(6):
         problem, random = make(seed), np.random.default_rng(seed)
         hidden = problem.sensitive | (random.random(problem.table.n_cells) < 0.35)
         found = tc.audit(problem, hidden)
@@ -176,7 +176,7 @@ def test_verdicts_at_every_scale_equal_programs_in_the_cells_own_level(make):
             else:
                 assert verdict is not tc.Verdict.PROTECTED, (seed, cell)
     assert counts[tc.Verdict.UNDECIDED] == 0
-    assert min(counts[tc.Verdict.PROTECTED], counts[tc.Verdict.ATTACKABLE]) >= 10
+    assert min(counts[tc.Verdict.PROTECTED], counts[tc.Verdict.ATTACKABLE]) >= 3
 
 
 def least_loss(problem) -> float:
@@ -197,7 +197,7 @@ def least_loss(problem) -> float:
     return np.inf
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_optimum_over_many_scales_equals_enumeration(seed):
     random = np.random.default_rng(seed)
     values = 10.0 ** np.array([[0, 0, 9], [0, 1, 9], [9, 9, 10]])

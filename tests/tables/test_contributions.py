@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -393,7 +393,6 @@ def test_without_names_nobody_is_taken_for_somebody_else():
     assert len(set(mixed.largest_contributor[:, 0].tolist())) == 2
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 3), st.integers(0, 4))
 def test_contributions_come_back_from_a_frame(seed, k, n):
     random = np.random.default_rng(seed)

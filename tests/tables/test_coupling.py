@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -94,7 +94,6 @@ def test_rows_of_whole_coefficients_are_those_whose_sums_are_exact(row, whole):
     assert whole_rows(rows).tolist() == [whole, True, True]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6))
 def test_coupling_relations_determine_all_cells_but_one_of_each_group(seed):
     random = np.random.default_rng(seed)
@@ -112,7 +111,6 @@ def test_coupling_relations_determine_all_cells_but_one_of_each_group(seed):
     assert np.abs(rows[coupled.rows] @ coupled.spread.toarray()).max(initial=0) == 0
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_coupling_relations_of_tables_are_as_many_as_cells_left_out(seed):
     problem = random_problem(seed, kind="coupled")

@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -253,7 +253,6 @@ def test_a_total_without_codes_below_it_is_refused(children):
         topological_order("T", children)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12))
 def test_every_parent_stands_before_its_children_also_where_codes_have_several(seed, n):
     random = np.random.default_rng(seed)

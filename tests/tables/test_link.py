@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -45,7 +45,6 @@ def test_a_relation_of_both_tables_is_kept_once():
     assert link(one).n_cells == one.n_cells
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.permutations(["rc", "rk", "ck"]))
 def test_the_order_of_tables_changes_neither_cells_nor_values(order):
     linked = link(*(table_over(*names) for names in order))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -54,7 +54,6 @@ def test_codes_of_a_hierarchy_are_published_with_each_parent_before_its_children
     assert published == ["Total", "north", "z", "a", "east"]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.permutations(list(range(6))))
 def test_the_order_of_the_input_is_not_seen_in_the_release(order):
     table = table_of(list("fbdace"), [3, 1, 4, 1, 5, 9])
@@ -139,7 +138,6 @@ def test_ends_of_intervals_are_rounded_away_from_each_other():
     assert shown.upper.tolist() == [11, 20]
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.tuples(st.floats(-1e6, 1e6), st.floats(0, 1e3), st.floats(0, 1e3)),

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -57,7 +57,6 @@ def test_a_table_of_two_dimensions_has_relations_along_both():
     assert hierarchical_relations(keys, trees).shape == (6, 9)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_relations_are_those_that_a_plain_loop_finds_in_any_order_of_cells(seed):
     random = np.random.default_rng(seed)
@@ -126,7 +125,6 @@ def test_rows_keep_their_numbers_where_repeated_ones_are_emptied():
     assert found.toarray().tolist() == [[0, 0], [2, -1], [0, 0], [1, 1]]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6))
 def test_what_is_kept_implies_all_and_no_two_of_it_are_parallel(seed):
     random = np.random.default_rng(seed)

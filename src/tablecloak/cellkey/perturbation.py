@@ -112,6 +112,15 @@ class Perturbation(ABC):
 
     name: ClassVar[str]
 
+    command: ClassVar[str] = ""
+    """Name of its command, if that is another than its own."""
+
+    guide: ClassVar[str] = ""
+    """What the help of the command says besides, with an example."""
+
+    by_rules: ClassVar[tuple[str, ...]] = ()
+    """Parameters that have an effect only where rules say which cells are sensitive."""
+
     reading: ClassVar[str]
     """How readers must understand the release."""
 
@@ -162,7 +171,10 @@ PERTURBATIONS: Registry[Perturbation] = Registry("kind of perturbation")
 """All kinds by name."""
 
 Ptable = Annotated[Path, Field(description="Perturbation table: a file of ptable or the ONS.")]
-Key = Annotated[str, Field(description="Column with the record keys.")]
+Key = Annotated[
+    str,
+    Field(description="Column with the record keys.", json_schema_extra={"option": "key"}),
+]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -177,6 +189,12 @@ class CountPerturbation(Perturbation):
         int, Field(ge=0, description="Counts below it are not published; the ONS takes 10.")
     ] = 0
     name: ClassVar[str] = "counts"
+    command: ClassVar[str] = "count"
+    guide: ClassVar[str] = (
+        "Cells that are not listed are 0 or below the threshold.\n\n"
+        "Example: tablecloak cellkey count keyed.csv -o counts.csv --by region=region.hrc --by sex "
+        "--ptable ptable.csv"
+    )
     reading: ClassVar[str] = (
         "Counts were changed at random by small whole numbers to protect respondents, each one "
         "separately: totals may differ from the sums of their parts."
@@ -250,6 +268,12 @@ class MagnitudePerturbation(Perturbation):
         float, Field(ge=0, description="Extra noise of cells that a rule finds unsafe.")
     ] = 0.0
     name: ClassVar[str] = "magnitudes"
+    command: ClassVar[str] = "sum"
+    guide: ClassVar[str] = (
+        "Example: tablecloak cellkey sum keyed.csv savings -o savings.csv --by sex --ptable "
+        "sums.csv --epsilon 1 --epsilon 0.5"
+    )
+    by_rules: ClassVar[tuple[str, ...]] = ("extra",)
     file_parameters: ClassVar[tuple[str, ...]] = ("ptable", "small_cells")
     reading: ClassVar[str] = (
         "Values were changed at random to protect respondents, each one separately: totals may "

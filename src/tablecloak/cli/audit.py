@@ -14,7 +14,7 @@ from tablecloak.cli.files import (
     Between,
     Earlier,
     read_earlier,
-    read_original,
+    read_with_group_rules,
     require_writable_result,
 )
 from tablecloak.cli.options import (
@@ -103,7 +103,7 @@ def audit(
         require_writable_result(output, certificate, plot)
         if plot is not None:
             picture_format(plot)
-        problem, rules = read_original(original, tolerance, groups=groups)
+        problem, rules = read_with_group_rules(original, tolerance, groups=groups)
         audited = run(
             problem,
             release,

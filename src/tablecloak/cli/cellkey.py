@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,9 +13,24 @@ from tablecloak.cli.names import FRAME_FILES, LiveCommand
 from tablecloak.cli.options import By, Engine, Output, TimeLimit, dimensions_of, reading_data
 from tablecloak.errors import InputError, suggestion
 
+if TYPE_CHECKING:
+    from tablecloak.cellkey.perturbation import Perturbation
+
+
+class CellKeyCommands(Commands):
+    """A command for each kind of perturbation, besides those by hand."""
+
+    @staticmethod
+    def made() -> dict[str, Any]:
+        """Return the commands of all kinds."""
+        from tablecloak.cellkey import PERTURBATIONS
+
+        return {kind.command or kind.name: _command(kind) for kind in PERTURBATIONS}
+
+
 cellkey = typer.Typer(
     name="cellkey",
-    cls=Commands,
+    cls=CellKeyCommands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help=(
@@ -25,13 +40,10 @@ cellkey = typer.Typer(
     ),
 )
 
-Records = Annotated[
+RecordFile = Annotated[
     Path, typer.Argument(help=f"Records: {FRAME_FILES.placeholder}. They stay inside.")
 ]
-Ptable = Annotated[
-    Path, typer.Option("--ptable", help="Perturbation table from `design`, ptable or the ONS.")
-]
-Key = Annotated[str, typer.Option("--key", help="Column with the record keys.")]
+Value = Annotated[str | None, typer.Argument(help="Column to add up, where sums are perturbed.")]
 Weight = Annotated[str | None, typer.Option(help="Column with sampling weights.")]
 Inside = Annotated[
     Path | None,
@@ -58,7 +70,7 @@ def secret(
 @cellkey.command(cls=LiveCommand)
 @reading_data
 def keys(
-    file: Records,
+    file: RecordFile,
     output: Output,
     identifier: Annotated[
         str, typer.Option("--id", help="Column that identifies each record for ever.")
@@ -141,97 +153,48 @@ def design(
     typer.echo(f"Written: {output}. Keep it inside.")
 
 
-@cellkey.command(cls=LiveCommand)
-@reading_data
-def count(
-    file: Records,
-    output: Output,
-    by: By,
-    ptable: Ptable,
-    key: Key = "record_key",
-    weight: Weight = None,
-    threshold: Annotated[
-        int, typer.Option(min=0, help="Counts below are not published; the ONS takes 10.")
-    ] = 0,
-    inside: Inside = None,
-    engine: Engine = "duckdb",
-) -> None:
-    """Count records and perturb the counts. Cells that are not listed are 0 or below the threshold.
+def _command(kind: type[Perturbation]) -> Any:
+    """Return the command of a kind of perturbation."""
+    from tablecloak.cellkey import PERTURBATIONS
+    from tablecloak.cli.method_options import TypedOption, made_command
 
-    Example: tablecloak cellkey count keyed.csv -o counts.csv --by region=region.hrc --by sex
-    --ptable ptable.csv
-    """
-    from tablecloak.cellkey import perturb_counts, read_perturbations
-    from tablecloak.tables.formats import write_frame
+    @reading_data
+    def perturb(
+        file: RecordFile,
+        output: Output,
+        by: By,
+        value: Value = None,
+        weight: Weight = None,
+        inside: Inside = None,
+        engine: Engine = "duckdb",
+        **given: Any,
+    ) -> None:
+        from tablecloak.protection import Records
+        from tablecloak.tables.formats import write_frame
 
-    require_writable_result(output, inside)
-    table = perturb_counts(
-        file,
-        dimensions_of(by),
-        read_perturbations(ptable),
-        record_key=key,
-        weight=weight,
-        threshold=threshold,
-        engine=engine,
-    )
-    write_frame(table.release(), output)
-    if inside is not None:
-        write_frame(table.to_frame(), inside, secret=True)
-    typer.echo(table.summary())
-    made = table.utility()
-    typer.echo(
-        f"False zeros: {made.false_zeros:,}. Mean distance {made.distances.d1['mean']:.3g}, "
-        f"relative {100 * made.distances.d2['mean']:.3g} %."
-    )
+        require_writable_result(output, inside)
+        design = PERTURBATIONS.build(kind.name, **given)
+        asked = Records(file, [dimensions_of(by)], value=value, weight=weight, engine=engine)
+        design.check(asked)
+        made = design.perturb(asked)
+        (table,) = made.tables
+        write_frame(table.release(), output)
+        if inside is not None:
+            write_frame(table.to_frame(), inside, secret=True)
+        typer.echo(table.summary())
+        lost = made.utility()
+        typer.echo(
+            f"False zeros: {lost.false_zeros:,}. Mean distance {lost.distances.d1['mean']:.3g}, "
+            f"relative {100 * lost.distances.d2['mean']:.3g} %."
+        )
 
-
-@cellkey.command(name="sum", cls=LiveCommand)
-@reading_data
-def sum_(
-    file: Records,
-    value: Annotated[str, typer.Argument(help="Column to add up.")],
-    output: Output,
-    by: By,
-    ptable: Ptable,
-    small: Annotated[float, typer.Option(help="Share of noise below the flex point.")] = 0.3,
-    large: Annotated[float, typer.Option(help="Share of noise of the largest values.")] = 0.03,
-    point: Annotated[float, typer.Option(help="Flex point, in the unit of the values.")] = 1000.0,
-    power: Annotated[float, typer.Option(min=1.0, help="How fast the share falls (q).")] = 3.0,
-    epsilon: Annotated[
-        list[float] | None,
-        typer.Option(help="Weight of each of the largest contributions, from 1 on; repeat."),
-    ] = None,
-    small_cells: Annotated[
-        Path | None, typer.Option(help="Perturbation table of small contributions.")
-    ] = None,
-    key: Key = "record_key",
-    weight: Weight = None,
-    inside: Inside = None,
-    engine: Engine = "duckdb",
-) -> None:
-    """Add up a variable and perturb the sums in proportion to the largest contributions.
-
-    Example: tablecloak cellkey sum keyed.csv savings -o savings.csv --by sex --ptable sums.csv
-    --epsilon 1 --epsilon 0.5
-    """
-    from tablecloak.cellkey import Flex, MagnitudeNoise, perturb_magnitudes, read_magnitude_tables
-    from tablecloak.tables.formats import write_frame
-
-    require_writable_result(output, inside)
-    tables = read_magnitude_tables(ptable)
-    if small_cells is not None:
-        own = read_magnitude_tables(small_cells)
-        tables["small_cells"] = next(iter(own.values())).named("small_cells")
-    noise = MagnitudeNoise(
-        tables, Flex(point, small, large, power), weights=tuple(epsilon or (1.0,))
-    )
-    table = perturb_magnitudes(
-        file, dimensions_of(by), value, noise, record_key=key, weight=weight, engine=engine
-    )
-    write_frame(table.release(), output)
-    if inside is not None:
-        write_frame(table.to_frame(), inside, secret=True)
-    typer.echo(table.summary())
+    options = [
+        TypedOption(parameter)
+        for parameter in PERTURBATIONS.parameters(kind.name)
+        if parameter.name not in kind.by_rules
+    ]
+    text = f"{PERTURBATIONS.summary(kind.name)}\n\n{kind.guide}"
+    return made_command(kind.command or kind.name, perturb, options, text=text)
 
 
 @cellkey.command(cls=LiveCommand)

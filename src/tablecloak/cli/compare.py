@@ -8,13 +8,9 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.files import require_writable_result
-from tablecloak.cli.options import Executor
+from tablecloak.cli.files import read_original, require_writable_result
+from tablecloak.cli.options import Executor, Original
 
-File = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
 Output = Annotated[
     Path | None,
     names.FRAME_FILES.option("--output", "-o", text="Write the measures:", writable=True),
@@ -44,7 +40,7 @@ NO_RECORDS = (
 
 
 def compare(
-    file: File,
+    file: Original,
     output: Output = None,
     report: Report = None,
     knows: Knows = "levels",
@@ -66,15 +62,12 @@ def compare(
     """
     from tablecloak.comparison import compare as compare_methods
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.job_file import read_job
-    from tablecloak.jobs.load import contributed_records, load_problem
-    from tablecloak.tables.formats import read_problem, write_frame
+    from tablecloak.jobs.load import contributed_records
+    from tablecloak.tables.formats import write_frame
 
     require_writable_result(output, report)
-    is_job = file.suffix == ".toml"
-    job = read_job(file) if is_job else None
-    problem = load_problem(job) if job else read_problem(file)
-    records = contributed_records(job) if job else None
+    problem, job = read_original(file, 0.0)
+    records = None if job is None else contributed_records(job)
     if records is None:
         typer.echo(NO_RECORDS, err=True)
     comparison = compare_methods(

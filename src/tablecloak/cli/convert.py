@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tablecloak.cli import names
+from tablecloak.cli.files import read_pattern
 from tablecloak.cli.options import Tolerance
 from tablecloak.errors import InputError
 
@@ -68,21 +69,11 @@ def convert(
     if apriori is not None:
         problem = read_apriori(problem, apriori)
     if ending in _WITH_PATTERN:
-        suppressed = None if pattern is None else _suppressed(problem, pattern)
+        suppressed = None if pattern is None else read_pattern(problem, pattern)
         _WITH_PATTERN[ending](problem, suppressed, target)
     else:
         write_problem(problem, target)
     typer.echo(f"{target}: {problem.summary()}")
-
-
-def _suppressed(problem: ProtectionProblem, pattern: Path) -> Flags:
-    """Read which cells a pattern hides."""
-    from tablecloak.publish.released_cells import read_release
-
-    suppressed, _ = read_release(problem, pattern)
-    if suppressed is None:
-        raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
-    return suppressed
 
 
 def _write_list(problem: ProtectionProblem, suppressed: Flags | None, target: Path) -> None:

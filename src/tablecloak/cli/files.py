@@ -13,13 +13,26 @@ from tablecloak.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from tablecloak.arrays import Flags
     from tablecloak.jobs.schema import Job
     from tablecloak.tables.changes.earlier_releases import Published
     from tablecloak.tables.problem import ProtectionProblem
     from tablecloak.tables.rules.rule import Rule
 
 
-def read_original(
+def read_original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job | None]:
+    """Return the problem of a file, and the job if it is one."""
+    from tablecloak.jobs.job_file import read_job
+    from tablecloak.jobs.load import load_problem
+    from tablecloak.tables.formats import read_problem
+
+    if path.suffix == ".toml":
+        job = read_job(path)
+        return load_problem(job), job
+    return read_problem(path, tolerance=tolerance), None
+
+
+def read_with_group_rules(
     path: Path, tolerance: float, *, groups: bool
 ) -> tuple[ProtectionProblem, Sequence[Rule]]:
     """Return the problem of a file; if `groups`, also the rules of the job for sums of cells.
@@ -29,7 +42,7 @@ def read_original(
     InputError
         If the rules are asked for, and the file is no job or has none that applies to sums.
     """
-    problem, job = _read(path, tolerance)
+    problem, job = read_original(path, tolerance)
     rules = job.group_rules if groups and job is not None else ()
     if groups and not rules:
         from tablecloak.tables.sums import rules_for_sums
@@ -45,7 +58,7 @@ def read_original_as_asked(
     path: Path, tolerance: float
 ) -> tuple[ProtectionProblem, list[Rule], list[str]]:
     """Return the problem of a file; of a job also its rules, and its insiders by name."""
-    problem, job = _read(path, tolerance)
+    problem, job = read_original(path, tolerance)
     if job is None:
         return problem, [], []
     from tablecloak.jobs.load import material_of
@@ -55,15 +68,20 @@ def read_original_as_asked(
     return problem, job.rules, list(dict.fromkeys(insiders))
 
 
-def _read(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job | None]:
-    from tablecloak.jobs.job_file import read_job
-    from tablecloak.jobs.load import load_problem
-    from tablecloak.tables.formats import read_problem
+def read_pattern(problem: ProtectionProblem, path: Path) -> Flags:
+    """Return which cells a file hides.
 
-    if path.suffix == ".toml":
-        job = read_job(path)
-        return load_problem(job), job
-    return read_problem(path, tolerance=tolerance), None
+    Raises
+    ------
+    InputError
+        If it holds adjusted values.
+    """
+    from tablecloak.publish.released_cells import read_release
+
+    suppressed, _ = read_release(problem, path)
+    if suppressed is None:
+        raise InputError(f"{path}: holds adjusted values. Give a suppression pattern.")
+    return suppressed
 
 
 Earlier = Annotated[

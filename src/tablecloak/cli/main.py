@@ -66,7 +66,7 @@ def _main(
 
 PANELS = {
     "Begin": (example.example, init.init, protect.protect, serve.app),
-    ways.PANEL: (ways.suppress, ways.adjust, ways.round_, ways.intervals, argus.argus),
+    ways.PANEL: (ways.suppress, ways.adjust, argus.argus),
     "Look at a release": (audit.audit, audit.verify, explain.explain, compare.compare),
     "Before and after": (
         plan.plan,

@@ -7,7 +7,7 @@ as NAME=NUMBER; an array is a CSV file without header.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,8 +16,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 from annotated_types import Ge, Le
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
-from tablecloak.cli.names import Names
+from tablecloak.cli.names import LiveCommand, Names
+from tablecloak.cli.options import options_of, with_options
 from tablecloak.errors import InputError
 from tablecloak.parameters import Parameter
 from tablecloak.registered import named_in
@@ -152,6 +155,47 @@ def values_of(options: Sequence[TypedOption], typed: Mapping[str, Any]) -> dict[
         # Lists that were left out are empty, or None, by the version of typer.
         if typed[option.name] not in (None, [])
     }
+
+
+def made_command(
+    name: str,
+    run: Callable[..., None],
+    options: Sequence[TypedOption],
+    *,
+    text: str,
+    panel: str | None = None,
+) -> Any:
+    """Return a command whose options are its own and those of a class, which stand between.
+
+    Parameters
+    ----------
+    name : str
+    run : callable
+        Its declared parameters are options as typer reads them: the first two are files. Those of
+        the class come as further keywords, where they were typed or have a default.
+    options : sequence of TypedOption
+        Those that are required come first.
+    text : str
+        Its help.
+    panel : str, optional
+        What help lists the command under.
+    """
+    shared = options_of(run)
+    of_class = sorted(
+        (option.declared for option in options),
+        key=lambda declared: declared.default is not inspect.Parameter.empty,
+    )
+
+    def run_typed(**typed: Any) -> None:
+        given = values_of(options, typed)
+        run(**{option.name: typed[option.name] for option in shared}, **given)
+
+    command = with_options(run_typed, [*shared[:2], *of_class, *shared[2:]])
+    return get_command_from_info(
+        CommandInfo(name=name, cls=LiveCommand, callback=command, help=text, rich_help_panel=panel),
+        pretty_exceptions_short=True,
+        rich_markup_mode="markdown",
+    )
 
 
 def _bare(kind: Any) -> Any:

@@ -10,13 +10,13 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer
 from typer.core import TyperCommand
 
 from tablecloak.errors import InputError, suggestion
-from tablecloak.registry import Registry
 
 if TYPE_CHECKING:
     from tablecloak.registered import NameIn
@@ -103,15 +103,12 @@ class Names:
 class LiveCommand(TyperCommand):
     """A command whose help lists what is registered when it is asked for."""
 
-    names: ClassVar[tuple[Names, ...]] = ()
-    """Further names of which its options and arguments speak, besides `ALL`."""
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Put the names into the texts of options and arguments, and write the help."""
         parts: list[Any] = [part for part in self.params if getattr(part, "help", None)]
         texts = [part.help for part in parts]
         for part in parts:
-            for names in (*ALL, *self.names):
+            for names in ALL:
                 if names.placeholder in part.help:
                     part.help = part.help.replace(names.placeholder, names.listed())
         super().format_help(ctx, formatter)
@@ -119,107 +116,89 @@ class LiveCommand(TyperCommand):
             part.help = text
 
 
-def _registry(module: str, name: str) -> Registry[Any]:
-    registry: Registry[Any] = getattr(importlib.import_module(f"tablecloak.{module}"), name)
-    return registry
+def _loaded(module: str, name: str) -> Any:
+    """Import what is needed when names are asked for."""
+    return getattr(importlib.import_module(f"tablecloak.{module}"), name)
 
 
 def _names_of(
-    module: str, name: str, only: Callable[[Any], bool] = lambda each: True
+    module: str,
+    name: str,
+    only: Callable[[Any], bool] = lambda each: True,
+    label: Callable[[Any], str] = attrgetter("name"),
 ) -> dict[str, str]:
-    registry = _registry(module, name)
-    return {each.name: registry.summary(each.name) for each in registry if only(each)}
+    """Return the names in a registry with their summaries."""
+    registry = _loaded(module, name)
+    return {label(each): registry.summary(each.name) for each in registry if only(each)}
 
 
-def _forms_of(module: str, name: str) -> dict[str, str]:
-    """Names with the arguments that they can have, such as ``threads:2``."""
-    registry = _registry(module, name)
-    return {", ".join(each.forms): registry.summary(each.name) for each in registry}
-
-
-def _insiders() -> dict[str, str]:
-    return _names_of("suppression.attack.intruder", "INTRUDERS", lambda each: not each.is_everybody)
+def _forms(each: Any) -> str:
+    """Return the name with the arguments that it can have, such as ``threads:2``."""
+    return ", ".join(each.forms)
 
 
 def _solvers() -> dict[str, str]:
-    registry = _registry("solve.solver", "SOLVERS")
+    registry = _loaded("solve.solver", "SOLVERS")
     return {each.name: "not installed" * bool(each.missing()) for each in registry}
 
 
-def _read_engine(text: str) -> None:
-    from tablecloak.tables.tabulation.engines import engine_named
+def _read(module: str, name: str) -> Callable[[str], Any]:
+    def read(text: str) -> Any:
+        return _loaded(module, name)(text)
 
-    engine_named(text)
-
-
-def _read_executor(text: str) -> None:
-    from tablecloak.executors import executor_named
-
-    executor_named(text)
-
-
-def _problem_files() -> dict[str, str]:
-    from tablecloak.tables.formats import ProblemFormat, formats_holding
-
-    return {each.suffixes[0]: "" for each in formats_holding(ProblemFormat)}
+    return read
 
 
 def _read_problem_name(name: str) -> None:
-    from tablecloak.tables.formats import ProblemFormat, format_of
-
-    format_of(name, ProblemFormat)
+    _loaded("tables.formats", "format_of")(name, _loaded("tables.formats", "ProblemFormat"))
 
 
-def _frame_files() -> dict[str, str]:
-    from tablecloak.tables.formats import FrameFormat, formats_holding
+def _formats(kind: str, label: Callable[[Any], str]) -> dict[str, str]:
+    """Return the formats that derive from a class."""
+    holding = _loaded("tables.formats", "formats_holding")
+    return {label(each): "" for each in holding(_loaded("tables.formats", kind))}
 
-    return {each.suffixes[0]: "" for each in formats_holding(FrameFormat)}
 
-
-def _releases() -> dict[str, str]:
-    from tablecloak.tables.formats import ReleaseFormat, formats_holding
-
-    return {each.name: "" for each in formats_holding(ReleaseFormat)}
+def _ending(each: Any) -> str:
+    return str(each.suffixes[0])
 
 
 def _totals() -> dict[str, str]:
-    from typing import get_args
-
-    from tablecloak.tables.formats.layouts import TotalsPlace
-
-    return dict.fromkeys(get_args(TotalsPlace), "")
+    return dict.fromkeys(get_args(_loaded("tables.formats.layouts", "TotalsPlace")), "")
 
 
 REQUIREMENTS = Names(
     "requirement", partial(_names_of, "suppression.system.requirement", "REQUIREMENTS")
 )
-INSIDERS = Names("intruder", _insiders)
+INSIDERS = Names(
+    "intruder",
+    partial(
+        _names_of, "suppression.attack.intruder", "INTRUDERS", lambda each: not each.is_everybody
+    ),
+)
 NEARNESS = Names(
     "distance of reconciliation", partial(_names_of, "reconciliation.distances", "NEARNESS")
 )
 SOLVERS = Names("solver", _solvers)
-ENGINES = Names("engine", partial(_forms_of, "tables.tabulation.engines", "ENGINES"), _read_engine)
-EXECUTORS = Names("executor", partial(_forms_of, "executors", "EXECUTORS"), _read_executor)
-PROBLEM_FILES = Names("problem file", _problem_files, _read_problem_name)
-FRAME_FILES = Names("result file", _frame_files, lambda name: None)
-RELEASES = Names("format of releases", _releases)
+ENGINES = Names(
+    "engine",
+    partial(_names_of, "tables.tabulation.engines", "ENGINES", label=_forms),
+    _read("tables.tabulation.engines", "engine_named"),
+)
+EXECUTORS = Names(
+    "executor",
+    partial(_names_of, "executors", "EXECUTORS", label=_forms),
+    _read("executors", "executor_named"),
+)
+PROBLEM_FILES = Names(
+    "problem file", partial(_formats, "ProblemFormat", _ending), _read_problem_name
+)
+FRAME_FILES = Names("result file", partial(_formats, "FrameFormat", _ending), lambda name: None)
+RELEASES = Names("format of releases", partial(_formats, "ReleaseFormat", attrgetter("name")))
 TOTALS = Names("place of totals", _totals)
 KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.risk.guesser", "GUESSERS"))
 CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))
 EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 
-ALL = (
-    REQUIREMENTS,
-    INSIDERS,
-    NEARNESS,
-    SOLVERS,
-    ENGINES,
-    EXECUTORS,
-    PROBLEM_FILES,
-    FRAME_FILES,
-    RELEASES,
-    TOTALS,
-    KNOWLEDGE,
-    CALLS,
-    EXAMPLES,
-)
+ALL = tuple(named for named in list(globals().values()) if isinstance(named, Names))
+"""All lists of names, which stand in the help of commands."""

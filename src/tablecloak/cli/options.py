@@ -21,6 +21,7 @@ Original = Annotated[
     Path,
     typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
 ]
+Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
 Release = Annotated[
     Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
 ]
@@ -63,7 +64,9 @@ Seed = Annotated[
 ]
 SecretSeed = Annotated[
     int | None,
-    typer.Option("--seed", min=0, help="Seed of the blur; keep it secret. Default: a new one."),
+    typer.Option(
+        "--seed", min=0, help="Seed of random choices; keep it secret. Default: a new one."
+    ),
 ]
 Certificate = Annotated[
     Path | None,
@@ -96,6 +99,25 @@ HOW_READ = {
 """Options that say how a file of data is read."""
 
 
+def options_of(command: Callable[..., None]) -> list[inspect.Parameter]:
+    """Return the options that a command declares, with their types."""
+    hints = get_type_hints(command, include_extras=True)
+    return [
+        option.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[option.name])
+        for option in inspect.signature(command).parameters.values()
+        if option.kind is not option.VAR_KEYWORD
+    ]
+
+
+def with_options(
+    run: Callable[..., None], options: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """Let typer read other options than those of the function itself."""
+    run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run
+
+
 def reading_data(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of `HOW_READ` to a command whose data are its `file`."""
 
@@ -104,16 +126,7 @@ def reading_data(command: Callable[..., None]) -> Callable[..., None]:
         how = {name: given.pop(name) for name in HOW_READ}
         command(file=DataFile(file, **how), **given)
 
-    hints = get_type_hints(command, include_extras=True)
-    declared = inspect.signature(command).parameters.values()
-    own = [
-        each.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
-        for each in declared
-    ]
-    run.__signature__ = inspect.Signature([*own, *HOW_READ.values()])  # type: ignore[attr-defined]
-    added = {name: each.annotation for name, each in HOW_READ.items()}
-    run.__annotations__ = {**hints, **added}
-    return run
+    return with_options(run, [*options_of(command), *HOW_READ.values()])
 
 
 def dimensions_of(by: Sequence[str]) -> dict[str, str | None]:

@@ -14,7 +14,6 @@ from tablecloak.cli.options import Engine, Executor, Verbose
 
 if TYPE_CHECKING:
     from tablecloak.jobs.campaign import JobOutcome
-    from tablecloak.jobs.job_file import KindReport
     from tablecloak.jobs.result import JobResult
 
 JobFile = Annotated[
@@ -66,7 +65,12 @@ def protect(
         return
     kind = kind_of_job(job)
     if kind is not None:
-        _tell_of_kind(kind.run(job, out))
+        report = kind.run(job, out)
+        for line in report.lines():
+            typer.echo(line)
+        for note in report.notes:
+            typer.echo(f"Note: {note}.", err=True)
+        _tell_written(report.files)
         return
     with reporting() as reporter:
         result = run_job(job, out, engine=engine, progress=reporter)
@@ -77,14 +81,18 @@ def _told(result: JobResult, verbose: bool) -> None:
     """Print what a job gave; exit as its results ask for."""
     ways = [product.way for product in result.products.values()]
     if not any(way.is_alone for way in ways):
-        _tell_of_table(result)
+        typer.echo(f"table:  {result.problem.table.summary()}")
+        typer.echo(f"        {_reasons(result.problem.reasons)}")
     for line in result.lines():
         typer.echo(line)
     if verbose:
         typer.echo(result.summary())
-    _tell_files(result)
+    _tell_written(result.files)
+    for name, why in result.withheld.items():
+        typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
     if len(ways) > 1:
-        typer.echo(f"{ONE_OF_TWO if len(ways) == 2 else ONE_OF_MANY}: {TOGETHER}")
+        most = "two releases, never both" if len(ways) == 2 else "releases, never more than one"
+        typer.echo(f"Publish one of the {most}: together they reveal hidden values.")
     if not result.is_safe:
         for refusal in result.refusals():
             typer.echo(refusal, err=True)
@@ -95,20 +103,6 @@ def _told(result: JobResult, verbose: bool) -> None:
         typer.echo(statement)
     if result.failures:
         raise typer.Exit(BAD_INPUT)
-
-
-ONE_OF_TWO = "Publish one of the two releases, never both"
-ONE_OF_MANY = "Publish one of the releases, never more than one"
-TOGETHER = "together they reveal hidden values."
-
-
-def _tell_of_kind(report: KindReport) -> None:
-    """Print how a job of another kind went."""
-    for line in report.lines():
-        typer.echo(line)
-    for note in report.notes:
-        typer.echo(f"Note: {note}.", err=True)
-    _tell_written(report.files)
 
 
 def _publication(job: Path, out: Path, engine: str, executor: str) -> None:
@@ -138,25 +132,11 @@ def _tell_outcome(outcome: JobOutcome) -> None:
         typer.echo(indent(line, "  "))
 
 
-def _tell_of_table(result: JobResult) -> None:
-    """Print what was tabulated."""
-    problem = result.problem
-    typer.echo(f"table:  {problem.table.summary()}")
-    typer.echo(f"        {_reasons(problem.reasons)}")
-
-
 def _tell_written(files: Sequence[Path]) -> None:
     """Print what was written."""
     typer.echo("\nWritten:")
     for file in sorted(files):
         typer.echo(f"    {file}")
-
-
-def _tell_files(result: JobResult) -> None:
-    """Print what was written, and what was withheld."""
-    _tell_written(result.files)
-    for name, why in result.withheld.items():
-        typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
 
 
 def _all(jobs: Path, out: Path, executor: str) -> None:

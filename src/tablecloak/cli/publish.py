@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.options import Tolerance
-from tablecloak.errors import InputError
+from tablecloak.cli.files import read_original, read_pattern
+from tablecloak.cli.options import Original, Pattern, Tolerance
 
-if TYPE_CHECKING:
-    from tablecloak.tables.problem import ProtectionProblem
-
-Original = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
-Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.", writable=True)]
 Formats = Annotated[list[str], names.RELEASES.option("--format", text="Format; repeat.")]
 Title = Annotated[str, typer.Option(help="Title of the release.")]
@@ -56,17 +48,14 @@ def publish(
     """
     from tablecloak.publish.audit import audit
     from tablecloak.publish.publication import ABOUT, write_leaving
-    from tablecloak.publish.released_cells import read_release
     from tablecloak.storage import require_own_folder
     from tablecloak.tables.formats.layouts import Layout
     from tablecloak.tables.leaving import Leaving
 
     layout = Layout("wide" if columns else "long", columns or (), marker, totals)  # type: ignore[arg-type]
-    problem = _original(original, tolerance)
-    suppressed, _ = read_release(problem, pattern)
+    problem, _ = read_original(original, tolerance)
+    suppressed = read_pattern(problem, pattern)
     require_own_folder(out, ABOUT)
-    if suppressed is None:
-        raise InputError(f"{pattern}: holds adjusted values. Give a suppression pattern.")
     if layout.is_wide:
         layout.check(list(map(str, problem.table.keys.columns)))
     with reporting() as reporter:
@@ -81,13 +70,3 @@ def publish(
     )
     for file in files:
         typer.echo(str(file))
-
-
-def _original(path: Path, tolerance: float) -> ProtectionProblem:
-    from tablecloak.jobs.job_file import read_job
-    from tablecloak.jobs.load import load_problem
-    from tablecloak.tables.formats import read_problem
-
-    if path.suffix == ".toml":
-        return load_problem(read_job(path))
-    return read_problem(path, tolerance=tolerance)

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tablecloak.cli import names
-from tablecloak.cli.options import Tolerance
+from tablecloak.cli.files import read_original, read_pattern
+from tablecloak.cli.options import Original, Pattern, Tolerance
 from tablecloak.errors import InputError
 
-if TYPE_CHECKING:
-    from tablecloak.tables.problem import ProtectionProblem
-    from tablecloak.tables.rules.rule import Rule
-
-Original = Annotated[
-    Path,
-    typer.Argument(help=f"The true problem ({names.PROBLEM_FILES.placeholder}), or a job (.toml)."),
-]
-Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="CSV file to write. Secret.", writable=True)
 ]
@@ -85,22 +76,15 @@ def transmit(
     Example: tablecloak transmit table.csv pattern.csv -o to_eurostat.csv --constant
     TIME_PERIOD=2026 --redistribution ESTAT
     """
-    from tablecloak.publish.released_cells import read_release
     from tablecloak.publish.transmission import Transmission, require_internal, write_transmission
     from tablecloak.storage import require_writable
 
     require_writable(require_internal(output))
-    problem, rules = _original(original, tolerance)
-    suppressed, _ = read_release(problem, pattern)
-    if suppressed is None:
-        raise InputError(
-            f"{pattern}: holds adjusted values. Only suppression has cells that are hidden; give "
-            f"a pattern of `tablecloak suppress`."
-        )
+    problem, job = read_original(original, tolerance)
     table = Transmission(
         problem,
-        suppressed,
-        rules=rules,
+        read_pattern(problem, pattern),
+        rules=() if job is None else job.every_rule,
         names=_pairs("--name", name),
         codes=_codes(code),
         constants=_pairs("--constant", constant),
@@ -113,17 +97,6 @@ def transmit(
         table, output, template=template, structure=structure, complete=not partial
     )
     typer.echo(sent.summary())
-
-
-def _original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Sequence[Rule]]:
-    from tablecloak.jobs.job_file import read_job
-    from tablecloak.jobs.load import load_problem
-    from tablecloak.tables.formats import read_problem
-
-    if path.suffix == ".toml":
-        job = read_job(path)
-        return load_problem(job), job.every_rule
-    return read_problem(path, tolerance=tolerance), ()
 
 
 def _pairs(option: str, given: Sequence[str] | None) -> dict[str, str]:

@@ -11,11 +11,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.main import get_command_from_info
-from typer.models import CommandInfo
 
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.entry import Program, made_later
@@ -24,11 +22,10 @@ from tablecloak.cli.files import (
     Earlier,
     read_earlier,
     read_original,
-    read_original_as_asked,
+    read_with_group_rules,
     require_writable_result,
     write_result,
 )
-from tablecloak.cli.names import LiveCommand
 from tablecloak.cli.options import (
     Certificate,
     Output,
@@ -94,40 +91,16 @@ def command_of(
     has_weights : bool, default=False
         Whether the weights that came with the problem can be chosen; a job has none.
     """
-    from tablecloak.cli.method_options import TypedOption, values_of
+    from tablecloak.cli.method_options import TypedOption, made_command
     from tablecloak.protection import PROTECTIONS
 
-    hints = get_type_hints(run, include_extras=True)
-    shared = [
-        parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
-        for parameter in inspect.signature(run).parameters.values()
-        if parameter.kind is not parameter.VAR_KEYWORD
-    ]
-    left_out = {*without, *(option.name for option in shared)}
+    left_out = {*without, *inspect.signature(run).parameters}
     options = [
         TypedOption(_differing(parameter, defaults, texts, has_weights))
         for parameter in PROTECTIONS.parameters(way)
         if parameter.name not in left_out
     ]
-
-    def run_typed(**typed: Any) -> None:
-        given = values_of(options, typed)
-        run(**{option.name: typed[option.name] for option in shared}, **given)
-
-    declared = [*shared[:2], *(option.declared for option in options), *shared[2:]]
-    run_typed.__signature__ = inspect.Signature(declared)  # type: ignore[attr-defined]
-    run_typed.__annotations__ = {option.name: option.annotation for option in declared}
-    return get_command_from_info(
-        CommandInfo(
-            name=name,
-            cls=LiveCommand,
-            callback=run_typed,
-            help=inspect.getdoc(run),
-            rich_help_panel=PANEL,
-        ),
-        pretty_exceptions_short=True,
-        rich_markup_mode="markdown",
-    )
+    return made_command(name, run, options, text=inspect.getdoc(run) or "", panel=PANEL)
 
 
 def _differing(
@@ -153,37 +126,42 @@ class AllCommands(Program):
 
     @staticmethod
     def made() -> dict[str, Any]:
-        """Return the commands of the ways that have none by hand."""
+        """Return the commands of all ways; those by hand are there already."""
         from tablecloak.protection import PROTECTIONS
 
-        names = [way.name for way in PROTECTIONS if not (way.command or way.is_alone)]
-        return {name.replace("_", "-"): _command(name) for name in names}
+        commands = [_command(way.name) for way in PROTECTIONS if not way.is_alone]
+        return {command.name: command for command in commands}
 
 
 def _command(name: str) -> Any:
     """Return the command of a way to protect that has none by hand."""
     from tablecloak.protection import PROTECTIONS
 
-    command = name.replace("_", "-")
+    command = PROTECTIONS[name].command or name.replace("_", "-")
 
     def protect(
         file: ProblemFile,
         output: Output,
-        certificate: Certificate = None,
-        seed: Seed = 0,
+        seed: SecretSeed = None,
         threads: Threads = None,
+        tolerance: Tolerance = 0.0,
+        solver: Solver = None,
+        certificate: Certificate = None,
         **asked: Any,
     ) -> None:
         from tablecloak.protection import Attackers, Material, Product
+        from tablecloak.solve.solver import using_solver
 
         require_writable_result(output, certificate)
         way = PROTECTIONS.build(name, **asked)
-        problem, _, _ = read_original_as_asked(file, 0.0)
+        problem, _ = read_original(file, tolerance)
         objection = way.unfit(problem)
         if objection:
             raise typer.BadParameter(objection)
-        with reporting() as reporter:
-            material = Material.of(problem, seed=seed, is_seeded=True, threads=threads)
+        with using_solver(solver), reporting() as reporter:
+            material = Material.of(
+                problem, seed=seed or 0, is_seeded=seed is not None, threads=threads
+            )
             release = way.run(material, reporter)
             product = Product(release, way.audited(release, material, Attackers()))
         for line in way.lines(product):
@@ -192,7 +170,8 @@ def _command(name: str) -> Any:
             typer.echo(f"{way.refusal(product)} Nothing was written.", err=True)
             raise typer.Exit(NOT_SAFE)
         proof = way.certificate(product)
-        write_result(proof, release.release(), output, certificate if proof is not None else None)
+        frame = release.release().rename(columns={problem.table.name: "value"})
+        write_result(proof, frame, output, certificate if proof is not None else None)
 
     protect.__doc__ = (
         f"{PROTECTIONS.summary(name)}\n\nPrints what was found, and what an audit says. What may "
@@ -243,7 +222,7 @@ def suppress(
 
     previous = asked.pop("previous", None)
     with reporting() as reporter:
-        problem, rules = read_original(file, tolerance, groups=asked.pop("groups"))
+        problem, rules = read_with_group_rules(file, tolerance, groups=asked.pop("groups"))
         require_writable_result(output, certificate)
         pattern = run(
             problem,
@@ -353,95 +332,3 @@ def _write(adjusted: Adjustment, output: Path, certificate: Path | None) -> bool
         frame = adjusted.release().rename(columns={table.name: "value"})
     write_result(adjusted, frame, output, certificate, secret=is_marked)
     return is_marked
-
-
-@of_way("intervals")
-def intervals(
-    file: ProblemFile,
-    output: Output,
-    time_limit: TimeLimit = 60.0,
-    seed: SecretSeed = None,
-    tolerance: Tolerance = 0.0,
-    solver: Solver = None,
-    certificate: Certificate = None,
-    **asked: Any,
-) -> None:
-    """Publish intervals instead of gaps (partial suppression), and prove them.
-
-    Writes the codes with `lower` and `upper` for every cell, equal where the value itself is
-    published; this file may be published. Prints one line with loss, bound, gap and seconds.
-
-    Example: tablecloak intervals table.jj -o intervals.csv --time-limit 30
-    """
-    from tablecloak.suppression.intervals.intervals import publish_intervals
-    from tablecloak.tables.formats import read_problem
-
-    with reporting() as reporter:
-        problem = read_problem(file, tolerance=tolerance)
-        require_writable_result(output, certificate)
-        published = publish_intervals(
-            problem,
-            **asked,
-            time_limit=time_limit,
-            seed=seed,
-            solver=solver,
-            progress=reporter,
-        )
-        write_result(published, published.release(), output, certificate)
-    typer.echo(published.summary())
-
-
-SmallCounts = Annotated[
-    bool,
-    typer.Option("--small-counts", help="Round counts below the base only, to 0 or to the base."),
-]
-
-
-@of_way("rounding")
-def round_(
-    file: ProblemFile,
-    output: Output,
-    small_counts: SmallCounts = False,
-    time_limit: TimeLimit = 60.0,
-    threads: Threads = None,
-    solver: Solver = None,
-    certificate: Certificate = None,
-    **asked: Any,
-) -> None:
-    """Round a table of counts so that it stays additive (controlled rounding), and audit it.
-
-    Writes the codes and `value` for every cell; this file may be published. Prints one
-    line with loss, bound, gap and seconds, and one that says how many sensitive cells can be
-    computed more precisely than their levels allow. If there are any, nothing is written and the
-    exit code is 1. Rounding does not take levels into account, so choose a larger base.
-
-    With --small-counts, the audit checks that no small count can be told from another.
-
-    Example: tablecloak round counts.jj -o rounded.csv --base 5
-    """
-    from tablecloak.cta.rounding.controlled import controlled_rounding
-    from tablecloak.cta.rounding.small_counts import small_count_rounding
-    from tablecloak.publish.audit import audit
-    from tablecloak.solve.solver import using_solver
-    from tablecloak.tables.formats import read_problem
-
-    with using_solver(solver), reporting() as reporter:
-        problem = read_problem(file)
-        require_writable_result(output, certificate)
-        limits: Any = {"time_limit": time_limit, "progress": reporter}
-        if small_counts:
-            del asked["max_steps"]
-            rounded: Any = small_count_rounding(problem, threads=threads, **asked, **limits)
-        else:
-            rounded = controlled_rounding(problem, **asked, **limits)
-        audited = audit(rounded.problem, rounded, threads=threads, **limits)
-        if audited.is_safe:
-            frame = rounded.release().rename(columns={problem.table.name: "value"})
-            write_result(rounded, frame, output, certificate)
-    typer.echo(rounded.summary())
-    for note in rounded.notes:
-        typer.echo(f"note: {note}")
-    typer.echo(audited.summary())
-    if not audited.is_safe:
-        typer.echo("Nothing was written. Take a larger --base.", err=True)
-        raise typer.Exit(NOT_SAFE)

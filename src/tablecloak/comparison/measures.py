@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -34,39 +34,30 @@ class AnalystView:
     lost: Floats
 
 
-class RiskMeasure(ABC):
-    """What an intruder gets."""
+ViewT = TypeVar("ViewT")
+
+
+class Measure(ABC, Generic[ViewT]):
+    """What an intruder gets by guessing, or an analyst by looking."""
 
     name: ClassVar[str]
     note: ClassVar[str]
     """What the figures mean, for the page."""
 
     @abstractmethod
-    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
+    def figures(self, view: ViewT) -> dict[str, float]:
         """Return the figures by their names."""
 
 
-class UtilityMeasure(ABC):
-    """What the analyst gets."""
-
-    name: ClassVar[str]
-    note: ClassVar[str]
-    """What the figures mean, for the page."""
-
-    @abstractmethod
-    def figures(self, view: AnalystView) -> dict[str, float]:
-        """Return the figures by their names."""
-
-
-RISKS: Registry[RiskMeasure] = Registry("measure of risk")
+RISKS: Registry[Measure[TruthGuesses]] = Registry("measure of risk")
 """All measures of risk by name, in the order in which they are shown."""
 
-UTILITIES: Registry[UtilityMeasure] = Registry("measure of utility")
+UTILITIES: Registry[Measure[AnalystView]] = Registry("measure of utility")
 """All measures of utility by name, in the order in which they are shown."""
 
 
 @RISKS.register
-class RightGuesses(RiskMeasure):
+class RightGuesses(Measure[TruthGuesses]):
     """Share of right guesses."""
 
     name: ClassVar[str] = "guessed"
@@ -78,13 +69,13 @@ class RightGuesses(RiskMeasure):
         "guesses are right."
     )
 
-    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
+    def figures(self, view: TruthGuesses) -> dict[str, float]:
         """Return ``guessed``."""
-        return {"guessed": guesses.share_recovered}
+        return {"guessed": view.share_recovered}
 
 
 @RISKS.register
-class GuessErrors(RiskMeasure):
+class GuessErrors(Measure[TruthGuesses]):
     """Errors of the guesses as multiples of the level."""
 
     name: ClassVar[str] = "errors"
@@ -92,10 +83,10 @@ class GuessErrors(RiskMeasure):
         "worst_error, mean_error: distance of guess and truth, in protection levels."
     )
 
-    def figures(self, guesses: TruthGuesses) -> dict[str, float]:
+    def figures(self, view: TruthGuesses) -> dict[str, float]:
         """Return ``worst_error`` and ``mean_error``, NaN if no cell has a level."""
-        levels = np.where(guesses.levels > 0, guesses.levels, np.nan)
-        relative = np.abs(guesses.errors) / levels
+        levels = np.where(view.levels > 0, view.levels, np.nan)
+        relative = np.abs(view.errors) / levels
         finite = relative[np.isfinite(relative)]
         return {
             "worst_error": float(finite.min()) if len(finite) else np.nan,
@@ -104,7 +95,7 @@ class GuessErrors(RiskMeasure):
 
 
 @UTILITIES.register
-class LostValue(UtilityMeasure):
+class LostValue(Measure[AnalystView]):
     """Share of the cells that are exact, and of the total value that is lost."""
 
     name: ClassVar[str] = "lost"
@@ -123,7 +114,7 @@ class LostValue(UtilityMeasure):
 
 
 @UTILITIES.register
-class RelativeChanges(UtilityMeasure):
+class RelativeChanges(Measure[AnalystView]):
     """Relative changes of the cells that are not 0."""
 
     name: ClassVar[str] = "changes"
@@ -143,7 +134,7 @@ class RelativeChanges(UtilityMeasure):
 
 
 @UTILITIES.register
-class MomentsOfValues(UtilityMeasure):
+class MomentsOfValues(Measure[AnalystView]):
     """Moments of published and true values, over all and over the sensitive cells."""
 
     name: ClassVar[str] = "moments"

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
-from tablecloak.cta.chance import left_to_chance
 from tablecloak.cta.model.model import Directions
-from tablecloak.cta.nearest import nearest_table
+from tablecloak.cta.nearest import left_to_chance, nearest_table
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.statistic import Statistic

@@ -1,6 +1,11 @@
-"""The nearest table of a task, verified: in its last digit, farther away or repaired if need be."""
+"""The nearest table of a task, verified: in its last digit, farther away or repaired if need be.
+
+And one whose sensitive cells move by random distances beyond their levels.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -8,6 +13,8 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.repair import Repair, find_repair
 from tablecloak.cta.model.room import first_reach, room_of
+from tablecloak.cta.model.spread import Spread
+from tablecloak.cta.result.adjusted_table import check_adjusted
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.answers import answer_in
 from tablecloak.cta.search.infeasibility import NAMING_SECONDS
@@ -128,3 +135,49 @@ def _repair(task: AdjustmentTask, budget: Budget) -> Repair:
     whole = task.integer is not False and bool(problem.table.integer)
     model = AdjustmentModel.apart(problem, near, task.rows(problem, whole=whole))
     return find_repair(model, room, budget)
+
+
+def left_to_chance(task: AdjustmentTask, plain: Adjustment, budget: Budget) -> Adjustment:
+    """Return an adjustment for the first draw of distances for which there is one.
+
+    Parameters
+    ----------
+    task : AdjustmentTask
+        With a largest share of cells to be guessed.
+    plain : Adjustment
+        The least adjustment, whose bound holds for any draw.
+    budget : Budget
+
+    Raises
+    ------
+    ModelError
+        If relations leave no room for any draw.
+    """
+    assert task.recovery is not None
+    reason = ModelError("No draw was made.")
+    for draw in Spread.of(task.problem, task.recovery).draws(task.seed):
+        try:
+            drawn = nearest_table(
+                task.of_problem(draw, directions=draw.directions, repair=None), budget.at_least(1.0)
+            )
+        except ModelError as error:
+            reason = error
+            continue
+        if drawn.decimals != plain.decimals:
+            plain = nearest_table(task.in_real_numbers(), budget.at_least(1.0))
+        times = drawn.loss / plain.loss if plain.loss else 1.0
+        note = (
+            f"distances are left to chance: who knows all but the seed guesses a sensitive cell "
+            f"with probability {100 * draw.chance.recovery:.3g} % at most, relations apart; the "
+            f"loss is {times:.3g} times that of the least adjustment found"
+        )
+        adjusted = replace(
+            plain, values=drawn.values, chance=draw.chance, notes=(*drawn.notes, note)
+        )
+        check_adjusted(adjusted, adjusted.bound)
+        return adjusted
+    raise ModelError(
+        f"Relations and bounds leave no room for random distances: {reason} Without `recovery` "
+        f"there is an adjustment.",
+        cells=reason.cells,
+    )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, diags_array, vstack
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.errors import InputError
 
 LARGEST_COST = 1e9
@@ -153,10 +153,8 @@ class Scaling:
             largest = np.zeros(program.n_rows)
         row = 1.0 / power_of_two(np.where(largest > 0, largest, 1.0))
         costs = np.abs(program.cost * column)
-        positive = costs[costs > 0]
-        middle = np.median(positive) if len(positive) else 1.0
         # Solvers treat much larger costs as infinite.
-        middle = max(middle, float(costs.max(initial=0.0)) / LARGEST_COST)
+        middle = max(median_of_positive(costs), float(costs.max(initial=0.0)) / LARGEST_COST)
         return cls(column, row, float(power_of_two(np.asarray(middle))))
 
     def apply(self, program: Program) -> Program:

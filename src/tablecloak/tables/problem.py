@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.arrays import Flags, Floats
+from tablecloak.arrays import Flags, Floats, median_of_positive
 from tablecloak.errors import InputError, ModelError, listed
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.figures.figure import numerators_of
@@ -115,8 +115,7 @@ capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
                 self.sliding_protection[self.sensitive],
             ]
         )
-        positive = levels[levels > 0]
-        return float(np.median(positive)) if len(positive) else 1.0
+        return median_of_positive(levels)
 
     def _has(self, status: CellStatus) -> Flags:
         flags: Flags = self.status == status.value

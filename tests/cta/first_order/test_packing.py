@@ -30,7 +30,7 @@ def is_affordable(charges: Charges) -> bool:
     return bool(np.all(charge - relief <= charges.layout.model.cost * (1 + 1e-9)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_charges_prove_more_than_the_levels_alone_and_less_than_the_optimum(seed):
     problem = random_problem(seed, (3, 4), 3)
     layout = layout_of(problem)

@@ -61,7 +61,7 @@ def test_a_total_without_any_room_for_its_parts_is_given_up():
     )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_additive_changes_are_on_the_grid_and_keep_every_relation(seed):
     random = np.random.default_rng(seed)
     problem = random_problem(seed, (3, 4, 2))

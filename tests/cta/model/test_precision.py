@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -465,7 +465,6 @@ def test_relations_with_fractions_have_no_last_digit():
     assert last_digit(halves.table) is None
 
 
-@settings(max_examples=25)
 @given(
     rows=st.lists(st.lists(st.integers(-2, 2), min_size=3, max_size=3), min_size=1, max_size=3),
     whole=st.lists(st.integers(-(2**61), 2**61), min_size=3, max_size=3),
@@ -476,7 +475,6 @@ def test_products_are_those_of_unbounded_integers(rows, whole):
     assert found.tolist() == [float(value) for value in exact]
 
 
-@settings(max_examples=25)
 @given(whole=st.integers(-(10**12), 10**12), decimals=st.integers(-3, 6))
 def test_multiples_of_the_last_digit_go_there_and_back(whole, decimals):
     number = from_units(np.array([float(whole)]), decimals)

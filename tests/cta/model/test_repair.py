@@ -65,7 +65,7 @@ def fewest(problem: tc.ProtectionProblem) -> int:
 def test_as_few_cells_give_way_as_enumeration_finds(monkeypatch):
     # The error names them within a few seconds; here it may take as long as it needs.
     monkeypatch.setattr("tablecloak.cta.nearest.NAMING_SECONDS", 1000.0)
-    relaxed = [relaxes_the_fewest(tight(seed)) for seed in range(6)]
+    relaxed = [relaxes_the_fewest(tight(seed)) for seed in range(4)]
     assert sum(number > 0 for number in relaxed) >= 2
 
 

@@ -94,7 +94,7 @@ def side_by_side(*problems: tc.ProtectionProblem) -> tc.ProtectionProblem:
     return tc.ProtectionProblem(table=table, **arrays)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("integer", [False, None])
 def test_loss_and_bound_of_tables_side_by_side_are_sums(seed, integer):
     alone = [random_problem(seed + at, (2, 3), 3) for at in (0, 50, 100)]
@@ -189,7 +189,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(distance):
     assert (one.loss, one.bound, one.notes) == (more.loss, more.bound, more.notes)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_parts_are_the_components_of_cells_that_share_relations(seed):
     random = np.random.default_rng(seed)
     n = 12

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -81,7 +81,6 @@ def test_a_known_loss_cuts_rooms_to_its_root():
     assert reach == pytest.approx([10, 5, 2], rel=1e-5)
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 5), noise=st.integers(0, 1000))
 def test_no_multipliers_prove_more_than_the_best_table(seed, noise):
     form = form_of(random_problem(seed))
@@ -90,7 +89,7 @@ def test_no_multipliers_prove_more_than_the_best_table(seed, noise):
     assert form.bound(gamma) <= least(form) * (1 + 1e-7)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_climbing_never_loses_what_was_proved(seed):
     form = form_of(random_problem(seed))
     start = form.solve(np.ones(len(form.sensitive)), 10.0)
@@ -101,7 +100,7 @@ def test_climbing_never_loses_what_was_proved(seed):
         assert form.bound(climbed) <= least(form) * (1 + 1e-7)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_relaxation_proves_at_least_what_every_cell_costs_alone(seed):
     form = form_of(random_problem(seed))
     alone = form.bound(np.zeros(len(form.row_lower)))
@@ -110,7 +109,7 @@ def test_the_relaxation_proves_at_least_what_every_cell_costs_alone(seed):
     assert form.bound(form.relaxed(10.0)) >= alone * (1 - 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_turning_a_direction_brings_at_least_what_it_promises(seed):
     """The promise bounds the change from below."""
     form = form_of(random_problem(seed))
@@ -131,7 +130,7 @@ def test_a_climb_that_has_no_time_returns_where_it_began():
     assert np.array_equal(form.climb(duals, Budget.of(0.0)), duals)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
 def test_multipliers_of_a_statistic_with_room_prove_no_more_either(seed, size):
     """Whichever side of its row a multiplier leans on, the nearest side counts."""

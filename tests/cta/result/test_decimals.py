@@ -58,7 +58,7 @@ def test_a_level_between_two_multiples_is_rounded_up():
     assert abs(by_code(problem, whole.changes)["a"]) == 5
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_cents_stay_cents_in_two_dimensions(seed):
     random = np.random.default_rng(seed)
     problem = cross(
@@ -81,7 +81,7 @@ def test_a_preserved_mean_holds_within_half_of_the_last_digit():
     assert whole.preserved[0].slack >= 0.5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_bound_of_a_rounded_table_is_what_its_looser_statistics_prove(seed):
     """Half a digit of slack in a slope proves less than none: the old bound is not claimed."""
     one = tc.adjust(random_problem(seed), preserve=["slope:all"], integer=False, time_limit=1000)

@@ -13,7 +13,7 @@ from random_tables import random_problem
 from tablecloak.cta.result.intervals import _steps
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_intervals_hold_both_values_and_survive_the_attack(seed):
     problem = random_problem(seed, (4, 4), 3)
     adjusted = tc.adjust(problem, integer=False, time_limit=10)
@@ -25,7 +25,7 @@ def test_intervals_hold_both_values_and_survive_the_attack(seed):
     assert tc.audit(problem, found.release()).is_safe
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_who_cuts_both_levels_off_is_left_with_as_much_as_both_together(seed):
     problem = random_problem(seed, (4, 4), 3)
     found = tc.covering_intervals(tc.adjust(problem, integer=False, time_limit=10))
@@ -71,7 +71,7 @@ def test_narrowed_intervals_are_refused():
 @pytest.mark.slow
 def test_random_problems_end_in_intervals_that_survive_a_naive_attack():
     published = 0
-    for seed in range(14):
+    for seed in range(7):
         problem = random_problem(seed, kind="awkward")
         try:
             adjusted = tc.adjust(problem, time_limit=0.5)
@@ -88,7 +88,7 @@ def test_random_problems_end_in_intervals_that_survive_a_naive_attack():
         assert np.all((low <= values) & (values <= high)), seed
         assert not np.any((low == high) & (problem.sensitive | problem.forced)), seed
         assert not naive.exposed(problem, low, high), seed
-    assert published > 3
+    assert published > 2
 
 
 def test_cells_that_no_interval_protects_are_named_and_not_searched_for_in_vain():

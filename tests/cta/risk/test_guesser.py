@@ -53,7 +53,7 @@ def test_one_who_assumes_ten_times_the_level_misses_the_cell():
     assert np.abs(risk.errors)[0] > 4
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("knows", ["levels", "directions"])
 def test_every_guess_lies_as_far_from_the_published_value_as_is_known(seed, knows):
     problem = random_problem(seed)

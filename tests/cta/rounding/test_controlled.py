@@ -42,7 +42,7 @@ def counts(shape: tuple[int, ...], seed: int, sensitive_below: int = 3) -> tc.Pr
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("base", [3, 5, 10])
 def test_two_dimensional_tables_have_a_zero_restricted_rounding_proved_optimal(seed, base):
     problem = counts((5, 6), seed)
@@ -56,7 +56,7 @@ def test_two_dimensional_tables_have_a_zero_restricted_rounding_proved_optimal(s
     assert np.all(rounded.values[a % base == 0] == a[a % base == 0])
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_optimum_equals_enumeration(seed):
     problem, base = counts((2, 3), seed), 3
     table = problem.table
@@ -73,7 +73,7 @@ def test_optimum_equals_enumeration(seed):
 
 def test_three_dimensional_tables_are_rounded_with_more_steps_only_where_needed():
     steps = set()
-    for seed in range(12):
+    for seed in range(6):
         problem = counts((3, 3, 3), seed)
         rounded = tc.controlled_rounding(problem, base=3, time_limit=20)
         moved = np.abs(rounded.values - problem.table.values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hand_tables import one_row, two_rows
@@ -52,7 +52,6 @@ def test_a_row_is_violated_where_a_cell_outweighs_the_others(up, down, y, violat
     assert codes[form.model.relations.indices[numbers]].tolist() == violated
 
 
-@settings(max_examples=25)
 @given(
     st.lists(st.integers(0, 20), min_size=6, max_size=6), st.sampled_from([0, 1]), st.integers(0, 2)
 )
@@ -81,7 +80,7 @@ def test_rows_are_added_after_all_others_and_remembered():
     assert np.array_equal(more.program.row_lower[: form.program.n_rows], form.program.row_lower)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_all_balance_rows_together_cut_no_best_table_off(seed):
     form = form_of(random_problem(seed))
     every = with_balance(form, np.arange(form.model.relations.nnz))

@@ -30,7 +30,7 @@ def test_all_but_the_free_directions_stay_as_they_are():
     assert ends == [(1, 1), (0, 1), (1, 1), (0, 1), (1, 1)]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_program_with_free_directions_is_at_least_as_good_and_bounds_what_they_allow(seed):
     state = begun(seed)
     values = values_of_directions(state.form)

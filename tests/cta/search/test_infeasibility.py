@@ -91,7 +91,7 @@ def test_in_far_rooms_the_one_pair_of_directions_that_goes_is_found(distance):
     assert np.count_nonzero(adjusted.changes[[1, 4]] > 0) == 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("options", [{}, {"free": False}, {"maximum": True}])
 def test_every_number_is_loosened_and_none_by_more_than_rounding(seed, options):
     form = form_of(random_problem(seed), **options)
@@ -109,7 +109,7 @@ def test_every_number_is_loosened_and_none_by_more_than_rounding(seed, options):
     assert loose.integral is program.integral
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_is_possible_stays_possible_at_no_higher_cost(seed):
     form = form_of(random_problem(seed))
     loose = loosened(form)

@@ -30,7 +30,7 @@ def distances(model: AdjustmentModel, start: int) -> list[int]:
     return [far[("group", g)] // 2 for g in model.sensitive.tolist()]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_directions_come_in_the_order_of_their_distance(seed):
     model = model_of(random_problem(seed, (3, 4), 6))
     every = np.arange(len(model.sensitive))

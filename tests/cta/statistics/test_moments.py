@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
@@ -49,7 +49,6 @@ def test_equal_adjusted_values_have_no_correlation():
     assert (found.slope, found.variance_ratio) == (0, 0)
 
 
-@settings(max_examples=25)
 @given(a=NUMBERS, seed=st.integers(0, 1000))
 def test_slope_variance_and_correlation_obey_their_identities(a, seed):
     a = np.array(a, dtype=float)
@@ -64,7 +63,6 @@ def test_slope_variance_and_correlation_obey_their_identities(a, seed):
     assert found.correlation == pytest.approx((1 + moved) / np.sqrt(1 + 2 * moved + ratio))
 
 
-@settings(max_examples=25)
 @given(a=NUMBERS, b=NUMBERS)
 def test_distance_of_distributions_is_the_two_sample_statistic(a, b):
     size = min(len(a), len(b))
@@ -74,7 +72,6 @@ def test_distance_of_distributions_is_the_two_sample_statistic(a, b):
     )
 
 
-@settings(max_examples=25)
 @given(a=NUMBERS, factor=st.floats(0.1, 10), shift=st.floats(-5, 5))
 def test_a_linear_change_has_its_own_slope_and_a_perfect_correlation(a, factor, shift):
     a = np.array(a, dtype=float)

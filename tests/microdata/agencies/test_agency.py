@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -30,7 +30,6 @@ def test_numbers_that_do_not_fit_are_refused(value):
         SMALL.encode(value)
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=6))
 def test_sums_of_multiples_of_the_last_bit_are_exact(numbers):
     arithmetic = FixedPoint(fraction_bits=8)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
@@ -47,7 +47,6 @@ def test_messages_are_those_of_the_protocol():
     assert sent[-1][:2] == ("agency 4", "agency 1")
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.integers(-(10**9), 10**9), min_size=3, max_size=8),
     st.integers(1, 4),
@@ -251,7 +250,6 @@ def test_what_does_not_fit_is_refused_before_anything_is_sent():
 # -- against least squares on pooled records ----------------------------------------------
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 1000), k=st.integers(3, 5), p=st.integers(1, 3))
 def test_coefficients_and_errors_are_those_of_pooled_least_squares(seed, k, p):
     random = np.random.default_rng(seed)

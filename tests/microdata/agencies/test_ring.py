@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -15,7 +15,6 @@ from tablecloak.microdata.agencies.agency import Agency, encoded, records
 from tablecloak.microdata.agencies.ring import random_below, routes, shares_of
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(0, 999), max_size=5), st.integers(1, 6))
 def test_shares_add_up_to_the_number_modulo_m(numbers, count):
     parts = shares_of(numbers, count, 1000)
@@ -72,7 +71,6 @@ def test_the_messages_of_the_worked_example():
     assert found == 10498
 
 
-@settings(max_examples=25)
 @given(st.lists(st.integers(-1000, 1000), min_size=3, max_size=7), st.integers(1, 4))
 def test_the_sum_is_that_of_all_numbers_whatever_is_drawn(values, shares):
     assert secure_sum(values, arithmetic=WHOLE, shares=shares) == sum(values)

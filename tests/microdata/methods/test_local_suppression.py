@@ -366,7 +366,7 @@ def fewest_equal(frame: pd.DataFrame, costs: dict[str, float], k: int) -> float:
     return best(tuple(range(n)))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_equal_records_are_at_least_k_and_the_least_loss_is_proved(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({f"q{at}": random.integers(0, 3, 9) for at in range(3)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -40,7 +40,7 @@ def plain_mdav(points: np.ndarray, k: int) -> np.ndarray:
     return groups
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(12))
 def test_groups_equal_the_definition_also_where_distances_tie(seed):
     random = np.random.default_rng(seed)
     n, p, k = int(random.integers(12, 300)), int(random.integers(1, 7)), int(random.integers(2, 12))
@@ -133,7 +133,6 @@ def least_loss(values: np.ndarray, k: int) -> float:
 
 
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=90), st.integers(2, 9), st.booleans())
-@settings(max_examples=80, deadline=None)
 def test_groups_of_one_column_lose_the_least_possible(numbers, k, is_skewed):
     values = np.exp(np.array(numbers) / 3.0) if is_skewed else np.array(numbers, dtype=float)
     k = min(k, len(values))

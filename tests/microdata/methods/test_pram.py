@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -109,7 +109,6 @@ def test_worst_case_over_many_tables_stays_below_the_guarantee():
     )
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 30), min_size=3, max_size=8),
     st.sampled_from([3 / 7, 0.45, 0.5, 0.6, 0.75, 0.9]),
@@ -159,7 +158,7 @@ def test_exact_probabilities_on_cps(cps, xi, one, two):
 
 @pytest.mark.parametrize(("xi", "moves"), [(0.75, 727.383), (0.8, 653.900), (0.9, 472.979)])
 def test_moves_on_cps(cps, xi, moves):
-    releases = [GuaranteedPRAM(list(cps.columns), xi).protect(cps, seed=seed) for seed in range(4)]
+    releases = [GuaranteedPRAM(list(cps.columns), xi).protect(cps, seed=seed) for seed in range(2)]
     for release in releases:
         assert release.report["expected moves"] == pytest.approx(moves, abs=1e-3)
         assert abs(release.report["moves"] - moves) < 4 * 25
@@ -243,7 +242,7 @@ def test_over_all_releases_of_four_records_the_guarantee_holds_and_counts_stay()
     assert np.nanmax(exact) <= 0.75 + 1e-12
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_only_keys_change_and_a_record_that_moved_is_elsewhere(seed):
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({"a": random.integers(0, 4, 200), "b": random.integers(0, 3, 200),

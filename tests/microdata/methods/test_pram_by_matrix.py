@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -100,7 +100,6 @@ def test_the_invariant_matrix_of_the_worked_example():
     assert np.diag(full) == pytest.approx([0.80476519, 0.67211443, 0.52664187], abs=1e-7)
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 1000), size=st.integers(2, 6), alpha=st.floats(0, 1))
 def test_expected_frequencies_stay_under_an_invariant_matrix(seed, size, alpha):
     p = np.random.default_rng(seed + 1).integers(0, 50, size).astype(float)
@@ -111,7 +110,6 @@ def test_expected_frequencies_stay_under_an_invariant_matrix(seed, size, alpha):
     assert np.all(found >= 0)
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 1000), size=st.integers(2, 6))
 def test_what_was_applied_can_be_undone_in_expectation(seed, size):
     p = np.random.default_rng(seed).integers(1, 50, size).astype(float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -26,7 +26,6 @@ def ranks_between(values: np.ndarray, released: np.ndarray) -> np.ndarray:
     st.floats(0.01, 1.0),
     st.integers(0, 10**6),
 )
-@settings(max_examples=60, deadline=None)
 def test_values_stay_in_the_file_and_move_by_at_most_the_window(numbers, share, seed):
     values = np.array(numbers, dtype=float)
     share = max(share, 1.01 / len(values))
@@ -40,7 +39,6 @@ def test_values_stay_in_the_file_and_move_by_at_most_the_window(numbers, share, 
 
 
 @given(st.integers(0, 60), st.integers(1, 70), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
 def test_pairs_are_disjoint_near_and_as_many_as_can_be_found(count, window, seed):
     low, high = near_pairs(count, window, np.random.default_rng(seed))
     assert np.all((high > low) & (high - low <= window))

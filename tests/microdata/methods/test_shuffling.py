@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -27,7 +27,6 @@ def people(n: int = 5000, seed: int = 1) -> pd.DataFrame:
     st.booleans(),
     st.integers(0, 10**6),
 )
-@settings(max_examples=40, deadline=None)
 def test_every_value_stays_in_the_file(rows, with_regressor, seed):
     frame = pd.DataFrame(rows, columns=["x", "y"])
     method = Shuffling(["x"], ["y"] if with_regressor else ())
@@ -102,7 +101,7 @@ def test_what_cannot_be_shuffled_is_refused(columns, regressors, message):
         Shuffling(columns, regressors).protect(frame)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_draws_have_their_covariances_exactly(seed):
     random = np.random.default_rng(seed)
     given_columns = random.lognormal(8, 1, (40, 3))

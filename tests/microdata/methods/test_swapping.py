@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tablecloak as tc
@@ -249,7 +249,6 @@ def test_expected_table_of_unconstrained_swaps(cps):
     assert abs(first[:, at].mean() - 1254.1834) < 5 * spread
 
 
-@settings(max_examples=30)
 @given(
     st.integers(0, 10_000),
     st.sampled_from(["none", "some", "all"]),
@@ -541,7 +540,6 @@ def admitted(records: CodedRecords, constraint: PairConstraint, one: int, other:
     )
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 500), constraint=st.sampled_from(CONSTRAINTS))
 def test_drawn_pairs_are_disjoint_and_satisfy_their_constraint(seed, constraint):
     records = coded(seed, 60)
@@ -646,7 +644,6 @@ def swapped(frame: pd.DataFrame, pairs: np.ndarray, names: list[str]) -> pd.Data
     return after
 
 
-@settings(max_examples=25)
 @given(seed=st.integers(0, 500), m=st.integers(0, 20), both=st.booleans())
 def test_the_report_is_that_of_a_table_counted_anew(seed, m, both):
     frame = records(seed)

@@ -224,7 +224,7 @@ def test_a_household_that_lives_in_two_areas_is_named():
         found.require_one(torn, "area")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_partners_live_elsewhere_within_the_area_above_and_have_the_same_profile(seed):
     random = np.random.default_rng(seed)
     n = 60

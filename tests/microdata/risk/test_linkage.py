@@ -55,7 +55,6 @@ def test_a_record_is_disclosed_only_if_all_its_columns_are():
     assert interval_disclosure(original, released, ["x", "y"]) == pytest.approx(2 / 3)
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 1000))
 def test_linkage_is_the_share_of_records_nearest_to_themselves(seed):
     random = np.random.default_rng(seed)
@@ -207,7 +206,6 @@ def test_an_unchanged_file_lies_within_and_intervals_of_no_width_hold_equal_valu
     assert found.all_columns == 0.75
 
 
-@settings(max_examples=20)
 @given(seed=st.integers(0, 1000))
 def test_intervals_equal_their_definition(seed):
     random = np.random.default_rng(seed)

@@ -46,7 +46,7 @@ def added_up(system, terms):
 def test_a_computation_gives_its_group_and_is_as_short_as_can_be():
     """Columns of figures times coefficients are 1 within the group and 0 outside."""
     n_computed = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         outputs = [
             figures_of(rng.integers(-1, 3, 9), np.vstack([np.eye(3)[:2], np.ones((1, 3))]))
@@ -66,7 +66,7 @@ def test_a_computation_gives_its_group_and_is_as_short_as_can_be():
             # A sum of few outputs may be longer than one of all; never shorter.
             assert size >= least.fun - 1e-6
             n_computed += 1
-    assert n_computed > 20
+    assert n_computed > 8
 
 
 def test_a_group_that_does_not_follow_has_no_computation():
@@ -96,7 +96,7 @@ def closest(system, who, amounts, record, attacker):
 
 def test_estimates_are_those_of_programs_over_single_records():
     n_close = n_far = 0
-    for seed in range(10):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         n, share = 7, 0.3
         amounts = np.round(rng.lognormal(2, 1.5, n)) + 1
@@ -121,7 +121,7 @@ def test_estimates_are_those_of_programs_over_single_records():
             elif min(reached) > bound * (1 + 1e-4):
                 assert found is None, (seed, record)
                 n_far += 1
-    assert min(n_close, n_far) > 10
+    assert min(n_close, n_far) > 4
 
 
 def test_whoever_knows_the_largest_contribution_estimates_the_second_one():

@@ -56,7 +56,7 @@ def test_groups_of_all_figures_are_those_of_brute_force(monkeypatch, cheap):
     """Also where leverages are first estimated by random projections."""
     monkeypatch.setattr(leverage, "CHEAP", cheap)
     n_found = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         figures = rng.integers(0, 2, (8, 5)).astype(float)
         sizes = rng.integers(1, 4, 8)
@@ -67,12 +67,12 @@ def test_groups_of_all_figures_are_those_of_brute_force(monkeypatch, cheap):
         counts = [sizes[group].sum() for group in groups]
         assert counts == sorted(counts)
         n_found += len(groups)
-    assert n_found > 10
+    assert n_found > 4
 
 
 def test_a_contributor_of_several_classes_counts_once():
     n_found = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         figures = rng.integers(0, 2, (7, 4)).astype(float)
         members = tuple(np.unique(rng.integers(0, 6, rng.integers(1, 5))) for _ in range(7))
@@ -85,7 +85,7 @@ def test_a_contributor_of_several_classes_counts_once():
         assert is_complete
         assert {frozenset(g.tolist()) for g in groups} == by_brute_force(figures, distinct)
         n_found += len(groups)
-    assert n_found > 10
+    assert n_found > 4
 
 
 def test_a_group_that_is_known_is_passed_over_and_others_are_found():

@@ -244,7 +244,7 @@ def test_whole_numbers_can_reveal_what_fractions_hide():
     assert found.findings[0].verdict is tc.Verdict.ATTACKABLE
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_intervals_equal_two_programs_and_failures_carry_valid_multipliers(seed):
     problem, _ = microdata_problem(seed)
     hidden = random_pattern(problem, seed)
@@ -265,7 +265,7 @@ def test_intervals_equal_two_programs_and_failures_carry_valid_multipliers(seed)
         assert limit <= proof.limit + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_certificates_against_insiders_verify_exactly_if_the_pattern_is_safe(seed):
     problem, _ = microdata_problem(seed)
     problem = problem.with_changes(
@@ -302,7 +302,7 @@ def test_two_singletons_in_a_row_protect_each_other_only_against_strangers():
 
 def test_attacks_of_insiders_carry_multipliers_that_hold_with_their_bounds():
     checked = 0
-    for seed in range(12):
+    for seed in range(6):
         problem, _ = microdata_problem(seed)
         hidden = random_pattern(problem, seed)
         intruder = Contributors()
@@ -322,7 +322,7 @@ def test_attacks_of_insiders_carry_multipliers_that_hold_with_their_bounds():
                 limit = np.sum(np.maximum(reduced * low, reduced * high)[hidden])
                 assert limit <= proof.limit + 1e-6
                 checked += 1
-    assert checked > 10
+    assert checked > 4
 
 
 def test_group_with_enough_contributors_is_not_sensitive():
@@ -463,13 +463,14 @@ def test_first_patterns_of_castros_tables_pass_and_fail_without_one_needed_cell(
 
 
 SMALL = ["targus", "table8", "table7", "hier13x7x7d", "table1", "hier13", "hier13x13x13e", "hier16"]
-LARGE = ["osorio", "dale", "two5in6", "nine12", "nine5d"]
+LARGE = ["osorio", "two5in6", "nine5d"]
 """Castro's tables below and above 5,000 cells, of each kind one or two."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "share"), [*itertools.product(SMALL, [0.2, 0.6]), *itertools.product(LARGE, [0.2])]
+    ("name", "share"),
+    [*zip(SMALL, itertools.cycle([0.2, 0.6])), *((name, 0.2) for name in LARGE)],
 )
 def test_verdicts_on_castros_tables_equal_two_programs(instances, name, share):
     problem = tc.read_jj(instances / f"castro-cta-jj/{name}.jj.gz")

@@ -301,12 +301,9 @@ def check_verdicts(
     return len(cells), attacked
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(2))
 def test_verdicts_against_insiders_equal_naive_attacks(block):
-    """120 random problems over all blocks, with two kinds of insiders for each table in turn.
-
-    Sixty tables are every combination of signs, weights and links.
-    """
+    """Random problems, with two kinds of insiders for each table in turn."""
     compared = attacked = 0
     for seed in range(10 * block, 10 * block + 10):
         table, frame = random_table(seed)

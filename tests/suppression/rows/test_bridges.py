@@ -28,7 +28,7 @@ def movable(problem: tc.ProtectionProblem, hidden: np.ndarray, cell: int) -> boo
     return -found.fun > 1e-7
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_rows_hold_for_patterns_without_bridges_and_are_violated_by_the_others(seed):
     problem = random_problem(seed, kind="nested", n_codes=3)
     needs = needs_of(problem, tc.Requirement.TWO_SIDED)

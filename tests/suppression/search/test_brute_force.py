@@ -14,10 +14,9 @@ from tablecloak.suppression.search import exact
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(4))
-def test_200_random_patterns_survive_an_independent_attack(block):
+def test_random_patterns_survive_an_independent_attack():
     protected = 0
-    for seed in range(50 * block, 50 * (block + 1)):
+    for seed in range(60):
         problem = random_problem(seed, kind="nested")
         try:
             pattern = tc.suppress(
@@ -28,7 +27,7 @@ def test_200_random_patterns_survive_an_independent_attack(block):
             continue
         assert naive_audit(problem, pattern.suppressed), seed
         protected += 1
-    assert protected > 25
+    assert protected > 30
 
 
 def awkward(seed: int) -> tc.ProtectionProblem:
@@ -53,10 +52,9 @@ def awkward(seed: int) -> tc.ProtectionProblem:
     )
 
 
-@pytest.mark.parametrize("block", range(2))
-def test_awkward_problems_are_protected_or_truly_impossible(block):
+def test_awkward_problems_are_protected_or_truly_impossible():
     protected = 0
-    for seed in range(7000 + 12 * block, 7012 + 12 * block):
+    for seed in range(7000, 7012):
         problem = awkward(seed)
         try:
             pattern = tc.suppress(problem, time_limit=0.2)

@@ -32,7 +32,7 @@ def begun(problem: tc.ProtectionProblem, seed: int) -> SearchState:
 
 def test_the_best_pattern_among_some_cells_is_that_of_the_problem_with_all_others_frozen():
     better = 0
-    for seed in range(12):
+    for seed in range(6):
         problem = random_problem(seed, (4, 5), 4, kind="crossed")
         weights = np.random.default_rng(seed).integers(1, 99, problem.table.n_cells).astype(float)
         problem = problem.with_changes(weights=weights)
@@ -51,12 +51,12 @@ def test_the_best_pattern_among_some_cells_is_that_of_the_problem_with_all_other
             better += 1
             assert found.is_proved
             assert not np.any(found.hidden & ~among)
-    assert better >= 3
+    assert better >= 2
 
 
 def test_a_search_in_which_some_cells_stay_hidden_gives_a_proved_and_cheaper_pattern():
     counted = 0
-    for seed in range(8):
+    for seed in range(4):
         problem = random_problem(seed, (4, 5), 4)
         state = begun(problem, seed)
         secondaries = np.flatnonzero(state.best.hidden & ~state.must)
@@ -73,7 +73,7 @@ def test_a_search_in_which_some_cells_stay_hidden_gives_a_proved_and_cheaper_pat
 
 def test_openings_never_make_a_pattern_worse_and_end_by_themselves():
     improved = 0
-    for seed in range(4):
+    for seed in range(2):
         problem = random_problem(seed, (4, 5), 4)
         state = SearchState.of(problem, TWO_SIDED, "sequential")
         state = open_by_prices(state, Budget.of())

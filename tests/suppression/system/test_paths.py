@@ -55,7 +55,7 @@ def cheapest_by_integers(system: System, cell: int, target: float, cost: np.ndar
 
 
 @pytest.mark.parametrize("trees", [(FLAT, FLAT), (NESTED, FLAT)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_path_is_the_cheapest_cycle(seed, trees):
     system = table_of(seed, *trees)
     paths = Paths.of(system)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 from scipy.sparse import csr_array
@@ -110,7 +110,6 @@ def test_copies_of_a_figure_do_not_expose_it():
     assert (found.dimension, found.most_told, found.n_exposed) == (4, 1, 0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 300), st.floats(0.2, 1.0))
 def test_dimension_and_groups_are_those_of_a_dense_null_space(seed, share):
     problem = random_problem(seed, kind="nested" if seed % 2 else "coupled")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from random_tables import random_problem
@@ -39,7 +39,6 @@ def proved_limit(system: System, cell: int, sign: int, duals: np.ndarray) -> flo
     return float(np.maximum(left * system.low, left * system.high).sum())
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS)
 def test_cells_move_as_far_with_coupled_columns_as_without(seed):
     system = hidden_system(seed)
@@ -53,7 +52,6 @@ def test_cells_move_as_far_with_coupled_columns_as_without(seed):
     assert attack.programs <= plain.programs
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS)
 def test_multipliers_carried_back_prove_the_limit_by_the_relations_of_the_table(seed):
     system = hidden_system(seed)
@@ -65,7 +63,6 @@ def test_multipliers_carried_back_prove_the_limit_by_the_relations_of_the_table(
             assert proved == pytest.approx(extreme.limit, abs=1e-7)
 
 
-@settings(max_examples=25, deadline=None)
 @given(SEEDS)
 def test_a_solution_moves_all_cells_of_a_group_and_keeps_relations_and_rooms(seed):
     system = hidden_system(seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 from scipy.sparse import csr_array
@@ -109,7 +109,6 @@ def test_rounded_distances_never_reach_beyond_the_bounds_of_a_copy():
     assert np.all(room <= (problem.upper_bound - values)[[0, 2]])
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6))
 def test_both_problems_have_the_same_deviations(seed):
     problem = random_problem(seed, kind="coupled")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -137,7 +137,6 @@ def test_levels_are_the_largest_of_those_that_each_broken_rule_alone_asks_for():
     st.integers(1, 3),
     st.integers(51, 99),
 )
-@settings(max_examples=30)
 def test_levels_make_the_cell_just_safe(values, p, n, k):
     """Raising the total by the level, in contributions too small to rank, makes the cell safe."""
     x = sorted(map(float, values), reverse=True)
@@ -563,7 +562,6 @@ def test_a_relation_with_two_totals_says_nothing_of_either():
     assert low.tolist() == [1, 1, 1, 1]
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6))
 def test_raised_bounds_hold_for_every_table_whose_zeros_are_the_same(seed):
     random = np.random.default_rng(seed)

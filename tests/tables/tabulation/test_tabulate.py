@@ -65,7 +65,7 @@ def check(table: tc.Table, frame: pd.DataFrame, contributions, identifier: str, 
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_every_cell_equals_a_query_of_its_own(seed, weighted):
     """Firms have records in many cells: each margin counts them once, with all they have."""
     frame = microdata(seed)
@@ -223,7 +223,7 @@ def test_frames_of_other_libraries_give_the_same_table(library):
     assert (one.contributions.largest == two.contributions.largest).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_margins_are_those_that_are_added_up_in_fractions(seed):
     random = np.random.default_rng(seed)
     tree = tc.Hierarchy.from_dict({"x": ["x1", "x2"], "y": {"y1": ["y11", "y12"], "y2": []}})

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.cta.model.model import AdjustmentModel
 
 CHARGED_ROUNDS = 200
@@ -181,7 +181,7 @@ def _typical_changes(model: AdjustmentModel, size: csr_array) -> Floats:
     back = csr_array(size.T)
     level = np.zeros(model.n_groups)
     level[model.sensitive] = np.maximum(model.up_level, model.down_level)
-    middle = float(np.median(level[level > 0])) if np.any(level > 0) else 1.0
+    middle = median_of_positive(level)
     of_rows = _means(size, level)
     for _ in range(SPREAD):
         if np.all(of_rows > 0):
@@ -202,8 +202,6 @@ def _means(matrix: csr_array, values: Floats) -> Floats:
 
 def _typical_prices(cost: Floats, size: csr_array) -> Floats:
     """Least cost of a change of one unit in each relation."""
-    positive = cost[cost > 0]
-    middle = float(np.median(positive)) if len(positive) else 1.0
     least = row_least(size, cost[size.indices] / size.data)
-    price: Floats = np.maximum(least, LEAST_COST * middle)
+    price: Floats = np.maximum(least, LEAST_COST * median_of_positive(cost))
     return price

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
-from tablecloak.arrays import Floats, LongFloats
+from tablecloak.arrays import Floats, LongFloats, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.precision import (
@@ -154,9 +154,7 @@ def _binary(model: AdjustmentModel) -> Floats:
 
 
 def _clipped_cost(model: AdjustmentModel) -> Floats:
-    cost = model.cost
-    middle = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
-    return np.clip(cost / middle, CHEAPEST, 1 / CHEAPEST)
+    return np.clip(model.cost / median_of_positive(model.cost), CHEAPEST, 1 / CHEAPEST)
 
 
 def _correction(

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array, hstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Floats, Integers, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room
@@ -67,9 +67,8 @@ class SquaresForm:
         self.model = model
         self.sensitive = model.sensitive
         self.length = float(power_of_two(np.asarray(model.problem.unit)))
-        positive = model.cost[model.cost > 0]
         # Powers of two, so that scaling rounds no number.
-        middle = float(power_of_two(np.asarray(np.median(positive)))) if len(positive) else 1.0
+        middle = float(power_of_two(np.asarray(median_of_positive(model.cost))))
         self.weights = model.cost / middle
         self.objective = middle * self.length**2
         self.known_loss = known_loss / self.objective

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, vstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Floats, Integers, median_of_positive
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.errors import ModelError
 from tablecloak.solve.program import Program, Scaling
@@ -255,8 +255,7 @@ def plain_program(
 def with_largest(raw: Program, model: AdjustmentModel, cost: Floats) -> Program:
     """Add a column for the largest w |z|, in median weights, and a row for each group."""
     n, at = model.n_groups, model.sensitive
-    positive = cost[cost > 0]
-    middle = float(np.median(positive)) if len(positive) else 1.0
+    middle = median_of_positive(cost)
     costs = diags_array(cost, shape=(n, n))
     swing = csr_array(
         (cost[at] * (model.up_level - model.down_level), (at, np.arange(len(at)))),

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
@@ -243,6 +242,3 @@ class Adjustment(AdjustedTable, Result):
                 self._next_step(np.inf),
             )
         )
-
-    def _repr_html_(self) -> str:
-        return showing.html(self)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Floats, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.cta.model.steps import StepBlock, StepProgram
 from tablecloak.cta.result.adjusted_table import AdjustedTable, check_adjusted
@@ -156,9 +156,8 @@ class _DigitGrid:
         down_level = np.ceil(room.down_level / self.last - WHOLE)
         self.lower = np.where(raised, up_level, -down)
         self.upper = np.where(lowered, -down_level, up)
-        positive = adjusted.weights[adjusted.weights > 0]
-        unit = float(np.median(positive)) if len(positive) else 1.0
-        self.weights = np.clip(adjusted.weights / unit, LEAST_WEIGHT, 1 / LEAST_WEIGHT)
+        weights = adjusted.weights / median_of_positive(adjusted.weights)
+        self.weights = np.clip(weights, LEAST_WEIGHT, 1 / LEAST_WEIGHT)
 
     def changes(self, steps: int, budget: Budget) -> Floats | None:
         """Changes in units of the last digit, within some steps of the neighbours; None if none."""

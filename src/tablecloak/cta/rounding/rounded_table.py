@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.certificates.claim import Arrays, Claim, Released, loss_claim
 from tablecloak.certificates.tree import (
     ROOT,
@@ -233,9 +232,6 @@ class RoundedTable(Result):
             f"{self._gaps()}, {self.seconds:.1f} s"
         )
 
-    def _repr_html_(self) -> str:
-        return showing.html(self)
-
 
 def _tree(rounded: RoundedTable) -> Arrays:
     """Return the search tree with limits on multiples of the base instead of limits on steps.
@@ -247,9 +243,8 @@ def _tree(rounded: RoundedTable) -> Arrays:
     true = np.rint(rounded.problem.table.values).astype(np.int64)
     floor, above = true // base, -(-true // base)
     up, further = np.flatnonzero(true % base), np.flatnonzero(~rounded.problem.frozen)
-    positive = rounded.weights[rounded.weights > 0]
     # Costs of the program are measured in the median weight of a step.
-    unit = float(np.median(positive)) if len(positive) else 1.0
+    unit = median_of_positive(rounded.weights)
     # Rows of the program have whole coefficients.
     scale = WholeRelations.of(rounded.problem.table.relations).scale
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Floats, Integers, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.cta.rounding.prices import RelaxationPrices, driven, priced
 from tablecloak.cta.rounding.rounded_table import RoundingAnswer, RoundingBound
@@ -392,9 +392,7 @@ class StepCosts:
             np.where(true < 0, np.minimum(most, 0), most),
         )
         least, most = (np.where(task.problem.frozen, low, end) for end in (least, most))
-        positive = weights[weights > 0]
-        unit = float(np.median(positive)) if len(positive) else 1.0
-        cost = weights / unit
+        cost = weights / median_of_positive(weights)
         price = min(EXCEPTION * max(float(cost.max(initial=0.0)), 1.0), LARGEST_PRICE)
         return cls(true % base / base, cost, low, high, least, most, price)
 

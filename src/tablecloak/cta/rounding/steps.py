@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Floats, Integers, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.cta.model.precision import accepted_errors, off_by
 from tablecloak.cta.model.steps import StepBlock, StepProgram
@@ -67,8 +67,7 @@ class RoundingModel:
         self.floor, rest = self.true // base, self.true % base
         self.offset = float(np.dot(weights, rest))
         # The unit of costs is the median weight times the base.
-        positive = weights[weights > 0]
-        self.unit = float(np.median(positive)) * base if len(positive) else float(base)
+        self.unit = median_of_positive(weights) * base
         scaled = weights * base / self.unit
         up = np.flatnonzero(rest)
         share = rest[up] / base

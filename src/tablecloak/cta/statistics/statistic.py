@@ -22,7 +22,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, ModelError
 from tablecloak.registry import Registry
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -69,13 +69,19 @@ class SmoothCondition(Condition):
         slack : float, default=ROW_SHARE
             Share of the tolerance that the row may use.
         """
-        return self._row(problem, changes, share, slack * self.tolerance)
+        slopes = self.slopes(problem, changes)
+        largest = float(np.abs(slopes).max())
+        if not largest > 0:
+            raise ModelError(
+                "A statistic to preserve does not depend on small changes of these values. Leave "
+                "it out."
+            )
+        target = (float(slopes @ changes) - share * self.excess(problem, changes)) / largest
+        return PreservedRow("sum", slopes / largest, slack * self.tolerance / largest, target)
 
     @abstractmethod
-    def _row(
-        self, problem: ProtectionProblem, changes: Floats, share: float, slack: float
-    ) -> PreservedRow:
-        """Return the row for an accepted distance from its target."""
+    def slopes(self, problem: ProtectionProblem, changes: Floats) -> Floats:
+        """Return the derivatives of the excess by the value of each cell, shape (n_cells,)."""
 
     def error(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return by how much the excess exceeds the tolerance."""

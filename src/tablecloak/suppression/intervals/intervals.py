@@ -28,7 +28,6 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
@@ -250,9 +249,6 @@ class IntervalPattern(Result):
             f"sensitive cells proved, loss {self.loss:.12g} ({self.narrowest:.12g} before "
             f"blurring, bound {self.bound:.12g}, {self._gaps()}), {self.seconds:.1f} s"
         )
-
-    def _repr_html_(self) -> str:
-        return showing.html(self)
 
 
 @on_chosen_solver

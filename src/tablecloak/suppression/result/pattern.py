@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from tablecloak import showing
 from tablecloak.arrays import Flags, Floats, Integers, Texts
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import listed
@@ -370,6 +369,3 @@ class SuppressionPattern(Result):
         if self.is_proved_in_whole_numbers:
             return " in whole numbers"
         return " against real-valued intervals, not against whole numbers"
-
-    def _repr_html_(self) -> str:
-        return showing.html(self)

@@ -33,7 +33,7 @@ def whole_space(seed: int) -> Space:
     return space_of(state.system, search.weights, state.must, everything, vectors, random)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_strain_is_the_capacity_that_a_need_loses_with_a_class(seed):
     space = whole_space(seed)
     strain = Strain.of(space)
@@ -99,7 +99,7 @@ def test_blocks_are_careful_after_a_refusal_at_a_high_rank_only(monkeypatch):
             assert second.tolist() == order[: len(first) // 3].tolist()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_careful_deletion_leaves_a_pattern_in_which_all_needs_hold(seed, monkeypatch):
     monkeypatch.setattr(module, "EACH_RANK", 1)
     monkeypatch.setattr(module, "CAREFUL_RANK", 1)

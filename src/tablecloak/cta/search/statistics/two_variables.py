@@ -57,46 +57,29 @@ class Association(SmoothCondition):
 
     def excess(self, problem: ProtectionProblem, changes: Floats) -> float:
         """Return the association after changes of all cells less that before, in its unit."""
-        return self._excess_and_slopes(problem, changes)[0]
+        before, unit, *_ = self._value(problem.table.values)
+        return (self._value(problem.table.values + changes)[0] - before) / unit
 
-    def _row(
-        self, problem: ProtectionProblem, changes: Floats, share: float, slack: float
-    ) -> PreservedRow:
-        excess, of_first, of_second = self._excess_and_slopes(problem, changes)
-        coefficients = np.zeros(len(changes))
-        coefficients[self.first], coefficients[self.second] = of_first, of_second
-        largest = float(np.abs(coefficients).max())
-        if not largest > 0:
-            raise ModelError(
-                f"The {self.kind} of two variables does not depend on small changes of these "
-                "values. Leave this statistic out."
-            )
-        target = (float(coefficients @ changes) - share * excess) / largest
-        return PreservedRow("sum", coefficients / largest, slack / largest, target)
+    def slopes(self, problem: ProtectionProblem, changes: Floats) -> Floats:
+        """Return the derivatives by the values of both variables."""
+        slopes, unit = np.zeros(len(changes)), self._value(problem.table.values)[1]
+        _, _, of_first, of_second = self._value(problem.table.values + changes)
+        slopes[self.first], slopes[self.second] = of_first / unit, of_second / unit
+        return slopes
 
-    def _excess_and_slopes(
-        self, problem: ProtectionProblem, changes: Floats
-    ) -> tuple[float, Floats, Floats]:
-        """Return the excess and its derivatives by the values of both variables."""
-        a, b = (problem.table.values[cells] for cells in (self.first, self.second))
-        before, unit, *_ = _value(self.kind, a, b)
-        after, _, by_u, by_v = _value(self.kind, a + changes[self.first], b + changes[self.second])
-        return (after - before) / unit, by_u / unit, by_v / unit
-
-
-def _value(kind: str, first: Floats, second: Floats) -> tuple[float, float, Floats, Floats]:
-    """Return an association, the unit of its tolerance, and its derivatives by both variables."""
-    u, v, n = centred(first), centred(second), len(first)
-    both, of_u, of_v = float(u @ v) / n, float(u @ u) / n, float(v @ v) / n
-    if kind == "covariance":
-        return both, np.sqrt(of_u * of_v), v / n, u / n
-    if kind == "slope":
-        slope = both / of_u
-        return slope, np.sqrt(of_v / of_u), (v - 2 * slope * u) / (n * of_u), u / (n * of_u)
-    size = np.sqrt(of_u * of_v)
-    correlation = both / size
-    by_u = (v / size - correlation * u / of_u) / n
-    return correlation, 1.0, by_u, (u / size - correlation * v / of_v) / n
+    def _value(self, values: Floats) -> tuple[float, float, Floats, Floats]:
+        """Return the association, the unit of its tolerance, and derivatives by both variables."""
+        u, v, n = centred(values[self.first]), centred(values[self.second]), len(self.first)
+        both, of_u, of_v = float(u @ v) / n, float(u @ u) / n, float(v @ v) / n
+        if self.kind == "covariance":
+            return both, np.sqrt(of_u * of_v), v / n, u / n
+        if self.kind == "slope":
+            slope = both / of_u
+            return slope, np.sqrt(of_v / of_u), (v - 2 * slope * u) / (n * of_u), u / (n * of_u)
+        size = np.sqrt(of_u * of_v)
+        correlation = both / size
+        by_u = (v / size - correlation * u / of_u) / n
+        return correlation, 1.0, by_u, (u / size - correlation * v / of_v) / n
 
 
 @dataclass(frozen=True)

@@ -63,18 +63,12 @@ class PreservedVariance(SmoothCondition):
         """Return Var(a + z) / Var(a) - 1."""
         return self.moments(problem, changes).variance_ratio - 1
 
-    def _row(
-        self, problem: ProtectionProblem, changes: Floats, share: float, slack: float
-    ) -> PreservedRow:
-        true = problem.table.values[self.cells]
-        now = true + changes[self.cells]
-        slopes = 2 * centred(now) / (len(now) * np.mean(centred(true) ** 2))
-        largest = float(np.abs(slopes).max())
-        coefficients = np.zeros(len(changes))
-        coefficients[self.cells] = slopes / largest
-        removed = share * self.excess(problem, changes) / largest
-        target = float(coefficients @ changes) - removed
-        return PreservedRow("sum", coefficients, slack / largest, target)
+    def slopes(self, problem: ProtectionProblem, changes: Floats) -> Floats:
+        """Return 2 (x_i - mean) / (n Var(a)) for the cells."""
+        true, slopes = problem.table.values[self.cells], np.zeros(len(changes))
+        now = centred(true + changes[self.cells])
+        slopes[self.cells] = 2 * now / (len(now) * np.mean(centred(true) ** 2))
+        return slopes
 
     def slope_row(self, problem: ProtectionProblem, shift: float) -> PreservedRow:
         """Return the row L(z) = shift.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -100,23 +101,29 @@ def test_all_extras_together_are_those_that_need_neither_java_nor_a_licence():
 
 
 WITHOUT_EXTRAS = """
-import importlib, pkgutil, sys
+import importlib, json, pkgutil, sys
 class Nothing:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in BLOCKED:
+        if name.partition(".")[0] in EXTRA_OF:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-BLOCKED = set(sys.argv[1:])
+EXTRA_OF = json.loads(sys.argv[1])
 sys.meta_path.insert(0, Nothing())
 import tablecloak
 names = [name for _, name, _ in pkgutil.walk_packages(tablecloak.__path__, "tablecloak.")]
 for name in names:
-    importlib.import_module(name)
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # The folder of an extra may need what the extra brings.
+        if EXTRA_OF.get(error.name.partition(".")[0]) != name.split(".")[1]:
+            raise
 print(len(names))
 """
 
 
 def test_every_module_can_be_imported_without_any_extra():
-    command = [sys.executable, "-c", WITHOUT_EXTRAS, *EXTRA_OF, "networkx"]
+    extra_of = json.dumps(dict(EXTRA_OF) | {"networkx": ""})
+    command = [sys.executable, "-c", WITHOUT_EXTRAS, extra_of]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 300

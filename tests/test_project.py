@@ -48,7 +48,7 @@ def test_a_workflow_says_when_it_runs_ends_in_time_and_may_change_nothing(path):
     for name, job in found["jobs"].items():
         assert job["runs-on"], name
         assert 0 < job["timeout-minutes"] <= 300, name
-        assert set(job.get("permissions", {})) <= {"id-token"}, name
+        assert set(job.get("permissions", {})) <= {"id-token", "attestations"}, name
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step), step
 

@@ -184,7 +184,7 @@ def test_the_whole_story_in_a_browser(tmp_path):
             page.fill("input[name=time_limit]", "3")
             page.click("text=Tabulate")
             page.locator("td.primary").first.wait_for()
-            assert "[dimensions.region]" in page.inner_text("#job")
+            assert "[dimensions.region]" in page.text_content("#job")
             page.click("button:has-text('Protect')")
             page.wait_for_url("**/results", timeout=300_000)
             assert "proved safe" in page.inner_text("body")

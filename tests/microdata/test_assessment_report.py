@@ -38,7 +38,7 @@ def page(tmp_path, original, released, **options) -> str:
 
 
 def row(text: str, name: str) -> list[str]:
-    found = re.search(rf"<th>{re.escape(name)}</th>(.*?)</tr>", text, re.DOTALL)
+    found = re.search(rf"<th[^>]*>{re.escape(name)}</th>(.*?)</tr>", text, re.DOTALL)
     assert found, name
     return re.findall(r"<td>(.*?)</td>", found.group(1))
 

@@ -94,7 +94,7 @@ def test_least_squares_are_within_the_bounds():
 
 def long_program(*, integral: bool) -> Program:
     """Large enough to be stopped on its way: an assignment with random costs."""
-    random, n = np.random.default_rng(0), 60
+    random, n = np.random.default_rng(0), 90
     matrix = csr_array(
         vstack([kron(eye_array(n), np.ones((1, n))), kron(np.ones((1, n)), eye_array(n))])
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import typer
 from typer.core import TyperCommand
@@ -103,12 +103,15 @@ class Names:
 class LiveCommand(TyperCommand):
     """A command whose help lists what is registered when it is asked for."""
 
+    names: ClassVar[tuple[Names, ...]] = ()
+    """Further names of which its options and arguments speak, besides `ALL`."""
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Put the names into the texts of options and arguments, and write the help."""
         parts: list[Any] = [part for part in self.params if getattr(part, "help", None)]
         texts = [part.help for part in parts]
         for part in parts:
-            for names in ALL:
+            for names in (*ALL, *self.names):
                 if names.placeholder in part.help:
                     part.help = part.help.replace(names.placeholder, names.listed())
         super().format_help(ctx, formatter)

@@ -463,7 +463,7 @@ def test_first_patterns_of_castros_tables_pass_and_fail_without_one_needed_cell(
 
 
 SMALL = ["targus", "table8", "table7", "hier13x7x7d", "table1", "hier13", "hier13x13x13e", "hier16"]
-LARGE = ["osorio", "two5in6", "nine5d"]
+LARGE = ["osorio", "dale", "two5in6", "nine12", "nine5d"]
 """Castro's tables below and above 5,000 cells, of each kind one or two."""
 
 

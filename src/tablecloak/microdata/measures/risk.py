@@ -162,17 +162,17 @@ class Population(RiskMeasure):
         """Yield tau 1 and tau 2 of a log-linear model."""
         sizes = [np.prod([frame[key].nunique() + 1.0 for key in case.keys]) for frame in case.files]
         interactions: Literal["all", "none"] = "all" if max(sizes) <= MANY_CELLS else "none"
-        told = "all pairs of keys" if interactions == "all" else "independent keys"
+        terms = "all pairs of keys" if interactions == "all" else "independent keys"
         one, other = (
             population_risk(frame, case.keys, weight=case.weight, interactions=interactions)
             for frame in case.files
         )
         yield from Figure.pairs(one, other, [
             (self.name, "tau1", "Sample uniques that are unique in the population, by a log-linear "
-             f"model of {told}."),
+             f"model of {terms}."),
             ("right matches of uniques (tau 2)", "tau2",
              "Expected number of right matches of sample uniques, by a log-linear model of "
-             f"{told}."),
+             f"{terms}."),
         ])  # fmt: skip
 
 

@@ -87,7 +87,10 @@ def test_by_keyboard_alone_sums_of_a_witness_are_shown_to_be_0(tmp_path: Path) -
         browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         page = browser.new_page()
         page.goto((tmp_path / "verify.html").as_uri())
+        page.bring_to_front()
         page.keyboard.press("Tab")
+        # On a busy machine keys that come before the page has the focus would be lost.
+        page.wait_for_function("document.activeElement.type === 'file'")
         with page.expect_file_chooser() as chooser:
             page.keyboard.press("Space")
         chooser.value.set_files(CONFORMANCE / "suppression-true-01.npz")

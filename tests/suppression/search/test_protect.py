@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import tablecloak as tc
+from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import HIDDEN_COST, Builder, scaled
 from tablecloak.suppression.search.protect import in_order, protect_need, signed_target
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.search.strategy import PORTFOLIO
+from tablecloak.suppression.search.strategy import PORTFOLIO, REPAIR
 from tablecloak.suppression.system.requirement import Requirement
 
 
@@ -89,3 +92,17 @@ def test_hidden_cells_cost_next_to_nothing_and_others_lie_around_one():
     assert found[0] == HIDDEN_COST
     assert found[4] == 1e4
     assert np.isclose(np.median(found[~hidden]), 1.0)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_need_without_mirror_images_is_met_on_one_side_after_the_other(seed, monkeypatch):
+    """All cells but the sensitive ones may rise and not fall, as readers know."""
+    monkeypatch.setattr("tablecloak.suppression.search.protect.ALL_AT_ONCE", 0)
+    given = random_problem(seed, (3, 3, 3))
+    lowest = np.where(given.sensitive, given.lower_bound, given.table.values)
+    state = SearchState.of(replace(given, lower_bound=lowest), Requirement.TWO_SIDED, "sequential")
+    weights = state.problem.weights[state.system.cells]
+    builder, pool = Builder(state.system, weights, None, Budget.of()), WitnessPool(state.system)
+    hidden, needs = state.must.copy(), in_order(pool, largest_first=True)
+    assert needs
+    assert all(protect_need(builder, pool, hidden, index, REPAIR) for index in needs)

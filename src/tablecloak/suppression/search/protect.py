@@ -33,12 +33,13 @@ def protect_need(
 ) -> bool:
     """Protect one need, extending `hidden` in place; return whether that succeeded."""
     attempts: list[tuple[tuple[int | None, ...], bool]] = [(strategy.sizes, strategy.symmetric)]
-    widest = max((size for size in strategy.sizes if size), default=0)
+    widest = max(size or 0 for size in strategy.sizes)
+    # A size that was tried with mirror images is tried without: cells may have room on one side.
     attempts += [
         ((size,), symmetric)
         for size in strategy.wider
-        if size > widest
         for symmetric in (True, False)
+        if size > widest or (size == widest and strategy.symmetric and not symmetric)
     ]
     if pool.system.n_unknown <= ALL_AT_ONCE:
         attempts = [((None,), strategy.symmetric), ((None,), not strategy.symmetric)]

@@ -44,7 +44,6 @@ def blas_threads(number: int) -> Iterator[None]:
     with _LIMIT.lock:
         if not _LIMIT.searches:
             _LIMIT.held = _libraries().limit(limits=number, user_api="blas")
-            _LIMIT.held.__enter__()
         _LIMIT.searches += 1
     try:
         yield
@@ -52,4 +51,4 @@ def blas_threads(number: int) -> Iterator[None]:
         with _LIMIT.lock:
             _LIMIT.searches -= 1
             if not _LIMIT.searches:
-                _LIMIT.held.__exit__(None, None, None)
+                _LIMIT.held.restore_original_limits()

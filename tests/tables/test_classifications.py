@@ -76,6 +76,15 @@ def test_other_versions_of_sdmx_name_the_parent_in_their_own_way(tmp_path):
         assert tc.read_code_list(path).labels["B"] == "low"
 
 
+def test_a_code_list_that_declares_entities_is_refused(tmp_path):
+    path = tmp_path / "codes.xml"
+    path.write_text(
+        '<!DOCTYPE S [<!ENTITY a "b">]><S><Codelist id="C"><Code id="&a;"/></Codelist></S>'
+    )
+    with pytest.raises(tc.InputError, match="declares entities of its own"):
+        tc.read_code_list(path)
+
+
 def test_labels_reach_reports_and_every_format(tmp_path):
     firms = pd.DataFrame(
         {

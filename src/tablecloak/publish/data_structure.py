@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import pandas as pd
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.storage import existing_file
+from tablecloak.tables.code_lists import elements, structure_message
 
 MEASURE = "OBS_VALUE"
 """Column of the values."""
@@ -82,7 +83,7 @@ class DataStructure:
         if len(structures) != 1:
             raise InputError(
                 f"{path}: defines {len(structures)} data structures; expected one, with its code "
-                f"lists."
+                "lists."
             )
         return cls(str(path), structures[0])
 
@@ -131,36 +132,29 @@ class DataStructure:
 
 def _in_xml(text: str) -> list[tuple[Component, ...]]:
     """Return the components of each data structure of SDMX-ML, whose versions differ little."""
-    if "<!DOCTYPE" in text:
-        raise ValueError("it declares entities of its own")
-    root = ElementTree.fromstring(text)
+    root = structure_message(text)
     lists = {
-        codelist.attrib["id"]: [code.attrib["id"] for code in _below(codelist, "Code")]
-        for codelist in _below(root, "Codelist")
+        codelist.attrib["id"]: [code.attrib["id"] for code in elements(codelist, "Code")]
+        for codelist in elements(root, "Codelist")
     }
     kinds = {"Dimension": True, "TimeDimension": True, "Attribute": False}
     return [
         tuple(
             _component(part.attrib, lists, _codelist_of(part), is_dimension)
             for name, is_dimension in kinds.items()
-            for part in _below(structure, name)
+            for part in elements(structure, name)
             # References to components have the same names, and no identity.
             if "id" in part.attrib
         )
-        for structure in _below(root, "DataStructure")
-        if any(_below(structure, "DimensionList"))
+        for structure in elements(root, "DataStructure")
+        if any(True for _ in elements(structure, "DimensionList"))
     ]
-
-
-def _below(element: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
-    """Yield the elements with a name in any name space."""
-    return (part for part in element.iter() if part.tag.rpartition("}")[2] == name)
 
 
 def _codelist_of(part: ElementTree.Element) -> str:
     """Return the name of the code list: a reference in version 2.1, an address in 3.0."""
-    for place in _below(part, "Enumeration"):
-        for reference in _below(place, "Ref"):
+    for place in elements(part, "Enumeration"):
+        for reference in elements(place, "Ref"):
             return reference.attrib["id"]
         return _named_in("".join(place.itertext()))
     return ""

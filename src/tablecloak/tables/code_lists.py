@@ -44,17 +44,17 @@ def read_code_list(path: str | Path, name: str = "", total: str = "Total") -> Hi
         If it is no such file, has no or several lists, or a code has an unknown parent.
     """
     try:
-        root = ET.fromstring(unpacked(path))
-    except ET.ParseError as error:
+        root = structure_message(unpacked(path))
+    except (ET.ParseError, ValueError) as error:
         raise InputError(f"{path}: cannot be read as SDMX-ML ({error}).") from None
-    lists = {element.get("id", ""): element for element in _all(root, "Codelist")}
+    lists = {element.get("id", ""): element for element in elements(root, "Codelist")}
     if not lists:
         raise InputError(f"{path}: holds no code list. Give a structure message of SDMX-ML.")
     if name not in lists and (name or len(lists) > 1):
         raise InputError(f"{path}: has no code list {name!r}.{suggestion(name, lists)}")
     chosen = lists[name] if name else next(iter(lists.values()))
     parents, labels = {}, {}
-    for code in _all(chosen, "Code"):
+    for code in elements(chosen, "Code"):
         parents[code.get("id", "")] = _parent(code)
         labels[code.get("id", "")] = _label(code)
     children: dict[str, list[str]] = {total: []}
@@ -106,14 +106,34 @@ def _element(above: ET.Element, tag: str, name: str, label: str, **others: str) 
     return made
 
 
-def _all(above: ET.Element, tag: str) -> Iterator[ET.Element]:
+class _WithoutEntities(ET.TreeBuilder):
+    """Builds no message that declares entities: a few can unpack to more than any memory."""
+
+    def doctype(self, *_: object) -> None:
+        raise ValueError("it declares entities of its own")
+
+
+def structure_message(text: str | bytes) -> ET.Element:
+    """Return the root of a message of SDMX-ML.
+
+    Raises
+    ------
+    ParseError
+        If it is no XML.
+    ValueError
+        If it declares entities.
+    """
+    return ET.fromstring(text, parser=ET.XMLParser(target=_WithoutEntities()))
+
+
+def elements(above: ET.Element, tag: str) -> Iterator[ET.Element]:
     """Elements of any version of SDMX-ML, whose names differ in their addresses."""
     return above.iterfind(f".//{{*}}{tag}")
 
 
 def _parent(code: ET.Element) -> str:
     """Return the parent of a code: a reference in 2.1, text in 3.0, an attribute in 2.0."""
-    parent = next(_all(code, "Parent"), None)
+    parent = next(elements(code, "Parent"), None)
     if parent is None:
         return code.get("parentCode", "")
     reference = next(parent.iterfind("{*}Ref"), None)

@@ -454,12 +454,12 @@ class Dimension:
         """Return the hierarchy, given the distinct codes of `columns` in the data."""
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
-        if str(self.hierarchy) in CLASSIFICATIONS:
-            classification = CLASSIFICATIONS[str(self.hierarchy)]()
-            present = distinct[self.column].dropna().astype(str)
-            groups, labels = classification.tree(present, self.total)
-            return Hierarchy(self.total, tuple(groups), labels)
         if isinstance(self.hierarchy, str | Path):
+            if str(self.hierarchy) in CLASSIFICATIONS:
+                classification = CLASSIFICATIONS[str(self.hierarchy)]()
+                present = distinct[self.column].dropna().astype(str)
+                groups, labels = classification.tree(present, self.total)
+                return Hierarchy(self.total, tuple(groups), labels)
             return Hierarchy.from_hrc(self.hierarchy, self.total)
         if self.hierarchy is not None:
             return Hierarchy.from_dict(self.hierarchy, self.total)

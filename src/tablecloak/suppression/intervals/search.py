@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import InterruptedSearch
 from tablecloak.solve.linear import LinearSolver
@@ -101,8 +101,7 @@ class IntervalMaster:
 
     def __init__(self, system: System, weights: Floats) -> None:
         self.system = system
-        positive = weights[weights > 0]
-        self.scale = float(np.median(positive)) if len(positive) else 1.0
+        self.scale = median_of_positive(weights)
         n = system.n_unknown
         room = np.concatenate([system.high, -system.low]) / system.unit
         self.program = Program(

@@ -31,7 +31,7 @@ from typing import Never
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Floats, Integers, median_of_positive
 from tablecloak.solve.branch import BranchTree, Rows
 from tablecloak.solve.program import Program
 from tablecloak.suppression.rows.bridges import BridgeRow
@@ -134,7 +134,7 @@ class Master:
         self.free = np.flatnonzero(~self.fixed & ~problem.frozen)
         self.fixed_loss = float(problem.weights[self.fixed].sum())
         weights = problem.weights[self.free]
-        self.scale = float(np.median(weights[weights > 0])) if np.any(weights > 0) else 1.0
+        self.scale = median_of_positive(weights)
         self.high = problem.upper_bound - problem.table.values
         self.low = problem.table.values - problem.lower_bound
         self.mobile = ~problem.frozen & (self.high + self.low > 0)

@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.suppression.attack.covering import CoverProgram
 from tablecloak.suppression.system.figure_paths import FigurePaths
@@ -192,10 +192,8 @@ class Builder:
     ) -> None:
         self.system = system
         self.budget = budget
-        positive = weights[weights > 0]
-        middle = float(np.median(positive)) if len(positive) else 1.0
         self.weights = weights
-        self.cost = weights / middle + HIDDEN_COST
+        self.cost = weights / median_of_positive(weights) + HIDDEN_COST
         self.within = within
         self.forbidden = -1
         self.neighbourhoods = Neighbourhoods(system, self.cost)

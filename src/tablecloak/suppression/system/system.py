@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 from scipy.sparse.linalg import SuperLU, splu
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, ranked
 from tablecloak.graph import components_of_columns
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.system.basis import ExactSpan
@@ -139,12 +139,9 @@ class System:
     def part(self, positions: Integers) -> System:
         """Return the system in which only some cells are unknown."""
         taken = entries_of(self.by_cell, positions)
-        rows = self.by_cell.indices[taken]
-        is_used = np.zeros(self.matrix.shape[0], dtype=bool)
-        is_used[rows] = True
-        used = np.flatnonzero(is_used)
-        place = np.empty(len(is_used), dtype=np.int64)
-        place[used] = np.arange(len(used))
+        n_used, row = ranked(self.by_cell.indices[taken])
+        used = np.empty(n_used, dtype=np.int64)
+        used[row] = self.by_cell.indices[taken]
         length = np.diff(self.by_cell.indptr)[positions]
         column = np.repeat(np.arange(len(positions)), length)
         needed = self.need_of[positions]
@@ -152,7 +149,7 @@ class System:
         return System(
             cells=self.cells[positions],
             matrix=csr_array(
-                (self.by_cell.data[taken], (place[rows], column)), shape=(len(used), len(positions))
+                (self.by_cell.data[taken], (row, column)), shape=(n_used, len(positions))
             ),
             rows=self.rows[used],
             low=self.low[positions],

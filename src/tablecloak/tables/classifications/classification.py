@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ class Classification:
     further: ClassVar[str] = ""
     """Regular expression of codes that need not be listed."""
 
-    @property
+    @cached_property
     def entries(self) -> Mapping[str, tuple[str, str]]:
         """Parent and label of each listed code; the topmost ones have no parent."""
         return _entries(self.listed) if self.listed else {}

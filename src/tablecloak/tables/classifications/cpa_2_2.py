@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from tablecloak.tables.classifications.classification import CLASSIFICATIONS
 from tablecloak.tables.classifications.nace_2_1 import NACE21
@@ -17,7 +18,7 @@ class CPA22(NACE21):
     source = "Each code of a product begins with that of its activity in NACE Rev. 2.1"
     further = r"\d\d\.\d\d\.\d\d?"
 
-    @property
+    @cached_property
     def entries(self) -> Mapping[str, tuple[str, str]]:
         """Codes of activities; their labels are none of products."""
         return {code: (above, "") for code, (above, _) in super().entries.items()}

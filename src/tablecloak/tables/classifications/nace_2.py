@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from tablecloak.tables.classifications.classification import CLASSIFICATIONS
 from tablecloak.tables.classifications.isic_4 import ISIC4
@@ -17,7 +18,7 @@ class NACE2(ISIC4):
     source = "Regulation (EC) 1893/2006, whose sections and divisions are those of ISIC Rev. 4"
     further = r"\d\d\.\d\d?"
 
-    @property
+    @cached_property
     def entries(self) -> Mapping[str, tuple[str, str]]:
         """Sections and divisions; groups and classes follow from their codes."""
         return {code: entry for code, entry in super().entries.items() if len(code) < 3}

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.sparse import csr_array
 
-from tablecloak.arrays import Flags, Floats, Integers, Signs
+from tablecloak.arrays import Flags, Floats, Integers, Signs, median_of_positive
 from tablecloak.budget import Budget
 from tablecloak.suppression.system.system import System, entries_of
 from tablecloak.tables.changes.merged_cells import MergedTable
@@ -284,8 +284,7 @@ class BoxFinder:
     def __init__(self, grid: Grid, room: Floats, weights: Floats, free: Flags) -> None:
         self.grid = grid
         self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
-        positive = weights[weights > 0]
-        self.least = LEAST_PRICE * (float(np.median(positive)) if len(positive) else 1.0)
+        self.least = LEAST_PRICE * median_of_positive(weights)
         # Points without a cell have the last entry, which admits no move.
         self.room = np.append(room, -1.0)
         self.price = np.append(np.where(free, 0.0, weights) + self.least, np.inf)

@@ -16,7 +16,7 @@ from tablecloak import showing
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.errors import InputError, listed, plain, suggestion
 from tablecloak.graph import parents_of, path_to_root
-from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over
+from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over, own_precision
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy, read_dimensions
 from tablecloak.tables.keys import (
@@ -440,6 +440,11 @@ class Table:
         return self.name == "count" or (
             found is not None and bool(np.array_equal(found.count, self.values))
         )
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Rounding error of each value, shape (n_cells,): see `own_precision`."""
+        return own_precision(self.values)
 
     @cached_property
     def rests(self) -> Flags:

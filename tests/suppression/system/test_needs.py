@@ -8,8 +8,9 @@ import pytest
 import tablecloak as tc
 from hand_tables import one_row, place, problem_of
 from random_tables import random_problem
-from tablecloak.suppression.system.needs import asked_of, needs_of, own_precision
+from tablecloak.suppression.system.needs import asked_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.additivity import own_precision
 
 REQUIREMENTS = ["two-sided", "width", "upper"]
 

@@ -12,6 +12,10 @@ from scipy.sparse import csr_array
 
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak.suppression.proof.witness import Exactness
+from tablecloak.suppression.system.needs import needs_of
+from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.merged_cells import MergedCells
 
 
@@ -44,6 +48,24 @@ def test_a_total_with_a_single_child_is_one_cell_with_both_weights():
     # It is named by the cell that is sensitive, so that messages speak of that.
     assert merged.table.keys.cell.tolist() == ["c1"]
     assert (merged.lower_protection[0], merged.upper_protection[0]) == (2, 3)
+
+
+def test_a_group_may_pass_its_bounds_by_no_more_than_its_most_exact_cell():
+    # A total of millions with cents and its whole child of 10 move alike, beside a frozen child.
+    problem = problem_of(
+        [-1, 1, 1], [4e6 + 10.3, 10.0, 4e6 + 0.3], "usz", upper_bound=[8e6, 20.0, 8e6]
+    )
+    merged = MergedCells.of(problem)
+    system = System.of(
+        merged.problem,
+        needs_of(merged.problem, Requirement.TWO_SIDED),
+        ~merged.problem.frozen,
+    )
+    # Whole numbers are stored exactly: what passes the bound of 20 by an ulp of the total is
+    # refused by the certificate, so that the search must not take it for a witness.
+    exactness = Exactness(system, system.needs, whole_only=False)
+    assert exactness.beyond(np.array([0]), np.array([10.0])) == 0
+    assert exactness.beyond(np.array([0]), np.array([10.0 + np.spacing(4e6)])) > 0
 
 
 def test_parts_of_a_frozen_total_move_against_each_other():

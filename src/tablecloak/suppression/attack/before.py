@@ -14,8 +14,9 @@ from tablecloak.errors import listed
 from tablecloak.suppression.attack.audit import Audit, attacked
 from tablecloak.suppression.attack.finding import DisclosureProof, Verdict
 from tablecloak.suppression.attack.question import Question
-from tablecloak.suppression.system.needs import LEAST_PRECISION, own_precision
+from tablecloak.suppression.system.needs import LEAST_PRECISION
 from tablecloak.suppression.system.requirement import Requirement
+from tablecloak.tables.additivity import own_precision
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.earlier_releases import Published

@@ -20,9 +20,10 @@ from tablecloak.certificates.claim import Claim, Released, joined, rows_of, star
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
 from tablecloak.suppression.proof.knowledge import Knowledge
-from tablecloak.suppression.system.needs import Needs, asked_of, needs_of, own_precision
+from tablecloak.suppression.system.needs import Needs, asked_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import entries_of
+from tablecloak.tables.additivity import own_precision
 from tablecloak.tables.problem import ProtectionProblem
 
 MISSING_WITNESS = f"The certificate names witnesses that it does not hold. {CHANGED}"

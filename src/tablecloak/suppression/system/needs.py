@@ -105,25 +105,6 @@ def needs_of(problem: ProtectionProblem, requirement: Requirement | str) -> Need
     return needs
 
 
-def own_precision(values: Floats, bound: Floats | None = None) -> Floats:
-    """Return the rounding error of the distance between each value and a bound on it.
-
-    It is four units in the last place of the larger of the two, and 0 if both are whole numbers,
-    which are stored exactly. It depends on no other cell, and is the most by which a witness may
-    pass the bound.
-    """
-    largest, is_whole = np.abs(values), _are_whole(values)
-    if bound is not None:
-        finite = np.where(np.isfinite(bound), bound, 0.0)
-        largest, is_whole = np.maximum(largest, np.abs(finite)), is_whole & _are_whole(finite)
-    return np.where(is_whole, 0.0, 4 * np.spacing(largest))
-
-
-def _are_whole(numbers: Floats) -> Flags:
-    whole: Flags = (numbers == np.rint(numbers)) & (np.abs(numbers) < 2.0**52)
-    return whole
-
-
 def _check_precision(problem: ProtectionProblem, needs: Needs) -> None:
     """Refuse a level that is smaller than the rounding error of its own value.
 
@@ -131,7 +112,7 @@ def _check_precision(problem: ProtectionProblem, needs: Needs) -> None:
     """
     asked = np.array([needs.upper, needs.lower, needs.width])
     least = np.where(asked > 0, asked, np.inf).min(axis=0)
-    precision = own_precision(problem.table.values[needs.cells])
+    precision = problem.table.precision[needs.cells]
     blurred = needs.cells[precision > LEAST_PRECISION * least]
     if len(blurred):
         raise ModelError(

@@ -23,7 +23,7 @@ from tablecloak.arrays import Flags, Floats, Integers, ranked
 from tablecloak.graph import components_of_columns
 from tablecloak.solve.exact import NullSpace, whole_factors
 from tablecloak.suppression.system.basis import ExactSpan
-from tablecloak.suppression.system.needs import Needs, own_precision
+from tablecloak.suppression.system.needs import Needs
 from tablecloak.tables.coupling import CoupledCells, whole_rows
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import distinct_rows
@@ -107,7 +107,7 @@ class System:
             unit=problem.unit,
             integer=bool(problem.table.integer),
             factor=whole_factors(csr_array(relations[rows, :])),
-            slack=own_precision(values),
+            slack=problem.table.precision[cells],
             forced=problem.forced[cells],
         )
 

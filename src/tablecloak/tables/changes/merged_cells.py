@@ -9,6 +9,7 @@ hides the cheaper one first, and has to hide the other one later.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,13 @@ class MergedTable(Table):
     given: Table = field(kw_only=True)
     group: Integers = field(kw_only=True)
     turn: Floats = field(kw_only=True)
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Rounding error of the most exact cell of each group: a move is one of all its cells."""
+        least = np.full(self.n_cells, np.inf)
+        np.minimum.at(least, self.group, self.given.precision)
+        return least
 
 
 @dataclass(frozen=True, eq=False)

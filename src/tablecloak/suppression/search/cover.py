@@ -30,6 +30,9 @@ It is above 0 because a witness would otherwise move suppressed cells that it do
 the clean-up would have to replace it when one of them is published.
 """
 
+COST_NOISE = 0.7
+"""Spread of the log-normal noise on costs that are drawn. docs/decisions, "Moves"."""
+
 DEEP, FEW_LINKED = 4, 0.1
 """Fewest relations of a cell, leaving out a share of the cells, from which on neighbourhoods are
 closed: a move in five dimensions touches 32 cells, up to five relations away. docs/decisions,
@@ -185,15 +188,24 @@ class Builder:
         Cells that may move; by default all.
     budget : Budget
         Programs are given up when it ends.
+    random : numpy.random.Generator, optional
+        Draws the costs around the weights; by default they are the weights.
     """
 
     def __init__(
-        self, system: System, weights: Floats, within: Flags | None, budget: Budget
+        self,
+        system: System,
+        weights: Floats,
+        within: Flags | None,
+        budget: Budget,
+        random: np.random.Generator | None = None,
     ) -> None:
         self.system = system
         self.budget = budget
         self.weights = weights
         self.cost = weights / median_of_positive(weights) + HIDDEN_COST
+        if random is not None:
+            self.cost *= random.lognormal(0.0, COST_NOISE, len(weights))
         self.within = within
         self.forbidden = -1
         self.neighbourhoods = Neighbourhoods(system, self.cost)

@@ -21,7 +21,6 @@ from tablecloak.suppression.search.portfolio import (
     LEAST_GAIN,
     cheaper,
     exchange,
-    take_turns,
     turned,
 )
 from tablecloak.suppression.search.sequential import protect_one_by_one
@@ -34,11 +33,14 @@ NOISE = 0.3
 FREE_CELLS = 1500
 """Most free cells of the smaller problem; of more, those that all patterns hide stay hidden."""
 
-TURNS_SHARE = 0.9
-"""Most of the time for the first turns, which gain most."""
+TURN_SHARE = 0.9
+"""Most of the time left for a turn."""
 
 MOST_INSIDE = 3_000
 """Most secondaries of a pattern among whose cells is searched."""
+
+MOST_NEEDS = 1_000
+"""Most needs for which is searched there; with more, attacks take all the time."""
 
 FIRST_INSIDE_SHARE = 0.25
 """Share of the time for the first search, among the cells of the best pattern alone."""
@@ -56,8 +58,8 @@ Chosen by trial, as all constants here; not measured one by one."""
 FIRST_OPENINGS = 3
 """Openings before the first search among cells of several patterns."""
 
-CROSSING = 1.5
-"""Expected seconds of turns among the cells of two patterns, as a multiple of the first ones."""
+CROSSING = 3.0
+"""Expected seconds of turns among the cells of two patterns, as a multiple of those of a turn."""
 
 CROSSED_CELLS = 4_000
 """Most free cells for turns, and for further openings, where prices gave no pattern: on larger
@@ -73,10 +75,10 @@ STALE = 10
 def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     """Return a phase that improves the best pattern by whatever gains most in the same time.
 
-    First come turns within the pattern, unless they would take too long. Then each of three moves
-    is made once, and again as long as it saves more a second than the others did when they were
-    last made: a search among the cells of the pattern and of openings, turns among the cells of the
-    pattern and of one opening, and exchanges of single cells.
+    Each move is made once, and again as long as it saves more a second than the others did when
+    they were last made: a turn within the pattern, unless that would take too long; a search among
+    the cells of the pattern and of openings; turns among the cells of the pattern and of one
+    opening; and exchanges of single cells.
 
     Parameters
     ----------
@@ -87,13 +89,10 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     def run(state: SearchState, budget: Budget) -> SearchState:
         if state.best is None or budget.is_over or not len(state.system.needs.cells):
             return state
-        watch = Stopwatch()
-        is_quick = state.is_priced or state.n_free <= CROSSED_CELLS
-        if is_quick:
-            state = take_turns(state, budget.share(TURNS_SHARE))
         moves: list[_Move] = [_Inside(phases, budget.seed + 1), _Exchanging()]
-        if is_quick:
-            moves.append(_Crossing(budget.seed + 2, CROSSING * watch.seconds))
+        if state.is_priced or state.n_free <= CROSSED_CELLS:
+            turning = _Turning(budget.seed + 2)
+            moves = [turning, *moves, _Crossing(budget.seed + 3, turning)]
         rates, last = np.full(len(moves), np.inf), np.arange(len(moves)) - len(moves)
         stale = number = 0
         while not budget.is_over and stale < STALE:
@@ -120,6 +119,31 @@ class _Move(Protocol):
         ...
 
 
+SHAKEN = replace(PORTFOLIO[0], shaken=True)
+"""Strategy of turns. Each draws another order and other costs, and so ends in another pattern."""
+
+
+class _Turning:
+    """Turns within the best pattern.
+
+    Parameters
+    ----------
+    seed : int
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.seconds = 0.0
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return a better pattern, or the best one."""
+        watch, seed = Stopwatch(), int(self.random.integers(2**31))
+        part = replace(budget.share(TURN_SHARE).quiet(), seed=seed)
+        better = turned(state, best, SHAKEN, part)
+        self.seconds = watch.seconds
+        return better
+
+
 class _Inside:
     """Searches among the cells of the best pattern, at first, and then of openings as well.
 
@@ -135,7 +159,8 @@ class _Inside:
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a better pattern, or the best one."""
-        if int((best.hidden & ~state.must).sum()) > MOST_INSIDE:
+        is_small = int((best.hidden & ~state.must).sum()) <= MOST_INSIDE
+        if not is_small or len(state.system.needs.cells) > MOST_NEEDS:
             return best
         among, agreed, watch = best.hidden.copy(), best.hidden.copy(), Stopwatch()
         for _ in range(self.number):
@@ -163,33 +188,27 @@ class _Crossing:
     Parameters
     ----------
     seed : int
-    seconds : float
-        How long that is expected to take; less time is not begun with.
+    turning : _Turning
+        Says how long a turn takes: too little time is not begun with.
     """
 
-    def __init__(self, seed: int, seconds: float) -> None:
-        self.random = np.random.default_rng(seed)
-        self.seconds = seconds
+    def __init__(self, seed: int, turning: _Turning) -> None:
+        self.random, self.turning = np.random.default_rng(seed), turning
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a pattern, or the best one where the time does not suffice."""
-        if budget.left < self.seconds:
+        if budget.left < CROSSING * self.turning.seconds:
             return best
-        watch = Stopwatch()
         begun = replace(bare(state), weights=_with_noise(best, self.random))
         opened = opened_pattern(state, begun, self.random, budget.quiet())
         if opened is None:
             return best
         among = best.hidden | opened.hidden
-        strategy = replace(PORTFOLIO[0], largest_first=bool(self.random.integers(2)))
-        crossed = protect_one_by_one(
-            state.problem, state.system, strategy, budget.quiet(), within=among
-        )
+        part = replace(budget.quiet(), seed=int(self.random.integers(2**31)))
+        crossed = protect_one_by_one(state.problem, state.system, SHAKEN, part, within=among)
         if not crossed.is_proved:
             return best
-        crossed = turned(state, crossed, strategy, budget.quiet(), watch.seconds)
-        self.seconds = watch.seconds
-        return crossed
+        return self.turning.made(state, crossed, budget)
 
 
 class _Exchanging:

@@ -235,38 +235,21 @@ def exchange_by_programs(state: SearchState, budget: Budget) -> SearchState:
     return replace(state, best=_exchanged(state, state.best, budget))
 
 
-def take_turns(state: SearchState, budget: Budget) -> SearchState:
-    """Protect all cells again within the best pattern."""
-    if state.best is None or budget.is_over:
-        return state
-    return replace(state, best=turned(state, state.best, PORTFOLIO[0], budget))
-
-
-def turned(
-    state: SearchState,
-    best: Candidate,
-    strategy: Strategy,
-    budget: Budget,
-    turn_seconds: float = 0.0,
-) -> Candidate:
-    """Protect all cells again within a pattern, in the order of a strategy and then the opposite.
+def turned(state: SearchState, best: Candidate, strategy: Strategy, budget: Budget) -> Candidate:
+    """Protect all cells again within a pattern; return what is cheaper.
 
     Needs that are open when time is over keep the witnesses they had, so that a turn that is cut
-    short saves something too. It takes at least as long as building the pattern did.
+    short saves something too.
     """
-    for turn in range(TURNS):
-        if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
-            again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 1))
-            rebuilt = protect_one_by_one(
-                state.problem,
-                state.system,
-                again,
-                budget.share(UNHURRIED_SHARE),
-                within=best.hidden,
-                latest=budget,
-            )
-            best = cheaper(best, completed(rebuilt, best, state.must))
-    return best
+    rebuilt = protect_one_by_one(
+        state.problem,
+        state.system,
+        strategy,
+        budget.share(UNHURRIED_SHARE),
+        within=best.hidden,
+        latest=budget,
+    )
+    return cheaper(best, completed(rebuilt, best, state.must))
 
 
 def completed(partial: Candidate, given: Candidate, must: Flags) -> Candidate:
@@ -329,7 +312,11 @@ def _improved(
 ) -> Candidate:
     """Protect cells again within the pattern, publish single cells again, exchange others."""
     is_tidy = not budget.is_over and budget.left > TURN_SHARE * turn_seconds
-    best = turned(state, best, strategy, budget, turn_seconds)
+    for turn in range(TURNS):
+        # A turn takes at least as long as building the pattern did.
+        if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
+            again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 1))
+            best = turned(state, best, again, budget)
     return _exchanged(state, best, budget, is_tidy=is_tidy)
 
 

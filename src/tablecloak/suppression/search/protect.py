@@ -15,14 +15,22 @@ ALL_AT_ONCE = 2000
 """Most cells that may be suppressed for which programs are over the whole table instead of
 neighbourhoods. docs/decisions, "Pace of a first pattern"."""
 
+SIZE_NOISE = 1.0
+"""Spread of the log-normal noise on the sizes of needs where the order is drawn. docs/decisions,
+"Moves"."""
+
 ROOMY_SPARE = 1e-3
 """Share of a need that is asked for beyond it, where rooms of derived figures absorb rounding."""
 
 
-def in_order(pool: WitnessPool, largest_first: bool) -> list[int]:
-    """Return the open needs, ordered by size."""
+def in_order(
+    pool: WitnessPool, largest_first: bool, random: np.random.Generator | None = None
+) -> list[int]:
+    """Return the open needs, ordered by size; with draws, by sizes drawn around the true ones."""
     needs = pool.needs
     size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width)
+    if random is not None:
+        size = size * random.lognormal(0.0, SIZE_NOISE, len(size))
     open_ = np.flatnonzero(pool.open)
     order: list[int] = open_[np.argsort(size[open_], kind="stable")].tolist()
     return order[::-1] if largest_first else order

@@ -218,7 +218,7 @@ def protect_one_by_one(
         The system of all cells that may be suppressed.
     strategy : Strategy
     budget : Budget
-        Its seed determines the directions of batched programs.
+        Its seed determines the directions of batched programs, and what a shaken strategy draws.
     within : numpy.ndarray of bool, shape (n_unknown,), optional
         Cells that may be suppressed; by default all.
     latest : Budget, optional
@@ -250,12 +250,13 @@ def protect_one_by_one(
     if batched:
         attack.hide(hidden)
         prove(attack, pool, working, only_batches=True)
-    builder = Builder(system, weights, within, working)
+    random = np.random.default_rng(budget.seed) if strategy.shaken else None
+    builder = Builder(system, weights, within, working, random)
     # The first need is reported at once, so that a search can be stopped before any proof.
     watch, shown = Stopwatch(), -REPORTED_EVERY
     pace = Pace(strategy, budget, int(pool.open.sum()))
     refresh = max(int(pool.open.sum()) // 2, 50)
-    for count, index in enumerate(in_order(pool, strategy.largest_first)):
+    for count, index in enumerate(in_order(pool, strategy.largest_first, random)):
         if batched and count and count % refresh == 0 and np.any(pool.open):
             attack.hide(hidden)
             prove(attack, pool, working, only_batches=True)

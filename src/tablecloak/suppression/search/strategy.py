@@ -28,6 +28,9 @@ class Strategy:
         Whether cells with large needs come first, or last.
     wider : tuple of int, default=(800, 2500)
         Cells of the neighbourhoods to try where those do not suffice, smaller ones first.
+    shaken : bool, default=False
+        Whether the order of cells and the costs are drawn around the true ones, so that each
+        pattern is another.
     """
 
     sizes: tuple[int | None, ...] = (2500,)
@@ -36,6 +39,7 @@ class Strategy:
     symmetric: bool = True
     largest_first: bool = True
     wider: tuple[int, ...] = WIDER
+    shaken: bool = False
 
 
 EASIER = tuple(Strategy(sizes=(size,)) for size in (1600, 1200, 800, 300))

@@ -11,6 +11,7 @@ import tablecloak as tc
 from bench.claims import Claim, Column, Instance, Method
 from bench.measure import timed
 from figures import COX, DATA
+from peer_tools.anytime import draw_anytime
 from peer_tools.contestants import PEERS, asked_peer
 from peer_tools.judge import can_try_contributors, judged, table_facts
 from peer_tools.page import page
@@ -62,6 +63,14 @@ METHODS = (
     *(Method(who.name, partial(other, who), limits=(LAST,)) for who in PEERS),
 )
 
+
+def drawn(records, folder):
+    """Write the page and its picture."""
+    docs = folder.parent / "docs"
+    (docs / "peers.md").write_text(page(records), "utf-8")
+    draw_anytime(records, docs / "images" / "anytime.svg")
+
+
 CLAIM = Claim(
     name="peers",
     title="Suppression beside other tools",
@@ -72,7 +81,5 @@ CLAIM = Claim(
     smallest=Instance("cox", partial(built, Case("cox", "Cox's table", COX.build))),
     columns=(Column("loss", "loss", ",.0f"),),
     page="docs/peers.md",
-    draw=lambda records, folder: (folder.parent / "docs" / "peers.md").write_text(
-        page(records), "utf-8"
-    ),
+    draw=drawn,
 )

@@ -34,14 +34,15 @@ FACTS = {
 
 def page(records: Sequence[Record]) -> str:
     """Return the page: what was asked, who lost least, and every run."""
-    tables = _by_table(records)
+    tables = by_table(records)
     parts = [HEAD.read_text(), *_machines(tables), "## Who loses least", *_summary(tables), ""]
     for name, table in tables.items():
         parts += [f"## {name[0].upper()}{name[1:]}", "", *_table(table), ""]
     return "\n".join([*parts, QUOTED.read_text()])
 
 
-def _by_table(records: Sequence[Record]) -> dict[str, Any]:
+def by_table(records: Sequence[Record]) -> dict[str, Any]:
+    """Return for each table its facts and its runs, ours first."""
     tables: dict[str, Any] = {}
     for record in records:
         # A run that failed says nothing about its table; another one does.
@@ -84,7 +85,8 @@ def _machines(tables: dict[str, Any]) -> Iterator[str]:
     yield "Versions: " + ", ".join(f"{tool} {number}" for tool, number in sorted(versions)) + ".\n"
 
 
-def _is_safe(row: Row) -> bool:
+def is_safe(row: Row) -> bool:
+    """Whether a run ended with a pattern in which no cell is attackable."""
     return "loss" in row and row["attackable"] == 0 and row["undecided"] == 0
 
 
@@ -104,11 +106,11 @@ def _summary(tables: dict[str, Any]) -> Iterator[str]:
 
 def _against(rows: list[Row]) -> Iterator[str]:
     """Yield ours, the best of the others, and what is cheaper without being safe."""
-    ours = [row for row in rows if row["tool"] == OURS and _is_safe(row)]
+    ours = [row for row in rows if row["tool"] == OURS and is_safe(row)]
     others = [row for row in rows if not row["tool"].startswith(OURS) and "loss" in row]
     last = min((row["loss"] for row in ours[-1:]), default=float("inf"))
     yield _loss(last)
-    best = min(filter(_is_safe, others), key=_loss_of, default=None)
+    best = min(filter(is_safe, others), key=_loss_of, default=None)
     if best is None:
         yield from ("none", "-", "-", "no rival")
     else:
@@ -118,7 +120,7 @@ def _against(rows: list[Row]) -> Iterator[str]:
         yield f"{best['seconds']:.1f}"
         yield _loss(min(map(_loss_of, within), default=float("inf")))
         yield _outcome(last, best["loss"])
-    cheaper = [row for row in others if not _is_safe(row) and row["loss"] < last]
+    cheaper = [row for row in others if not is_safe(row) and row["loss"] < last]
     unsafe = min(cheaper, key=_loss_of, default=None)
     yield (
         "-"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 import tablecloak as tc
+from drawn_tables import SIZES, drawn_table
 from enterprises import RULES, SHAPES, enterprises
 from single_children import single_child_problem
 
@@ -93,6 +94,9 @@ def _turnover(folder: Path, rows: str, columns: str) -> tc.Table:
     )
 
 
+DRAWN = (3.0, 10.0, 30.0, 60.0)
+"""Limits on tables of up to 100,000 cells."""
+
 ACTIVITIES = ("ACTIVITY x SIZE", "ACTIVITY x CJ")
 FOUR = (*ACTIVITIES, "NUTS x SIZE", "NUTS x CJ")
 THREE_WAY = {"a": (4, 4), "b": (4, 4), "c": (3, 4)}
@@ -124,3 +128,6 @@ def cases(folder: Path | None) -> Iterator[Case]:
     about = "three dimensions, two levels each, 30,000 enterprises"
     make = partial(made, SHAPES["three-way"][0], 30_000, 1)
     yield Case("three-way large", about, make, limits=(15.0, 30.0, 60.0))
+    for number, size in enumerate(SIZES):
+        about = f"drawn: dimensions, hierarchies, skewness and rule, for about {size:,} cells"
+        yield Case(f"drawn {number + 1}", about, partial(drawn_table, number), limits=DRAWN)

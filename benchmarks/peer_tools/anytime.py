@@ -78,6 +78,7 @@ def draw_anytime(records: Sequence[Record], to: Path) -> None:
     figure.supxlabel("seconds of the processor", y=0.06, fontsize=9)
     figure.supylabel("loss, ours within the last limit = 1", fontsize=9)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
+    to.parent.mkdir(exist_ok=True)
     figure.savefig(to, metadata={"Date": None})
     pyplot.close(figure)
 

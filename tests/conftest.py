@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import os
+
+# Workers of tests run beside each other, one for each core. Further threads of linear algebra would
+# only wait for one another, and take half as much time again. It is read when numpy is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 
@@ -37,6 +44,17 @@ def budgets_begun(monkeypatch) -> list[Budget]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run slow tests first, so that no worker is left alone with one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def pytest_configure() -> None:
+    """Collect no garbage while modules of tests are imported, which make hardly any."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Let collectors of garbage pass over modules and tests, which stay to the end."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -19,7 +19,7 @@ FILES = {
     "jj": 40, "cells": 40, "relations": 40, "release": 40, "certificate": 40, "hrc": 60,
     "job": 60, "rda, cells": 60, "rda, records": 60, "tab": 40,
     # Each of these files is tabulated or protected.
-    "microdata": 10, "arb": 40, "hst": 12, "rda in a batch": 12,
+    "microdata": 10, "arb": 60, "hst": 12, "rda in a batch": 20,
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 
 # Workers of tests run beside each other, one for each core. Further threads of linear algebra would
 # only wait for one another, and take half as much time again. It is read when numpy is loaded.
@@ -46,15 +47,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
-def pytest_configure() -> None:
-    """Collect no garbage while modules of tests are imported, which make hardly any."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect no garbage while tests are collected, and pass over modules and tests ever after.
+
+    They stay to the end, and hardly any of what makes them is garbage.
+    """
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Let collectors of garbage pass over modules and tests, which stay to the end."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

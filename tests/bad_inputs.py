@@ -32,6 +32,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pandas as pd
+import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -1602,9 +1603,16 @@ def typed(words: tuple[str, ...]) -> list[str]:
     return [*filter(None, [GROUP.get(words[0])]), *words] if words else []
 
 
+@cache
+def program() -> typer.core.TyperGroup:
+    """All commands; to make them takes as long as to run one."""
+    return get_command(app)
+
+
+@cache
 def paths_of(words: tuple[str, ...]) -> tuple[list[str], dict[str, str]]:
     """The inputs that a command was given, and all its outputs by their options."""
-    command, context = get_command(app), None
+    command, context = program(), None
     rest = typed(words)
     while hasattr(command, "commands"):
         context = command.make_context(rest[0], rest, parent=context)

@@ -181,7 +181,7 @@ def test_the_whole_story_in_a_browser(tmp_path):
             page.fill("input[name='levels:region']", "part")
             page.check("input[name='dimension:industry']")
             page.check("input[name=adjustment]")
-            page.fill("input[name=time_limit]", "3")
+            page.fill("input[name=time_limit]", "1")
             page.click("text=Tabulate")
             page.locator("td.primary").first.wait_for()
             assert "[dimensions.region]" in page.text_content("#job")

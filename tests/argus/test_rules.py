@@ -94,8 +94,10 @@ def test_a_rule_that_cannot_be_applied_stops_the_batch_and_nothing_is_written(
 WITHOUT_FREQUENCY = RDA.replace("Firms\n  <FREQUENCY>", "Firms\n  <NUMERIC>")
 
 
-@pytest.mark.parametrize("rule", ["P(10,1)", "NK(1,60)", "NK(2,80)", "P(20,1)|NK(1,70)"])
-@pytest.mark.parametrize("mode", ["0", "1"])
+@pytest.mark.parametrize(
+    ("rule", "mode"),
+    [("P(10,1)", "0"), ("NK(1,60)", "1"), ("NK(2,80)", "0"), ("P(20,1)|NK(1,70)", "1")],
+)
 def test_rules_on_the_largest_contributions_need_no_frequency(folder, rule, mode):
     """Rest, largest and sum of the largest of a cell do not depend on how many have the rest."""
     read = f"<SAFETYRULE> {rule}\n<READTABLE> {mode}\n"

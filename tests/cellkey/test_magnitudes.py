@@ -83,7 +83,6 @@ def test_a_sum_never_changes_its_sign():
     assert (made.perturbed * made.table.values >= 0).all()
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     "options",
     [
@@ -94,11 +93,11 @@ def test_a_sum_never_changes_its_sign():
         {"base": "sum"},
     ],
 )
-def test_the_order_of_records_changes_no_released_sum(options, seed):
-    random, n = np.random.default_rng(seed + 10), 150
+def test_the_order_of_records_changes_no_released_sum(options):
+    random, n = np.random.default_rng(10), 150
     # Few sizes and many weights: the largest contributions of most cells tie in size.
     records = _firms(
-        seed,
+        0,
         n,
         branch=random.choice(list("pqrs"), n),
         turnover=random.choice([0.0, 10.0, 20.0, 30.0], n),

@@ -21,9 +21,8 @@ _SPEC.loader.exec_module(attacks)
 
 @pytest.mark.parametrize("kind", list(attacks.KINDS))
 def test_no_altered_proof_proves_more_than_a_release_that_exists_loses(kind):
-    for seed in range(2):
-        _, fault = attacks.attack(kind, np.random.default_rng(seed), steps=60)
-        assert not fault
+    _, fault = attacks.attack(kind, np.random.default_rng(0), steps=60)
+    assert not fault
 
 
 def test_the_program_notices_a_verifier_that_proves_too_much(monkeypatch):

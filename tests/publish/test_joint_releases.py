@@ -7,7 +7,7 @@ import pandas as pd
 
 import tablecloak as tc
 from joint_attack import exposed_together, seen
-from tablecloak.publish.audit import known_ends
+from tablecloak.publish.audit import known_ends, told_by
 from tablecloak.publish.register import Entry, Register
 
 CODES = {"a": list("pqrstu"), "b": list("xy"), "c": list("vw")}
@@ -38,7 +38,8 @@ def test_pairs_of_releases_that_are_safe_apart_are_exposed_without_the_register_
         one, two = pair(seed)
         first = tc.suppress(one, time_limit=10)
         first.release().to_csv(release)
-        register.enter(Entry(kind="release"), one, known_ends(one, first)[0], [release])
+        ends, _ = known_ends(one, told_by(one, first))
+        register.enter(Entry(kind="release"), one, ends, [release])
         alone = tc.suppress(two, time_limit=10)
         beside = register.published(two, "")
         assert list(beside) == ["register 1"]

@@ -260,17 +260,16 @@ formats = ["csv", "parquet", "excel", "sdmx-csv", "json-stat", "px"]
 """
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_order_of_a_table_does_not_change_what_a_job_releases(tmp_path, seed):
+def test_the_order_of_a_table_does_not_change_what_a_job_releases(tmp_path):
     """Sorted by value, by code, or not at all; and the other way round."""
-    problem = firms(seed, 1)
+    problem = firms(1, 1)
     table = problem.table
     cells = table.keys.rename(columns={"r": "status"}).assign(
         v=table.values, n=table.contributions.count, r="unused"
     )
     written = []
     for number, frame in enumerate(
-        (cells, cells.sort_values("v"), cells[::-1], cells.sample(frac=1, random_state=seed))
+        (cells, cells.sort_values("v"), cells[::-1], cells.sample(frac=1, random_state=1))
     ):
         frame.to_csv(tmp_path / "table.csv", index=False)
         (tmp_path / "job.toml").write_text(TABLE_JOB)

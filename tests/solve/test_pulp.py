@@ -59,8 +59,7 @@ def test_adjustment_on_cbc_has_the_optimum_of_highs(name, request):
     assert adjusted.loss == pytest.approx(expected.loss, rel=1e-6)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name, threads", zip(PROBLEMS, [2, 1], strict=True))
 def test_an_audit_on_cbc_finds_the_intervals_of_highs(name, threads, request):
     problem = PROBLEMS[name]()
     pattern = tc.suppress(problem, method="sequential")

@@ -24,7 +24,7 @@ def small_problem(seed: int) -> tc.ProtectionProblem:
     return table.protect(tc.PPercent(10), tc.MinimumFrequency(2, range=10))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4, 5])
+@pytest.mark.parametrize("seed", [1, 4])
 def test_pattern_holds_against_insiders_and_comes_close_to_the_best_one(seed):
     problem = small_problem(seed)
     pattern = tc.suppress(problem, protect_against=INSIDERS, time_limit=20)

@@ -19,7 +19,7 @@ REQUIREMENTS = ["two-sided", "width", "upper"]
 @pytest.mark.parametrize(("method", "require"), itertools.product(METHODS, REQUIREMENTS))
 def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
     found = 0
-    for seed in range(1000, 1006):
+    for seed in range(1000, 1004):
         problem = random_problem(seed, kind="awkward")
         try:
             pattern = tc.suppress(problem, method=method, require=require, time_limit=0.1)
@@ -30,7 +30,7 @@ def test_random_patterns_protect_and_hide_nothing_for_nothing(method, require):
         assert not naive.exposed_any(problem, pattern.suppressed, require), seed
         assert not naive.determined(problem, pattern.suppressed), seed
         assert pattern.bound <= pattern.loss * (1 + 1e-9), seed
-    assert found > 2
+    assert found > 1
 
 
 @pytest.mark.slow

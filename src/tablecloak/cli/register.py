@@ -158,7 +158,7 @@ def add(
     """
     from dataclasses import replace
 
-    from tablecloak.publish.audit import audit, known_ends
+    from tablecloak.publish.audit import audit, known_ends, told_by
     from tablecloak.publish.register import PUBLIC, Entry, Register
     from tablecloak.tables.formats import read_problem
 
@@ -169,7 +169,7 @@ def add(
     kept = Register(folder)
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
-        ends, is_bounded = known_ends(truth, file)
+        ends, is_bounded = known_ends(truth, told_by(truth, file))
         earlier = kept.published(truth, series, receiver)
         is_safe = audit(truth, file, published=earlier).is_safe
         if not is_safe and not has_left:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.model.model import Directions
+from tablecloak.cta.model.spread import Spread
 from tablecloak.cta.nearest import left_to_chance, nearest_table
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.task import AdjustmentTask
@@ -144,5 +145,6 @@ def adjust(
     with budget.interruptible():
         adjusted = nearest_table(task, budget.share(task.plain_share))
         if task.recovery is not None:
-            adjusted = left_to_chance(task, adjusted, budget)
+            draws = Spread.of(task.problem, task.recovery).draws(task.seed)
+            adjusted = left_to_chance(task, draws, adjusted, budget)
     return replace(adjusted, seconds=budget.elapsed)

@@ -5,6 +5,7 @@ And one whose sensitive cells move by random distances beyond their levels.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.repair import Repair, find_repair
 from tablecloak.cta.model.room import first_reach, room_of
-from tablecloak.cta.model.spread import Spread
+from tablecloak.cta.model.spread import RandomDistances
 from tablecloak.cta.result.adjusted_table import check_adjusted
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.search.answers import answer_in
@@ -137,13 +138,16 @@ def _repair(task: AdjustmentTask, budget: Budget) -> Repair:
     return find_repair(model, room, budget)
 
 
-def left_to_chance(task: AdjustmentTask, plain: Adjustment, budget: Budget) -> Adjustment:
+def left_to_chance(
+    task: AdjustmentTask, draws: Iterable[RandomDistances], plain: Adjustment, budget: Budget
+) -> Adjustment:
     """Return an adjustment for the first draw of distances for which there is one.
 
     Parameters
     ----------
     task : AdjustmentTask
-        With a largest share of cells to be guessed.
+    draws : iterable of RandomDistances
+        Of the problem of the task.
     plain : Adjustment
         The least adjustment, whose bound holds for any draw.
     budget : Budget
@@ -153,9 +157,8 @@ def left_to_chance(task: AdjustmentTask, plain: Adjustment, budget: Budget) -> A
     ModelError
         If relations leave no room for any draw.
     """
-    assert task.recovery is not None
     reason = ModelError("No draw was made.")
-    for draw in Spread.of(task.problem, task.recovery).draws(task.seed):
+    for draw in draws:
         try:
             drawn = nearest_table(
                 task.of_problem(draw, directions=draw.directions, repair=None), budget.at_least(1.0)

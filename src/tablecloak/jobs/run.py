@@ -8,7 +8,6 @@ statuses, intervals, certificates and the report.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
-from tablecloak.publish.audit import known_ends
+from tablecloak.publish.audit import known_ends, told_by_result
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
@@ -61,10 +60,14 @@ def run_job(
         require_own_folder(out, RESULT)
     for name in job.output.formats:
         FORMATS[name].require()
-    for _ in range(ATTEMPTS - 1):
-        with suppress(OvertakenError):
+    attempts = 1
+    while True:
+        try:
             return _run(job, out, engine, progress, fingerprint)
-    return _run(job, out, engine, progress, fingerprint)
+        except OvertakenError:
+            if attempts == ATTEMPTS:
+                raise
+            attempts += 1
 
 
 ATTEMPTS = 5
@@ -75,8 +78,8 @@ def _run(
     job: Job, out: str | Path | None, engine: str, progress: Progress | None, fingerprint: str
 ) -> JobResult:
     """Protect and audit, write both folders, and enter the release in the register."""
-    register = None if job.registered is None else Register(job.registered.folder)
-    last = 0 if register is None else register.last
+    registered = job.registered
+    last = 0 if registered is None else Register(registered.folder).last
     with using_solver(job.solver):
         material = replace(load_data(job, engine), progress=progress)
         if job.transmission is not None:
@@ -86,29 +89,24 @@ def _run(
         out = Path(out)
         with replacing_folder(out) as folder:
             write_results(job, result, folder, fingerprint)
-            if register is not None and result.is_safe:
+            if registered is not None and result.is_safe:
                 # Before the results are seen: what is killed in between is entered, but unknown.
+                ((name, product),) = result.products.items()
+                content = told_by_result(result.problem, product.way, product.release)
+                ends, is_bounded = known_ends(result.problem, content)
+                entry = Entry(
+                    kind="release",
+                    title=job.title or name,
+                    receiver=registered.receiver,
+                    series=job.series,
+                    is_bounded=is_bounded,
+                )
                 files = sorted((folder / "release").iterdir())
-                result.entries.append(_entered(job, result, register, files, last))
+                register = Register(registered.folder)
+                entry = register.enter(entry, result.problem, ends, files, after=last)
+                result.entries.append(entry)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
-
-
-def _entered(
-    job: Job, result: JobResult, register: Register, files: list[Path], last: int
-) -> Entry:
-    """Enter the only release of a job, unless others that share cells came after the last one."""
-    assert job.registered is not None
-    ((name, product),) = result.products.items()
-    ends, is_bounded = known_ends(result.problem, product.release)
-    entry = Entry(
-        kind="release",
-        title=job.title or name,
-        receiver=job.registered.receiver,
-        series=job.series,
-        is_bounded=is_bounded,
-    )
-    return register.enter(entry, result.problem, ends, files, after=last)
 
 
 def protected(

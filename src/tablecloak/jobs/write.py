@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Protocol
 
 import pandas as pd
 
@@ -27,14 +26,6 @@ from tablecloak.tables.formats import write_frame, write_problem
 
 RESULT = "internal/result.json"
 """File that says how a job went, and of which inputs its results are."""
-
-
-class ReleaseWriter(Protocol):
-    """Writes the files of a release."""
-
-    def __call__(self, *, folder: Path, withheld: Path) -> list[Path]:
-        """Write to the two folders; give back the paths."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -84,8 +75,11 @@ class JobFiles:
         text = json.dumps(state, indent=2) + "\n"
         self.written(Path(RESULT).name, lambda path: write_text(path, text, secret=True))
 
-    def release(self, method: str, write: ReleaseWriter) -> None:
-        """Write what may be published of one method, or note why it is withheld."""
+    def release(self, method: str, write: Callable[..., list[Path]]) -> None:
+        """Write what may be published of one method, or note why it is withheld.
+
+        `write` writes to the folders `folder` and `withheld`, and gives back the paths.
+        """
         folder = self.out / "release" / method
         try:
             files = write(folder=folder, withheld=self.internal / "withheld" / method)

@@ -16,7 +16,7 @@ from tablecloak.budget import Progress, Stopwatch
 from tablecloak.cta.model.precision import deviation, shortfall
 from tablecloak.cta.model.room import near_bound
 from tablecloak.errors import InputError
-from tablecloak.protection import way_of
+from tablecloak.protection import Protection, way_of
 from tablecloak.publish.released_cells import (
     ENDS,
     published_ends,
@@ -236,9 +236,13 @@ def audit(
     )
 
 
-def told_by(
-    problem: ProtectionProblem, release: Release
-) -> tuple[Flags | None, tuple[Floats, Floats] | None, Floats | None]:
+ReleaseContent = tuple[Flags | None, tuple[Floats, Floats] | None, Floats | None]
+"""What a release tells of the n cells of a table: which are hidden, in a pattern or where intervals
+are published; both ends of every cell, where intervals are published; the values of an adjusted
+table, the others then being None. Arrays of shape (n_cells,)."""
+
+
+def told_by(problem: ProtectionProblem, release: Release) -> ReleaseContent:
     """Return what a release tells, whoever made it.
 
     Parameters
@@ -246,36 +250,56 @@ def told_by(
     problem : ProtectionProblem
     release : SuppressionPattern, IntervalPattern, Adjustment, frame, path or array
         As for `audit`.
-
-    Returns
-    -------
-    suppressed : numpy.ndarray of bool, shape (n_cells,), or None
-        Hidden cells of a pattern or of published intervals.
-    intervals : tuple of numpy.ndarray of float, or None
-        Both ends of every cell, where intervals are published.
-    values : numpy.ndarray of float, shape (n_cells,), or None
-        Values of an adjusted table; the others are then None.
     """
+    way = way_of(release)
+    if way is not None:
+        return told_by_result(problem, way, release)
     intervals = _intervals(problem, release)
-    if intervals is None:
-        suppressed, values = _parts(problem, release)
+    if intervals is not None:
+        return _hidden_within(problem, intervals), intervals, None
+    if isinstance(release, pd.DataFrame | str | Path):
+        suppressed, values = read_release(problem, release)
         return suppressed, None, values
+    array = np.asarray(release)
+    if array.shape != problem.table.values.shape:
+        raise InputError(
+            f"`release` has the shape {array.shape}; expected one entry per cell, here "
+            f"{problem.table.n_cells}: the adjusted values, or whether each cell is suppressed."
+        )
+    if array.dtype == bool:
+        return array, None, None
+    return None, None, array.astype(np.float64)
+
+
+def told_by_result(
+    problem: ProtectionProblem, way: type[Protection], release: Release
+) -> ReleaseContent:
+    """Return what a release tells that a way to protect has made."""
+    if not way.is_proved:
+        raise InputError(
+            f"A {type(release).__name__} promises no levels that an audit could check. "
+            f"`tablecloak.compare` measures its risk."
+        )
+    intervals, hidden = way.intervals(release), way.hidden(release)
+    if intervals is not None:
+        return _hidden_within(problem, intervals), intervals, None
+    if hidden is None:
+        return None, None, way.values(release)
+    # The problem of a pattern may have sums of hidden cells, and cells of earlier releases,
+    # that the given one does not have.
+    return hidden[: problem.table.n_cells], None, None
+
+
+def _hidden_within(problem: ProtectionProblem, intervals: tuple[Floats, Floats]) -> Flags:
+    """Return the hidden cells of published intervals."""
     # A cell that must be suppressed stays hidden even if external bounds determine its value.
-    told = problem.forced & (problem.lower_bound == problem.upper_bound)
-    return np.asarray((intervals[1] > intervals[0]) | told), intervals, None
+    determined = problem.forced & (problem.lower_bound == problem.upper_bound)
+    return np.asarray((intervals[1] > intervals[0]) | determined)
 
 
 def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Floats] | None:
     """Return the ends of published intervals; None if the release is something else."""
     keys = list(map(str, problem.table.keys.columns))
-    way = way_of(release)
-    if way is not None and not way.is_proved:
-        raise InputError(
-            f"A {type(release).__name__} promises no levels that an audit could check. "
-            f"`tablecloak.compare` measures its risk."
-        )
-    if way is not None:
-        return way.intervals(release)
     if isinstance(release, pd.DataFrame):
         frame, source = release, "release"
     elif isinstance(release, str | Path) and can_hold(release, FrameFormat):
@@ -290,9 +314,11 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     return published_ends(problem, frame, keys, source)
 
 
-def known_ends(problem: ProtectionProblem, release: Release) -> tuple[tuple[Floats, Floats], bool]:
+def known_ends(
+    problem: ProtectionProblem, content: ReleaseContent
+) -> tuple[tuple[Floats, Floats], bool]:
     """Return both ends of what a release tells of each cell, and whether it tells bounds at all."""
-    suppressed, intervals, values = told_by(problem, release)
+    suppressed, intervals, values = content
     if suppressed is None or values is not None:
         return (problem.lower_bound, problem.upper_bound), False
     return (ends_of(problem, suppressed) if intervals is None else intervals), True
@@ -305,23 +331,3 @@ def ends_of(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
         np.where(hidden, problem.lower_bound, values),
         np.where(hidden, problem.upper_bound, values),
     )
-
-
-def _parts(problem: ProtectionProblem, release: Release) -> tuple[Flags | None, Floats | None]:
-    way = way_of(release)
-    if way is not None:
-        hidden = way.hidden(release)
-        # The problem of a pattern may have sums of hidden cells, and cells of earlier releases,
-        # that the given one does not have.
-        if hidden is not None:
-            return hidden[: problem.table.n_cells], None
-        return None, way.values(release)
-    if isinstance(release, pd.DataFrame | str | Path):
-        return read_release(problem, release)
-    array = np.asarray(release)
-    if array.shape != problem.table.values.shape:
-        raise InputError(
-            f"`release` has the shape {array.shape}; expected one entry per cell, here "
-            f"{problem.table.n_cells}: the adjusted values, or whether each cell is suppressed."
-        )
-    return (array, None) if array.dtype == bool else (None, array.astype(np.float64))

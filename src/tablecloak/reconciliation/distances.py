@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget
+from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.reconciliation.least_squares import (
     NearestPoint,
     least_squares,
@@ -38,9 +39,9 @@ class Nearness(ABC):
 
     name: ClassVar[str]
 
-    @abstractmethod
     def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
-        """Return the distance of a table."""
+        """Return the distance of a table: the loss of an adjustment by the same changes."""
+        return DISTANCES[self.name]().loss(problem.weights, x - problem.values)
 
     @abstractmethod
     def nearest(self, problem: ReconciliationProblem, budget: Budget) -> NearestPoint:
@@ -69,10 +70,6 @@ class LeastSquares(Nearness):
     """Sum of weighted squares of the changes; weights 1 / variance give the best estimate."""
 
     name = "L2"
-
-    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
-        """See `Nearness.loss`."""
-        return float(np.sum(problem.weights * (x - problem.values) ** 2))
 
     def nearest(self, problem: ReconciliationProblem, budget: Budget) -> NearestPoint:
         """See `Nearness.nearest`."""
@@ -151,10 +148,6 @@ class LeastSum(_ByProgram):
 
     name = "L1"
 
-    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
-        """See `Nearness.loss`."""
-        return float(np.sum(problem.weights * np.abs(x - problem.values)))
-
     def program(self, problem: ReconciliationProblem) -> Program:
         """See `_ByProgram.program`."""
         rows, side, lower, upper = _changes(problem)
@@ -178,10 +171,6 @@ class LeastLargest(_ByProgram):
     """Largest weighted absolute change: no cell changes much."""
 
     name = "Linf"
-
-    def loss(self, problem: ReconciliationProblem, x: Floats) -> float:
-        """See `Nearness.loss`."""
-        return float(np.max(problem.weights * np.abs(x - problem.values), initial=0.0))
 
     def program(self, problem: ReconciliationProblem) -> Program:
         """See `_ByProgram.program`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.comparison.figures import notes
-from tablecloak.comparison.side_by_side import compare
+from tablecloak.comparison.side_by_side import Comparison, compare
 from tablecloak.history import History
 from tablecloak.protection import Product
 from tablecloak.render.page import Page
@@ -25,6 +25,14 @@ COMPARED_CELLS = 5000
 
 COMPARISON_SECONDS = 10.0
 """Time limit of each attack of that comparison."""
+
+MAP_CAPTION = "Right guesses against the share of the value that is left"
+
+ABOUT_WAIVERS = (
+    "Cells that would be sensitive if a waiver were taken back, and those of them that are "
+    "published: without it every pattern hides them. Who waived still attacks; nobody is "
+    "protected from insiders in a cell that is safe because of waivers."
+)
 
 MOST_WAIVERS = 60
 """Most contributors whose waivers a report lists, those that save most first, of each variable."""
@@ -61,19 +69,12 @@ def internal_report(
     -------
     Page
     """
+    # All that takes time or thought comes first; the page then reads from top to bottom.
+    is_mapped = compared and len(products) > 1 and problem.table.n_cells <= COMPARED_CELLS
+    saved = [] if waivers is None else list(_saved(waivers))
+    made_with = _made_with(settings or {})
+    comparison = _compared(problem, products) if is_mapped else None
     page = Page(title)
-    _describe_problem(page, problem)
-    for product in products:
-        _describe(page, problem, product)
-    if compared and len(products) > 1 and problem.table.n_cells <= COMPARED_CELLS:
-        _compare(page, problem, products)
-    if waivers is not None:
-        _describe_waivers(page, waivers)
-    page.close_with(_made_with(settings or {}), source)
-    return page
-
-
-def _describe_problem(page: Page, problem: ProtectionProblem) -> None:
     page.heading("What was protected")
     page.text(problem.table.summary())
     page.text(problem.summary())
@@ -82,57 +83,57 @@ def _describe_problem(page: Page, problem: ProtectionProblem) -> None:
         page.table(
             pd.DataFrame({"sensitive cells": counts}, index=[rule or "given" for rule in rules])
         )
-
-
-def _compare(page: Page, problem: ProtectionProblem, products: Sequence[Product]) -> None:
-    """Put all releases on one risk-utility map."""
-    releases: dict[str, Any] = {product.way.noun: product.release for product in products}
-    comparison = compare(problem, releases, time_limit=COMPARISON_SECONDS)
-    page.heading("Risk and utility")
-    page.text(comparison.verdict())
-    page.table(comparison.table.T)
-    page.figure(comparison.map.plot, "Right guesses against the share of the value that is left")
-    for line in notes():
-        page.text(line)
-
-
-def _describe(page: Page, problem: ProtectionProblem, product: Product) -> None:
-    release, way = product.release, product.way
-    page.heading(way.noun.capitalize())
-    page.text(release.summary())
-    if product.audit is not None:
-        page.text(product.audit.summary())
-    for note in release.notes:
-        page.text(f"Note: {note}")
-    way.describe(page, problem, product)
-    if product.history is not None and len(product.history.steps) > 1:
-        draw = partial(_search_figure, product.history)
-        page.figure(draw, f"Search of the {way.noun}: loss and proved bound")
-
-
-def _describe_waivers(page: Page, waivers: pd.DataFrame) -> None:
-    """Show what would be sensitive, and so hidden, without each waiver."""
-    page.heading("Waivers")
-    page.text(
-        "Cells that would be sensitive if a waiver were taken back, and those of them that are "
-        "published: without it every pattern hides them. Who waived still attacks; nobody is "
-        "protected from insiders in a cell that is safe because of waivers."
-    )
-    if "variable" in waivers:
-        parts = [(str(name), rows) for name, rows in waivers.groupby("variable", sort=False)]
-    else:
-        parts = [("", waivers)]
-    for variable, rows in parts:
+    for product in products:
+        way, release, history = product.way, product.release, product.history
+        page.heading(way.noun.capitalize())
+        page.text(release.summary())
+        if product.audit is not None:
+            page.text(product.audit.summary())
+        for note in release.notes:
+            page.text(f"Note: {note}")
+        way.describe(page, problem, product)
+        if history is not None and len(history.steps) > 1:
+            draw = partial(_search_figure, history)
+            page.figure(draw, f"Search of the {way.noun}: loss and proved bound")
+    if comparison is not None:
+        page.heading("Risk and utility")
+        page.text(comparison.verdict())
+        page.table(comparison.table.T)
+        page.figure(comparison.map.plot, MAP_CAPTION)
+        for line in notes():
+            page.text(line)
+    if saved:
+        page.heading("Waivers")
+        page.text(ABOUT_WAIVERS)
+    for variable, shown, idle in saved:
         if variable:
             page.text(f"What waivers save in {variable}:")
-        # Those that save most come first.
+        page.table(shown, index=False)
+        if idle:
+            page.text(f"{idle} waivers of large contributors save no cell.")
+    page.close_with(made_with, source)
+    return page
+
+
+def _compared(problem: ProtectionProblem, products: Sequence[Product]) -> Comparison:
+    """Compare all releases by the same measures."""
+    releases: dict[str, Any] = {product.way.noun: product.release for product in products}
+    return compare(problem, releases, time_limit=COMPARISON_SECONDS)
+
+
+def _saved(waivers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
+    """Yield each variable, the waivers that save most in it, and how many save nothing."""
+    parts = (
+        [(str(name), rows) for name, rows in waivers.groupby("variable", sort=False)]
+        if "variable" in waivers
+        else [("", waivers)]
+    )
+    for variable, rows in parts:
         together = rows["waiver"] == "any"
         saving = rows[(rows["cells"] > 0) & ~together]
         shown = pd.concat([saving.head(MOST_WAIVERS), rows[together]])
-        page.table(shown.drop(columns="variable", errors="ignore"), index=False)
-        idle = int((~together).sum()) - len(saving)
-        if idle:
-            page.text(f"{idle} waivers of large contributors save no cell.")
+        shown = shown.drop(columns="variable", errors="ignore")
+        yield variable, shown, int((~together).sum()) - len(saving)
 
 
 def _search_figure(history: History) -> Any:

@@ -67,7 +67,7 @@ def certified() -> tuple[float, dict]:
     return pattern.loss, arrays
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_forged_sums_prove_no_more_than_the_optimum(certified, seed):
     loss, arrays = certified
     random = np.random.default_rng(seed)

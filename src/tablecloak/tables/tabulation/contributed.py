@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.figures import group_rows
 from tablecloak.tables.tabulation.records import ColumnRoles, checked_records
@@ -155,7 +155,7 @@ def contributed(
         As `tabulate` does.
     """
     roles = ColumnRoles(value, contributor, None, weight, value, None)
-    with checked_records(data, dimensions, roles, engine) as records:
+    with checked_records(data, as_dimensions(dimensions), roles, engine) as records:
         table, overview = records.table, records.overview
         who = "contributor" if contributor else "row"
         # A weight stands for others, who get no noise of their own.

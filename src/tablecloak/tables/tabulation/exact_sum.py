@@ -52,7 +52,7 @@ class ExactSum:
         largest : float
             By absolute value.
         digits : int
-            As `digits_of` finds them, the most of any term.
+            After the decimal point: the most of any term; one more than `MOST_DIGITS` if more.
         """
         whole = largest * 10.0**digits
         if digits <= MOST_DIGITS and whole < 2.0**EXACT_BITS and whole * count < 2.0**WORD_BITS:
@@ -98,19 +98,3 @@ class ExactSum:
     def of(self, terms: Any) -> Any:
         """Return the sum of a column of terms."""
         return self.joined([word.sum().cast("float64") for word in self.words(terms)])
-
-
-def digits_of(terms: Any) -> Any:
-    """Return how many digits after the point each term has; one more than looked for if more.
-
-    A double is taken for the decimal number of these digits that it is nearest to.
-    """
-    import ibis
-
-    def has_at_most(digits: int) -> Any:
-        # Engines turn what is rounded down into whole numbers of 64 bits.
-        scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
-        return (scaled + 0.5).floor().cast("float64") / 10.0**digits == terms
-
-    cases = [(has_at_most(digits), digits) for digits in range(MOST_DIGITS + 1)]
-    return ibis.cases(*cases, else_=MOST_DIGITS + 1)

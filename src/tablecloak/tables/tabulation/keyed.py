@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
 from tablecloak.tables.tabulation.figures import roll_up
 from tablecloak.tables.tabulation.levels import levels_of
 from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, checked_records
@@ -89,7 +89,7 @@ def keyed_cells(
     roles = ColumnRoles(
         value, None, None, weight, value, None, record_key, has_whole_keys=not has_fractions
     )
-    with checked_records(data, dimensions, roles, engine) as records:
+    with checked_records(data, as_dimensions(dimensions), roles, engine) as records:
         leaves = _leaf_sums(records, roles)
         positions = records.positions(leaves)
     return _rolled_up(leaves, positions, records.hierarchies, modulus)

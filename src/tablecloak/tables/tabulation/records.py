@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,10 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, InterruptedSearch, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
-from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
+from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.engines.engine import explained
-from tablecloak.tables.tabulation.exact_sum import ExactSum, digits_of
+from tablecloak.tables.tabulation.exact_sum import EXACT_BITS, MOST_DIGITS, ExactSum
 
 YES = ("yes", "y", "true", "t", "1", "1.0")
 """Entries of a column of waivers that say yes, in small letters; numbers as engines write them."""
@@ -112,7 +112,7 @@ class CheckedRecords:
 
 @contextmanager
 def checked_records(
-    data: Any, dimensions: Mapping[str, Any] | Sequence[str], roles: ColumnRoles, engine: str
+    data: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, engine: str
 ) -> Iterator[CheckedRecords]:
     """Open and check records, and speak for the engine while it aggregates them.
 
@@ -128,9 +128,8 @@ def checked_records(
         If the data cannot be read; names row, column and code of the first wrong entry.
     """
     required("ibis", "Tables from records")
-    specified = as_dimensions(dimensions)
     with engine_errors(data), ExitStack() as opened:
-        source, is_quick = _open_source(data, specified, roles, engine)
+        source, is_quick = _open_source(data, dimensions, roles, engine)
         if isinstance(data, str | os.PathLike):
             opened.callback(engine_named(engine).close, source)
 
@@ -141,11 +140,11 @@ def checked_records(
 
         # Numbers of rows are needed where each record is a contributor, and else for errors only;
         # they are given once. Text, and what somebody else computes, is read once.
-        records, numbered = _select_records(source, specified, roles)
+        records, numbered = _select_records(source, dimensions, roles)
         if not (is_quick and roles.contributor):
             records = cached(records)
         records, numbered = (_completed(table, roles) for table in (records, numbered))
-        hierarchies, codes = _resolved(records, specified)
+        hierarchies, codes = _resolved(records, dimensions)
         overview = _check_records(records, numbered, roles, hierarchies, codes)
         yield CheckedRecords(_with_positions(records, hierarchies), overview, hierarchies, cached)
 
@@ -477,7 +476,7 @@ def _check_records(
     counts = {f"bad_{role}": condition.sum() for role, (condition, _) in bad.items()}
     missing = {f"no_d{axis}": records[f"d{axis}"].isnull().sum() for axis in range(len(codes))}
     sizes = {f"largest_{name}": term.abs().max() for name, term in terms.items()}
-    digits = {f"digits_{name}": digits_of(term).max() for name, term in terms.items()}
+    digits = {f"digits_{name}": _digits_of(term).max() for name, term in terms.items()}
     negative = (records.shadow < 0).sum()
     columns = {"count": records.count(), "negative": negative, **counts, **missing}
     looked = records.agg(**columns, **sizes, **digits)
@@ -516,6 +515,22 @@ def _terms(records: Any, roles: ColumnRoles) -> dict[str, Any]:
     if roles.shadow != roles.value:
         terms["value"] = records.value * records.weight
     return terms
+
+
+def _digits_of(terms: Any) -> Any:
+    """Return how many digits after the point each term has; one more than looked for if more.
+
+    A double is taken for the decimal number of these digits that it is nearest to.
+    """
+    import ibis
+
+    def has_at_most(digits: int) -> Any:
+        # Engines turn what is rounded down into whole numbers of 64 bits.
+        scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
+        return (scaled + 0.5).floor().cast("float64") / 10.0**digits == terms
+
+    cases = [(has_at_most(digits), digits) for digits in range(MOST_DIGITS + 1)]
+    return ibis.cases(*cases, else_=MOST_DIGITS + 1)
 
 
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:

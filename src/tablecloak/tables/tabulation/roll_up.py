@@ -7,14 +7,13 @@ margin must count each of them once and with its whole contribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import AnyIntegers, Floats, Integers
-from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.contributions import Contributions, Waivers
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.link import link
@@ -33,32 +32,6 @@ from tablecloak.tables.tabulation.records import ColumnRoles, Overview
 SPANNING_ROWS = 500_000
 """Rows of contributors in several leaves that are rolled up at once: each becomes one for every
 margin above it."""
-
-
-def checked_tables(
-    tables: Sequence[Sequence[str]] | None, dimensions: Iterable[str]
-) -> list[list[str]]:
-    """Return the dimensions of each table; of one over all of them if none is given.
-
-    Raises
-    ------
-    InputError
-        If a table has no dimension, or one twice, or an unknown one.
-    """
-    listed = list(dimensions)
-    chosen = [list(names) for names in tables] if tables else [listed]
-    for names in chosen:
-        if not names or len(set(names)) < len(names):
-            raise InputError(
-                f"`tables` has an entry with the dimensions {names}. Each needs one or more, and "
-                f"none of them twice."
-            )
-        for name in names:
-            if name not in listed:
-                raise InputError(
-                    f"`tables` names the dimension {name!r}.{suggestion(name, listed)}"
-                )
-    return chosen
 
 
 def rolled_up(

@@ -10,14 +10,15 @@ one by one, and else the engine groups by contributor once more for each margin.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tablecloak.errors import InputError, TablecloakWarning
+from tablecloak.errors import InputError, TablecloakWarning, suggestion
+from tablecloak.tables.hierarchy import as_dimensions
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.queries import aggregated
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
-from tablecloak.tables.tabulation.roll_up import checked_tables, rolled_up
+from tablecloak.tables.tabulation.roll_up import rolled_up
 
 MOST_LARGEST = 1000
 """Contributors that are kept for each cell at most."""
@@ -134,6 +135,7 @@ def tabulate(
     2      S      11.0
     """
     _check_options(n_largest, decimals)
+    chosen = _checked_tables(tables, dimensions)
     roles = ColumnRoles(
         value,
         contributor,
@@ -144,8 +146,7 @@ def tabulate(
         waiver=waiver,
         waiver_p=waiver_p,
     )
-    with checked_records(data, dimensions, roles, engine) as records:
-        chosen = checked_tables(tables, records.hierarchies)
+    with checked_records(data, as_dimensions(dimensions), roles, engine) as records:
         leaves = aggregated(records, roles, n_largest, chosen)
     _warn_negative(leaves.overview)
     return rolled_up(leaves, chosen, roles, unit, decimals, empty_cells)
@@ -159,6 +160,32 @@ def _check_options(n_largest: int, decimals: int | None) -> None:
         )
     if decimals is not None and not 0 <= decimals <= MOST_DECIMALS:
         raise InputError(f"`decimals` must lie between 0 and {MOST_DECIMALS}. Got {decimals}.")
+
+
+def _checked_tables(
+    tables: Sequence[Sequence[str]] | None, dimensions: Iterable[str]
+) -> list[list[str]]:
+    """Return the dimensions of each table; of one over all of them if none is given.
+
+    Raises
+    ------
+    InputError
+        If a table has no dimension, or one twice, or an unknown one.
+    """
+    listed = list(dimensions)
+    chosen = [list(names) for names in tables] if tables else [listed]
+    for names in chosen:
+        if not names or len(set(names)) < len(names):
+            raise InputError(
+                f"`tables` has an entry with the dimensions {names}. Each needs one or more, and "
+                f"none of them twice."
+            )
+        for name in names:
+            if name not in listed:
+                raise InputError(
+                    f"`tables` names the dimension {name!r}.{suggestion(name, listed)}"
+                )
+    return chosen
 
 
 def _warn_negative(overview: Overview) -> None:

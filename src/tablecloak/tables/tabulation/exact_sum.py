@@ -100,17 +100,24 @@ class ExactSum:
         return self.joined([word.sum().cast("float64") for word in self.words(terms)])
 
 
-def digits_of(terms: Any) -> Any:
+def digits_of(terms: Any, largest: float) -> Any:
     """Return how many digits after the point each term has; one more than looked for if more.
 
-    A double is taken for the decimal number of these digits that it is nearest to.
+    A double is taken for the decimal number of these digits that it is nearest to. Digits of which
+    the largest term has too many for a whole number are not looked for: see `ExactSum.fitting`.
+
+    Parameters
+    ----------
+    terms : ibis.Column of float
+    largest : float
+        By absolute value.
     """
     import ibis
 
-    def has_at_most(digits: int) -> Any:
-        # Engines turn what is rounded down into whole numbers of 64 bits.
-        scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
-        return (scaled + 0.5).floor().cast("float64") / 10.0**digits == terms
+    def has(digits: int) -> Any:
+        return (terms * 10.0**digits + 0.5).floor().cast("float64") / 10.0**digits == terms
 
-    cases = [(has_at_most(digits), digits) for digits in range(MOST_DIGITS + 1)]
-    return ibis.cases(*cases, else_=MOST_DIGITS + 1)
+    exact = [digits for digits in range(MOST_DIGITS + 1) if largest * 10.0**digits < 2**EXACT_BITS]
+    if not exact:
+        return ibis.literal(MOST_DIGITS + 1)
+    return ibis.cases(*((has(digits), digits) for digits in exact), else_=MOST_DIGITS + 1)

@@ -139,10 +139,11 @@ def checked_records(
             opened.callback(kept.release)
             return kept
 
-        # Numbers of rows are needed where each record is a contributor, and else for errors only;
-        # they are given once. Text, and what somebody else computes, is read once.
+        # Numbers of rows are needed where each record is a contributor, and else for errors only.
+        # Text, and what somebody else computes, is read once, so that they are given once; DuckDB
+        # numbers what it reads itself in the order in which it lies there.
         records, numbered = _select_records(source, specified, roles)
-        if not (is_quick and roles.contributor):
+        if not is_quick:
             records = cached(records)
         records, numbered = (_completed(table, roles) for table in (records, numbered))
         hierarchies, codes = _resolved(records, specified)
@@ -477,11 +478,9 @@ def _check_records(
     counts = {f"bad_{role}": condition.sum() for role, (condition, _) in bad.items()}
     missing = {f"no_d{axis}": records[f"d{axis}"].isnull().sum() for axis in range(len(codes))}
     sizes = {f"largest_{name}": term.abs().max() for name, term in terms.items()}
-    digits = {f"digits_{name}": digits_of(term).max() for name, term in terms.items()}
     negative = (records.shadow < 0).sum()
     columns = {"count": records.count(), "negative": negative, **counts, **missing}
-    looked = records.agg(**columns, **sizes, **digits)
-    counted = looked.to_pandas().iloc[0]
+    counted = records.agg(**columns, **sizes).to_pandas().iloc[0]
     if counted["count"] == 0:
         raise InputError("The data has no records. Check that it is the right file or table.")
     for role in bad:
@@ -493,12 +492,10 @@ def _check_records(
         if unknown or counted[f"no_d{axis}"]:
             _reject_code(numbered, axis, name, tree, unknown)
     count = int(counted["count"])
-    sums = {
-        name: ExactSum.fitting(
-            count, float(counted[f"largest_{name}"]), int(counted[f"digits_{name}"])
-        )
-        for name in terms
-    }
+    largest = {name: float(counted[f"largest_{name}"]) for name in terms}
+    digits = records.agg(**{n: digits_of(term, largest[n]).max() for n, term in terms.items()})
+    most = digits.to_pandas().iloc[0]
+    sums = {name: ExactSum.fitting(count, largest[name], int(most[name])) for name in terms}
     shared = {"total": "shadow", "once": "shadow", "value": "total"}
     for name, same in shared.items():
         sums.setdefault(name, sums[same])

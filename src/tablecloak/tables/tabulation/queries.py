@@ -130,59 +130,36 @@ class Grouped:
 
 
 def aggregated(
-    records: CheckedRecords,
-    roles: ColumnRoles,
-    n_largest: int,
-    tables: Sequence[Sequence[str]],
+    records: CheckedRecords, roles: ColumnRoles, n_largest: int, tables: Sequence[Sequence[str]]
 ) -> Leaves:
     """Aggregate the records for tables, each given by the names of its dimensions."""
-    key = _Key.of(records.table, dict(enumerate(records.axes)), records.sizes)
-    words = _weighted_words(records, roles)
-    columns = {name: word for of in words.values() for name, word in of.items()}
-    levels = {"contributions": "contributor" if roles.contributor else None}
-    if roles.holding:
-        levels["holdings"] = "holding"
-    units = {
-        attribute: _Units(records, roles, level, n_largest) for attribute, level in levels.items()
+    table, sums = records.table, records.overview.sums
+    key = _Key.of(table, dict(enumerate(records.axes)), records.sizes)
+    words = {"value": sums["value"].words(table.value * table.weight)}
+    if roles.shadow != roles.value:
+        words["total"] = sums["total"].words(table.shadow * table.weight)
+    names = {term: [f"{term}{i}" for i in range(len(of))] for term, of in words.items()}
+    columns = {
+        name: word for term in words for name, word in zip(names[term], words[term], strict=True)
     }
+    who = "contributor" if roles.contributor else None
+    units = {"contributions": _Units(records, roles, who, n_largest)}
+    if roles.holding:
+        units["holdings"] = _Units(records, roles, "holding", n_largest)
     grouped: dict[str, Grouped] = {}
-    n_leaves = min(records.overview.count, key.n_cells)
-    if not roles.contributor and not units["contributions"].is_quicker_there(
-        n_leaves, records.overview.count
-    ):
+    count = records.overview.count
+    if not who and not units["contributions"].is_quicker_there(min(count, key.n_cells), count):
         # One question for both: the contributors of a leaf are its records.
         answer, grouped["contributions"] = units.pop("contributions").of_records(tables, columns)
     else:
-        sums = {name: word.sum() for name, word in columns.items()}
-        answer = key.table.group_by(key.names).agg(**sums).to_pyarrow()
+        added = {name: word.sum() for name, word in columns.items()}
+        answer = key.table.group_by(key.names).agg(**added).to_pyarrow()
     positions = key.positions(answer)
     for attribute, of in units.items():
         grouped[attribute] = of.grouped(tables, len(positions))
-    values, totals = (
-        np.column_stack(
-            [_array(answer, name, np.int64) for name in words.get(term, words["value"])]
-        )
-        for term in ("value", "total")
-    )
+    values = _columns(answer, names["value"], np.int64)
+    totals = _columns(answer, names["total"], np.int64) if "total" in names else values
     return Leaves(records.hierarchies, records.overview, positions, values, totals, grouped)
-
-
-def _weighted_words(records: CheckedRecords, roles: ColumnRoles) -> dict[str, dict[str, Any]]:
-    """Return the words, by name, of the weighted value, and of the shadow variable if another."""
-    table, terms = records.table, {"value": "value"}
-    if roles.shadow != roles.value:
-        terms["total"] = "shadow"
-    return {
-        name: {
-            f"{name}{i}": word
-            for i, word in enumerate(
-                records.overview.sums[name].words(
-                    table[column] * table.weight if roles.weight else table[column]
-                )
-            )
-        }
-        for name, column in terms.items()
-    }
 
 
 @dataclass(frozen=True)
@@ -252,16 +229,15 @@ class _Units:
     """
 
     def __init__(
-        self,
-        records: CheckedRecords,
-        roles: ColumnRoles,
-        level: str | None,
-        n_largest: int,
+        self, records: CheckedRecords, roles: ColumnRoles, level: str | None, n_largest: int
     ) -> None:
         import ibis
 
         self.records, self.level, self.k = records, level, n_largest
+        self.count = records.overview.count
         self.levels = {name: levels_of(tree) for name, tree in records.hierarchies.items()}
+        self.all_leaves = dict.fromkeys(range(len(self.levels)), 0)
+        """Level 0 of each axis."""
         self.exact = records.overview.sums["shadow"]
         self.weights = records.overview.sums["weight"] if roles.weight else None
         self.engine = ibis.get_backend(records.table).name
@@ -300,16 +276,16 @@ class _Units:
         self.added = list(added)
         # Exact sums leave room for it: see `ExactSum.fitting`.
         self._number_beside(0)
-        parts = [*self._answers(self._rows("row", **added), self._count, self._all_leaves, True)]
-        figures = Figures.joined([self._read(key, answer) for key, answer in parts])
-        grouped = self._named(figures, None, {tuple(names): [] for names in tables})
-        return pa.concat_tables([answer for _, answer in parts]), grouped
+        rows = self._rows("row", **added)
+        answers, parts = zip(*self._figures(rows, self.count, self.all_leaves, True), strict=True)
+        cells: dict[tuple[str, ...], list[Figures]] = {tuple(names): [] for names in tables}
+        return pa.concat_tables(answers), self._named(Figures.joined(parts), None, cells)
 
     def grouped(self, tables: Sequence[Sequence[str]], n_leaves: int) -> Grouped:
         """Find the contributors of all cells of tables, in the engine or for the roll-up here."""
         if self.level is None:
             # They are asked for once for each margin: codes as text would take more room.
-            alone, n_alone = self.records.cached(self._rows("row")), self._count
+            alone, n_alone = self.records.cached(self._rows("row")), self.count
             several, n_several = None, 0
             self._number_beside(0)
         else:
@@ -326,23 +302,15 @@ class _Units:
                 for names in cells:
                     cells[names] += self._cells(rows, n_rows, names, is_whole=rows is alone)
             elif rows is alone:
-                leaves = Figures.joined([*self._figures(rows, n_rows, self._all_leaves, True)])
+                parts = self._figures(rows, n_rows, self.all_leaves, is_whole=True)
+                leaves = Figures.joined([part for _, part in parts])
             else:
                 spanning = self._one_by_one(rows)
         return self._named(leaves, spanning, cells)
 
-    @property
-    def _count(self) -> int:
-        return self.records.overview.count
-
-    @property
-    def _all_leaves(self) -> dict[int, int]:
-        """Level 0 of each axis."""
-        return dict.fromkeys(range(len(self.levels)), 0)
-
     def _number_beside(self, largest: int) -> None:
         """Rank by one whole number, if sizes up to so many units and numbers fit into it."""
-        bits = self._count.bit_length()
+        bits = self.count.bit_length()
         if self.engine == "duckdb" and len(self.words) == 1 and not self.known:
             self.bits = bits if (largest + 1) << bits < 2**63 else 0
 
@@ -383,7 +351,7 @@ class _Units:
         if self.engine == "duckdb":
             # Grouping by a number costs less than by text, and as many times as there are margins.
             # In the order of names, it also decides between contributors that are alike.
-            kind = "int32" if self._count < 2**31 else "int64"
+            kind = "int32" if self.count < 2**31 else "int64"
             number = ibis.row_number().over(order_by="name").cast(kind)
             contributors = contributors.rename(name="who").mutate(who=number)
         contributors = self.records.cached(contributors)
@@ -433,21 +401,14 @@ class _Units:
         figures = []
         for combination in itertools.product(*(range(len(self.levels[name])) for name in names)):
             chosen = dict(zip(axes, combination, strict=True))
-            for part in self._figures(rows, n_rows, chosen, is_whole):
+            for _, part in self._figures(rows, n_rows, chosen, is_whole):
                 figures.append(part.of_codes(chosen, self.levels))
         return figures
 
     def _figures(
         self, rows: Any, n_rows: int, chosen: Mapping[int, int], is_whole: bool
-    ) -> Iterator[Figures]:
-        """Ask for the cells on one level of each of some axes; see `_answers`."""
-        for key, answer in self._answers(rows, n_rows, chosen, is_whole):
-            yield self._read(key, answer)
-
-    def _answers(
-        self, rows: Any, n_rows: int, chosen: Mapping[int, int], is_whole: bool
-    ) -> Iterator[tuple[_Key, Any]]:
-        """Ask for the cells on one level of each of some axes.
+    ) -> Iterator[tuple[Any, Figures]]:
+        """Ask for the cells on one level of each of some axes; give the answers with what they say.
 
         Parameters
         ----------
@@ -468,7 +429,8 @@ class _Units:
             if self.engine != "duckdb":
                 # Ranks and sums from one place: rows travel once to the cell they belong to.
                 units = self._ranked(units, key.names)
-            yield key, self._grouped_by(units, key.names).to_pyarrow()
+            answer = self._grouped_by(units, key.names).to_pyarrow()
+            yield answer, self._read(key, answer)
 
     def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
         sizes, columns = list(self.records.sizes), {}
@@ -580,18 +542,15 @@ class _Units:
         if self.marks:
             counted.append("full")
             greatest += ["largest_unwaived", "largest_own_p"]
-        counts = np.column_stack([_array(answer, name, np.int64) for name in counted])
-        maxima = np.zeros((answer.num_rows, len(greatest)))
-        for column, name in zip(maxima.T, greatest, strict=True):
-            column[:] = _array(answer, name, np.float64)
+        counts = _columns(answer, counted, np.int64)
+        maxima = _columns(answer, greatest, np.float64)
         ones = np.broadcast_to(1.0, top.num_rows)
-        marks = [_array(top, name, np.float64) for name in self.marks]
         largest = Largest(
             key.positions(top),
             _array(top, "size", np.float64),
             _array(top, "weight", np.float64) if self.weights else ones,
             top.column("who").to_numpy(),
-            np.column_stack([np.zeros((top.num_rows, 0)), *marks]),
+            _columns(top, self.marks, np.float64),
         )
         return Figures(key.positions(answer), counts, maxima, largest)
 
@@ -599,19 +558,13 @@ class _Units:
 
     def _one_by_one(self, rows: Any) -> Spanning:
         answer = rows.order_by("who").to_pyarrow()
-        ones = np.ones(answer.num_rows)
-
-        def columns(names: Iterable[str], kind: Any) -> Any:
-            none = np.zeros((answer.num_rows, 0), dtype=kind)
-            return np.column_stack([none, *(_array(answer, name, kind) for name in names)])
-
         return Spanning(
-            columns(self.records.axes, np.int64),
+            _columns(answer, self.records.axes, np.int64),
             answer.column("who").to_numpy(),
-            columns(self.words, np.int64),
-            _array(answer, "weight", np.float64) if self.weights else ones,
-            columns([name for name in self.known if name == "request"], np.float64),
-            columns(self.marks, np.float64),
+            _columns(answer, self.words, np.int64),
+            _array(answer, "weight", np.float64) if self.weights else np.ones(answer.num_rows),
+            _columns(answer, [name for name in self.known if name == "request"], np.float64),
+            _columns(answer, self.marks, np.float64),
         )
 
     def _named(
@@ -641,7 +594,10 @@ class _Units:
         numbers = np.split(codes, ends)
         if spanning:
             spanning = replace(spanning, contributor=numbers.pop())
-        renumbered = iter([part.numbered(of) for part, of in zip(figures, numbers, strict=True)])
+        renumbered = (
+            replace(part, largest=replace(part.largest, contributor=of))
+            for part, of in zip(figures, numbers, strict=True)
+        )
         return Grouped(
             next(renumbered) if leaves else None,
             spanning,
@@ -666,6 +622,12 @@ def _largest(column: Any, number: int) -> Any:
 
 def _array(answer: Any, name: str, kind: Any) -> Any:
     return answer.column(name).to_numpy().astype(kind, copy=False)
+
+
+def _columns(answer: Any, names: Iterable[str], kind: Any) -> Any:
+    """Return columns side by side, shape (n_rows, n_names)."""
+    columns = (_array(answer, name, kind) for name in names)
+    return np.column_stack([np.zeros((answer.num_rows, 0), dtype=kind), *columns])
 
 
 def _check_weights(units: Any, level: str, who: str) -> None:

@@ -256,14 +256,17 @@ def open_database(address: str, table: str) -> Any:
         If it cannot be opened.
     """
     ibis: Any = required("ibis", "Tables of a database")
-    _require_database(address)
+    scheme, _, rest = address.partition(":")
+    file = unquote(rest.removeprefix("//").partition("?")[0])
+    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
+        existing_file(file)  # opening one that is not there would create it
     try:
         return ibis.connect(address).table(table)
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{address.split(':', maxsplit=1)[0]} databases need the library {error.name}, which "
-            f'is not installed. For PostgreSQL: pip install "tablecloak[postgres]"; for another '
-            f"database, install ibis-framework with its extra."
+            f"{scheme} databases need the library {error.name}, which is not installed. For "
+            f'PostgreSQL: pip install "tablecloak[postgres]"; for another database, install '
+            f"ibis-framework with its extra."
         ) from error
     except Exception as error:
         # The address may hold a password.
@@ -271,14 +274,6 @@ def open_database(address: str, table: str) -> Any:
             f"Table {table!r} cannot be opened in the database: {type(error).__name__}. Check the "
             f"connection, the name of the table, and that you may read it."
         ) from error
-
-
-def _require_database(address: str) -> None:
-    """Refuse the name of a database file that is not there: opening it would create it."""
-    scheme, _, rest = address.partition("://")
-    file = unquote(rest.partition("?")[0])
-    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
-        existing_file(file)
 
 
 def _resolved(
@@ -340,9 +335,10 @@ def _select_records(
 def _completed(table: Any, roles: ColumnRoles) -> Any:
     """Add columns that follow from others, or are the same everywhere."""
     columns = {
-        role: table[column] if isinstance(column, str) else column
-        for role, column in _constant_columns(roles).items()
+        role: _number(1) for role in ("value", "shadow", "weight") if not getattr(roles, role)
     }
+    if roles.shadow and roles.shadow == roles.value:
+        columns["shadow"] = table.value
     if roles.has_waivers:
         columns |= _waiver_marks(table, roles)
     return table.mutate(**columns)
@@ -399,25 +395,6 @@ def _number(number: float) -> Any:
     return ibis.literal(str(number)).cast("float64")
 
 
-def _constant_columns(roles: ColumnRoles) -> dict[str, Any]:
-    """Columns of our own that are the same everywhere, or the same as another column."""
-    import ibis
-
-    same: dict[str, Any] = {}
-    for role in ("value", "shadow", "weight"):
-        column = getattr(roles, role)
-        if role == "shadow" and column and column == roles.value:
-            same[role] = "value"
-        elif not column:
-            same[role] = _number(1)
-    for role in ("contributor", "holding"):
-        if not getattr(roles, role):
-            same[role] = ibis.null("string")
-    if not roles.request:
-        same["request"] = ibis.literal(0)
-    return same
-
-
 def _as_float(source: Any, column: str) -> Any:
     if not source[column].type().is_numeric():
         raise InputError(
@@ -431,10 +408,11 @@ def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
     """For each role which records are wrong, and what they must be."""
     conditions = {}
     for role in ("value", "shadow", "weight"):
-        column = records[role]
-        bad = column.isnull() | column.isnan() | column.isinf()
-        bad = (bad | (column <= 0)) if role == "weight" else bad
-        conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
+        if getattr(roles, role) and not (role == "shadow" and roles.shadow == roles.value):
+            column = records[role]
+            bad = column.isnull() | column.isnan() | column.isinf()
+            bad = (bad | (column <= 0)) if role == "weight" else bad
+            conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
     for role in ("contributor", "holding"):
         if getattr(roles, role):
             conditions[role] = records[role].isnull(), "an identifier"

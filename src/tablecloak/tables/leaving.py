@@ -106,7 +106,7 @@ class Leaving:
                 code: texts[code] for code in self.released[name].unique() if texts.get(code)
             }:
                 labels[name] = shown
-        return {name: texts for name, texts in labels.items() if texts}
+        return labels
 
     def about(self, title: str) -> dict[str, object]:
         """Return what is told of a release beside its values."""

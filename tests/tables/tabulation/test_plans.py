@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import tablecloak as tc
 from contributors import with_contributors
 from random_records import assert_same_tables, random_records, through
+from tablecloak.tables.tabulation import queries
 
 SEEDS = range(5)
 """Seeds of random files of records, one for each kind of values."""
@@ -59,3 +61,24 @@ def test_requests_for_protection_reach_the_margins(monkeypatch, plan):
     assert found["x", "Total"].tolist() == [5, 0]
     assert found["y", "q"].tolist() == [0, 2]
     assert found["z", "q"].tolist() == [0, 0]
+
+
+@pytest.mark.filterwarnings("ignore:Some contributions are negative")
+@pytest.mark.parametrize("seed", [0, 2])
+def test_records_are_contributors_where_none_are_named(monkeypatch, seed):
+    """Also where the engine is asked for leaves in parts, with cells of their own."""
+    frame, trees, options = random_records(seed)
+    options = {name: of for name, of in options.items() if name not in ("contributor", "holding")}
+    numbered = frame.assign(firm=[f"{number:04d}" for number in range(len(frame))])
+    named = tc.tabulate(numbered, trees, "v", contributor="firm", **options)
+    tables = []
+    for plan, at_once in (("engine", 10**6), ("numpy", 10**6), ("numpy", 7)):
+        through(plan, monkeypatch)
+        monkeypatch.setattr(queries, "GROUPS_AT_ONCE", at_once)
+        tables.append(tc.tabulate(frame, trees, "v", **options))
+        assert_same_tables(tables[0], tables[-1])
+    one, two = named.contributions, tables[0].contributions
+    assert np.array_equal(one.count, two.count)
+    assert np.array_equal(one.largest, two.largest)
+    largest = [of.names[of.largest_contributor[of.largest > 0]] for of in (one, two)]
+    assert list(map(int, largest[0])) == list(largest[1])

@@ -204,10 +204,6 @@ class Figures:
     maxima: Floats
     largest: Largest
 
-    def numbered(self, contributor: AnyIntegers) -> Figures:
-        """Return the same with numbers in the place of what identifies contributors."""
-        return replace(self, largest=replace(self.largest, contributor=contributor))
-
     def of_codes(
         self, chosen: Mapping[int, int], levels: Mapping[str, Sequence[AnyIntegers]]
     ) -> Figures:
@@ -246,10 +242,6 @@ class Figures:
         )
         top = replace(self.largest, positions=self.largest.positions[:, axes])
         return Figures(positions, counts, maxima, top.rolled_up(levels, k))
-
-    def with_largest(self, k: int) -> Figures:
-        """Return the same with the k largest of each cell only."""
-        return replace(self, largest=self.largest.largest(k))
 
     @staticmethod
     def joined(parts: Sequence[Figures]) -> Figures:

@@ -41,8 +41,8 @@ ROW_HERE, ROW_THERE = 1.4e-6, 0.15e-6
 MANY_RECORDS = 6
 """Records of a contributor beyond which those of the same leaf are added up first."""
 
-ROWS_AT_ONCE = 2_500_000
-"""Rows that DuckDB groups at once: it keeps a list of the largest for each group."""
+GROUPS_AT_ONCE = 2_500_000
+"""Groups that DuckDB holds at once: it keeps a list of the largest for each cell."""
 
 MOST_CELLS_OF_A_KEY = 2**52
 """Combinations of codes in one whole number, which engines divide as a double."""
@@ -130,40 +130,36 @@ class Grouped:
 
 
 def aggregated(
-    records: CheckedRecords,
-    roles: ColumnRoles,
-    n_largest: int,
-    tables: Sequence[Sequence[str]],
+    records: CheckedRecords, roles: ColumnRoles, n_largest: int, tables: Sequence[Sequence[str]]
 ) -> Leaves:
     """Aggregate the records for tables, each given by the names of its dimensions."""
-    positions, values, totals = _leaf_sums(records, roles)
-    leaves = Leaves(records.hierarchies, records.overview, positions, values, totals, {})
-    levels = {"contributions": "contributor" if roles.contributor else None}
-    if roles.holding:
-        levels["holdings"] = "holding"
-    grouped = {
-        attribute: _Units(records, roles, level, n_largest, leaves).grouped(tables)
-        for attribute, level in levels.items()
-    }
-    return Leaves(records.hierarchies, records.overview, positions, values, totals, grouped)
-
-
-def _leaf_sums(
-    records: CheckedRecords, roles: ColumnRoles
-) -> tuple[AnyIntegers, Integers, Integers]:
-    """Words of the weighted sums of the value and of the shadow variable for each leaf."""
     table, sums = records.table, records.overview.sums
     key = _Key.of(table, dict(enumerate(records.axes)), records.sizes)
     words = {"value": sums["value"].words(table.value * table.weight)}
     if roles.shadow != roles.value:
         words["total"] = sums["total"].words(table.shadow * table.weight)
-    columns = {f"{name}{i}": word.sum() for name, of in words.items() for i, word in enumerate(of)}
-    answer = key.table.group_by(key.names).agg(**columns).to_pyarrow()
-    found = {
-        name: np.column_stack([_array(answer, f"{name}{i}", np.int64) for i in range(len(of))])
-        for name, of in words.items()
+    names = {term: [f"{term}{i}" for i in range(len(of))] for term, of in words.items()}
+    columns = {
+        name: word for term in words for name, word in zip(names[term], words[term], strict=True)
     }
-    return key.positions(answer), found["value"], found.get("total", found["value"])
+    who = "contributor" if roles.contributor else None
+    units = {"contributions": _Units(records, roles, who, n_largest)}
+    if roles.holding:
+        units["holdings"] = _Units(records, roles, "holding", n_largest)
+    grouped: dict[str, Grouped] = {}
+    count = records.overview.count
+    if not who and not units["contributions"].is_quicker_there(min(count, key.n_cells), count):
+        # One question for both: the contributors of a leaf are its records.
+        answer, grouped["contributions"] = units.pop("contributions").of_records(tables, columns)
+    else:
+        added = {name: word.sum() for name, word in columns.items()}
+        answer = key.table.group_by(key.names).agg(**added).to_pyarrow()
+    positions = key.positions(answer)
+    for attribute, of in units.items():
+        grouped[attribute] = of.grouped(tables, len(positions))
+    values = _columns(answer, names["value"], np.int64)
+    totals = _columns(answer, names["total"], np.int64) if "total" in names else values
+    return Leaves(records.hierarchies, records.overview, positions, values, totals, grouped)
 
 
 @dataclass(frozen=True)
@@ -233,17 +229,15 @@ class _Units:
     """
 
     def __init__(
-        self,
-        records: CheckedRecords,
-        roles: ColumnRoles,
-        level: str | None,
-        n_largest: int,
-        leaves: Leaves,
+        self, records: CheckedRecords, roles: ColumnRoles, level: str | None, n_largest: int
     ) -> None:
         import ibis
 
         self.records, self.level, self.k = records, level, n_largest
-        self.levels, self.n_leaves = leaves.levels, len(leaves.positions)
+        self.count = records.overview.count
+        self.levels = {name: levels_of(tree) for name, tree in records.hierarchies.items()}
+        self.all_leaves = dict.fromkeys(range(len(self.levels)), 0)
+        """Level 0 of each axis."""
         self.exact = records.overview.sums["shadow"]
         self.weights = records.overview.sums["weight"] if roles.weight else None
         self.engine = ibis.get_backend(records.table).name
@@ -255,58 +249,83 @@ class _Units:
         ]
         self.words = [f"word{number}" for number in range(self.exact.n_words)]
         self.identified: Any = None
+        self.added: list[str] = []
+        """Columns that are added up for each cell besides."""
         self.bits = 0
         """Bits of a number of a contributor that follow its size in one whole number, if any."""
         self._maps: dict[tuple[int, int], Any] = {}
 
-    def grouped(self, tables: Sequence[Sequence[str]]) -> Grouped:
+    def of_records(
+        self, tables: Sequence[Sequence[str]], added: Mapping[str, Any]
+    ) -> tuple[Any, Grouped]:
+        """Take each record for a contributor, for the roll-up here.
+
+        Parameters
+        ----------
+        added : mapping of str to ibis.Column
+            What else is added up for each leaf.
+
+        Returns
+        -------
+        answer : pyarrow.Table
+            A row for each leaf.
+        grouped : Grouped
+        """
+        import pyarrow as pa
+
+        self.added = list(added)
+        # Exact sums leave room for it: see `ExactSum.fitting`.
+        self._number_beside(0)
+        rows = self._rows("row", **added)
+        answers, parts = zip(*self._figures(rows, self.count, self.all_leaves, True), strict=True)
+        cells: dict[tuple[str, ...], list[Figures]] = {tuple(names): [] for names in tables}
+        return pa.concat_tables(answers), self._named(Figures.joined(parts), None, cells)
+
+    def grouped(self, tables: Sequence[Sequence[str]], n_leaves: int) -> Grouped:
         """Find the contributors of all cells of tables, in the engine or for the roll-up here."""
         if self.level is None:
-            alone, n_alone, several, n_several = self._rows("row"), self._count, None, 0
-            # Exact sums leave room for it: see `ExactSum.fitting`.
+            # They are asked for once for each margin: codes as text would take more room.
+            alone, n_alone = self.records.cached(self._rows("row")), self.count
+            several, n_several = None, 0
             self._number_beside(0)
         else:
             alone, n_alone, several, n_several = self._set_apart(self.level)
         cells: dict[tuple[str, ...], list[Figures]] = {tuple(names): [] for names in tables}
         leaves = spanning = None
         for rows, here, n_rows in (
-            (alone, self.n_leaves, n_alone),
+            (alone, n_leaves, n_alone),
             (several, n_several, n_several),
         ):
             if not n_rows:
                 continue
-            if self._is_quicker_there(here, n_rows):
+            if self.is_quicker_there(here, n_rows):
                 for names in cells:
                     cells[names] += self._cells(rows, n_rows, names, is_whole=rows is alone)
             elif rows is alone:
-                chosen = dict.fromkeys(range(len(self.levels)), 0)
-                leaves = Figures.joined([*self._figures(rows, n_rows, chosen, is_whole=True)])
+                parts = self._figures(rows, n_rows, self.all_leaves, is_whole=True)
+                leaves = Figures.joined([part for _, part in parts])
             else:
                 spanning = self._one_by_one(rows)
         return self._named(leaves, spanning, cells)
 
-    @property
-    def _count(self) -> int:
-        return self.records.overview.count
-
     def _number_beside(self, largest: int) -> None:
         """Rank by one whole number, if sizes up to so many units and numbers fit into it."""
-        bits = self._count.bit_length()
+        bits = self.count.bit_length()
         if self.engine == "duckdb" and len(self.words) == 1 and not self.known:
             self.bits = bits if (largest + 1) << bits < 2**63 else 0
 
-    def _is_quicker_there(self, rows_here: int, rows_there: int) -> bool:
+    def is_quicker_there(self, rows_here: int, rows_there: int) -> bool:
         """Whether the engine takes less time for a margin than the roll-up in numpy."""
         query = QUERY_SECONDS.get(self.engine, QUICK_QUERY)
         return rows_here * ROW_HERE > query + rows_there * ROW_THERE
 
     # -- what the engine holds --------------------------------------------------------------
 
-    def _rows(self, who: str) -> Any:
-        """Select what is needed of each record."""
+    def _rows(self, who: str, **more: Any) -> Any:
+        """Select what is needed of each record, and more columns by name."""
         table = self.records.table
         words = dict(zip(self.words, self.exact.words(table.shadow), strict=True))
-        return table.select(*self.records.axes, *self.known, who=table[who], **words)
+        return table.select(*self.records.axes, *self.known, who=table[who], **words, **more)
 
     def _set_apart(self, level: str) -> tuple[Any, int, Any, int]:
         """Add up contributors that stand in one leaf, and list the records of the others.
@@ -332,7 +351,7 @@ class _Units:
         if self.engine == "duckdb":
             # Grouping by a number costs less than by text, and as many times as there are margins.
             # In the order of names, it also decides between contributors that are alike.
-            kind = "int32" if self._count < 2**31 else "int64"
+            kind = "int32" if self.count < 2**31 else "int64"
             number = ibis.row_number().over(order_by="name").cast(kind)
             contributors = contributors.rename(name="who").mutate(who=number)
         contributors = self.records.cached(contributors)
@@ -382,14 +401,14 @@ class _Units:
         figures = []
         for combination in itertools.product(*(range(len(self.levels[name])) for name in names)):
             chosen = dict(zip(axes, combination, strict=True))
-            for part in self._figures(rows, n_rows, chosen, is_whole):
+            for _, part in self._figures(rows, n_rows, chosen, is_whole):
                 figures.append(part.of_codes(chosen, self.levels))
         return figures
 
     def _figures(
         self, rows: Any, n_rows: int, chosen: Mapping[int, int], is_whole: bool
-    ) -> Iterator[Figures]:
-        """Ask for the cells on one level of each of some axes.
+    ) -> Iterator[tuple[Any, Figures]]:
+        """Ask for the cells on one level of each of some axes; give the answers with what they say.
 
         Parameters
         ----------
@@ -402,7 +421,8 @@ class _Units:
             Whether each row is a contributor that is whole in every cell.
         """
         key = self._key(rows, chosen)
-        n_parts = min(-(-n_rows // ROWS_AT_ONCE), key.n_cells) if self.engine == "duckdb" else 1
+        n_groups = min(n_rows, key.n_cells) if is_whole else n_rows
+        n_parts = min(-(-n_groups // GROUPS_AT_ONCE), key.n_cells) if self.engine == "duckdb" else 1
         for number in range(n_parts):
             part = key if n_parts == 1 else key.part(number, n_parts)
             units = self._units(part.table, key.names, is_whole)
@@ -410,7 +430,7 @@ class _Units:
                 # Ranks and sums from one place: rows travel once to the cell they belong to.
                 units = self._ranked(units, key.names)
             answer = self._grouped_by(units, key.names).to_pyarrow()
-            yield self._read(key, answer, self._unfolded(key, answer))
+            yield answer, self._read(key, answer)
 
     def _key(self, rows: Any, chosen: Mapping[int, int]) -> _Key:
         sizes, columns = list(self.records.sizes), {}
@@ -441,7 +461,7 @@ class _Units:
         if not is_whole:
             rows = rows.group_by([*keys, "who"]).agg(**self._added(rows))
         signed = self.exact.joined([rows[word].cast("float64") for word in self.words])
-        units = {name: rows[name] for name in (*keys, *self.known, "who")}
+        units = {name: rows[name] for name in (*keys, *self.known, *self.added, "who")}
         if self.bits:
             word, last = rows[self.words[0]].abs().cast("int64"), 2**self.bits - 1
             units["code"] = word * 2**self.bits + (last - rows.who)
@@ -452,7 +472,8 @@ class _Units:
         import ibis
 
         size = units["size"]
-        figures: dict[str, Any] = {"count": units.count()}
+        figures: dict[str, Any] = {name: units[name].sum() for name in self.added}
+        figures["count"] = units.count()
         if self.weights:
             words = enumerate(self.weights.words(units.weight))
             figures |= {f"weight{i}": word.sum() for i, word in words}
@@ -510,8 +531,9 @@ class _Units:
         keys = {name: answer.column(name).take(cell) for name in key.names}
         return pa.table(keys | columns)
 
-    def _read(self, key: _Key, answer: Any, top: Any) -> Figures:
+    def _read(self, key: _Key, answer: Any) -> Figures:
         """Read an answer and the largest of each of its cells."""
+        top = self._unfolded(key, answer)
         counted, greatest = ["count"], []
         if self.weights:
             counted += [f"weight{i}" for i in range(self.weights.n_words)]
@@ -520,18 +542,15 @@ class _Units:
         if self.marks:
             counted.append("full")
             greatest += ["largest_unwaived", "largest_own_p"]
-        counts = np.column_stack([_array(answer, name, np.int64) for name in counted])
-        maxima = np.zeros((answer.num_rows, len(greatest)))
-        for column, name in zip(maxima.T, greatest, strict=True):
-            column[:] = _array(answer, name, np.float64)
+        counts = _columns(answer, counted, np.int64)
+        maxima = _columns(answer, greatest, np.float64)
         ones = np.broadcast_to(1.0, top.num_rows)
-        marks = [_array(top, name, np.float64) for name in self.marks]
         largest = Largest(
             key.positions(top),
             _array(top, "size", np.float64),
             _array(top, "weight", np.float64) if self.weights else ones,
             top.column("who").to_numpy(),
-            np.column_stack([np.zeros((top.num_rows, 0)), *marks]),
+            _columns(top, self.marks, np.float64),
         )
         return Figures(key.positions(answer), counts, maxima, largest)
 
@@ -539,19 +558,13 @@ class _Units:
 
     def _one_by_one(self, rows: Any) -> Spanning:
         answer = rows.order_by("who").to_pyarrow()
-        ones = np.ones(answer.num_rows)
-
-        def columns(names: Iterable[str], kind: Any) -> Any:
-            none = np.zeros((answer.num_rows, 0), dtype=kind)
-            return np.column_stack([none, *(_array(answer, name, kind) for name in names)])
-
         return Spanning(
-            columns(self.records.axes, np.int64),
+            _columns(answer, self.records.axes, np.int64),
             answer.column("who").to_numpy(),
-            columns(self.words, np.int64),
-            _array(answer, "weight", np.float64) if self.weights else ones,
-            columns([name for name in self.known if name == "request"], np.float64),
-            columns(self.marks, np.float64),
+            _columns(answer, self.words, np.int64),
+            _array(answer, "weight", np.float64) if self.weights else np.ones(answer.num_rows),
+            _columns(answer, [name for name in self.known if name == "request"], np.float64),
+            _columns(answer, self.marks, np.float64),
         )
 
     def _named(
@@ -581,7 +594,10 @@ class _Units:
         numbers = np.split(codes, ends)
         if spanning:
             spanning = replace(spanning, contributor=numbers.pop())
-        renumbered = iter([part.numbered(of) for part, of in zip(figures, numbers, strict=True)])
+        renumbered = (
+            replace(part, largest=replace(part.largest, contributor=of))
+            for part, of in zip(figures, numbers, strict=True)
+        )
         return Grouped(
             next(renumbered) if leaves else None,
             spanning,
@@ -606,6 +622,12 @@ def _largest(column: Any, number: int) -> Any:
 
 def _array(answer: Any, name: str, kind: Any) -> Any:
     return answer.column(name).to_numpy().astype(kind, copy=False)
+
+
+def _columns(answer: Any, names: Iterable[str], kind: Any) -> Any:
+    """Return columns side by side, shape (n_rows, n_names)."""
+    columns = (_array(answer, name, kind) for name in names)
+    return np.column_stack([np.zeros((answer.num_rows, 0), dtype=kind), *columns])
 
 
 def _check_weights(units: Any, level: str, who: str) -> None:

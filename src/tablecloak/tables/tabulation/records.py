@@ -138,10 +138,11 @@ def checked_records(
             opened.callback(kept.release)
             return kept
 
-        # Numbers of rows are needed where each record is a contributor, and else for errors only;
-        # they are given once. Text, and what somebody else computes, is read once.
+        # Numbers of rows are needed where each record is a contributor, and else for errors only.
+        # Text, and what somebody else computes, is read once, so that they are given once; DuckDB
+        # numbers what it reads itself in the order in which it lies there.
         records, numbered = _select_records(source, dimensions, roles)
-        if not (is_quick and roles.contributor):
+        if not is_quick:
             records = cached(records)
         records, numbered = (_completed(table, roles) for table in (records, numbered))
         hierarchies, codes = _resolved(records, dimensions)
@@ -254,14 +255,17 @@ def open_database(address: str, table: str) -> Any:
         If it cannot be opened.
     """
     ibis: Any = required("ibis", "Tables of a database")
-    _require_database(address)
+    scheme, _, rest = address.partition(":")
+    file = unquote(rest.removeprefix("//").partition("?")[0])
+    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
+        existing_file(file)  # opening one that is not there would create it
     try:
         return ibis.connect(address).table(table)
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{address.split(':', maxsplit=1)[0]} databases need the library {error.name}, which "
-            f'is not installed. For PostgreSQL: pip install "tablecloak[postgres]"; for another '
-            f"database, install ibis-framework with its extra."
+            f"{scheme} databases need the library {error.name}, which is not installed. For "
+            f'PostgreSQL: pip install "tablecloak[postgres]"; for another database, install '
+            f"ibis-framework with its extra."
         ) from error
     except Exception as error:
         # The address may hold a password.
@@ -269,14 +273,6 @@ def open_database(address: str, table: str) -> Any:
             f"Table {table!r} cannot be opened in the database: {type(error).__name__}. Check the "
             f"connection, the name of the table, and that you may read it."
         ) from error
-
-
-def _require_database(address: str) -> None:
-    """Refuse the name of a database file that is not there: opening it would create it."""
-    scheme, _, rest = address.partition("://")
-    file = unquote(rest.partition("?")[0])
-    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
-        existing_file(file)
 
 
 def _resolved(
@@ -338,9 +334,10 @@ def _select_records(
 def _completed(table: Any, roles: ColumnRoles) -> Any:
     """Add columns that follow from others, or are the same everywhere."""
     columns = {
-        role: table[column] if isinstance(column, str) else column
-        for role, column in _constant_columns(roles).items()
+        role: _number(1) for role in ("value", "shadow", "weight") if not getattr(roles, role)
     }
+    if roles.shadow and roles.shadow == roles.value:
+        columns["shadow"] = table.value
     if roles.has_waivers:
         columns |= _waiver_marks(table, roles)
     return table.mutate(**columns)
@@ -397,25 +394,6 @@ def _number(number: float) -> Any:
     return ibis.literal(str(number)).cast("float64")
 
 
-def _constant_columns(roles: ColumnRoles) -> dict[str, Any]:
-    """Columns of our own that are the same everywhere, or the same as another column."""
-    import ibis
-
-    same: dict[str, Any] = {}
-    for role in ("value", "shadow", "weight"):
-        column = getattr(roles, role)
-        if role == "shadow" and column and column == roles.value:
-            same[role] = "value"
-        elif not column:
-            same[role] = _number(1)
-    for role in ("contributor", "holding"):
-        if not getattr(roles, role):
-            same[role] = ibis.null("string")
-    if not roles.request:
-        same["request"] = ibis.literal(0)
-    return same
-
-
 def _as_float(source: Any, column: str) -> Any:
     if not source[column].type().is_numeric():
         raise InputError(
@@ -429,10 +407,11 @@ def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
     """For each role which records are wrong, and what they must be."""
     conditions = {}
     for role in ("value", "shadow", "weight"):
-        column = records[role]
-        bad = column.isnull() | column.isnan() | column.isinf()
-        bad = (bad | (column <= 0)) if role == "weight" else bad
-        conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
+        if getattr(roles, role) and not (role == "shadow" and roles.shadow == roles.value):
+            column = records[role]
+            bad = column.isnull() | column.isnan() | column.isinf()
+            bad = (bad | (column <= 0)) if role == "weight" else bad
+            conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
     for role in ("contributor", "holding"):
         if getattr(roles, role):
             conditions[role] = records[role].isnull(), "an identifier"
@@ -476,11 +455,9 @@ def _check_records(
     counts = {f"bad_{role}": condition.sum() for role, (condition, _) in bad.items()}
     missing = {f"no_d{axis}": records[f"d{axis}"].isnull().sum() for axis in range(len(codes))}
     sizes = {f"largest_{name}": term.abs().max() for name, term in terms.items()}
-    digits = {f"digits_{name}": _digits_of(term).max() for name, term in terms.items()}
     negative = (records.shadow < 0).sum()
     columns = {"count": records.count(), "negative": negative, **counts, **missing}
-    looked = records.agg(**columns, **sizes, **digits)
-    counted = looked.to_pandas().iloc[0]
+    counted = records.agg(**columns, **sizes).to_pandas().iloc[0]
     if counted["count"] == 0:
         raise InputError("The data has no records. Check that it is the right file or table.")
     for role in bad:
@@ -492,12 +469,10 @@ def _check_records(
         if unknown or counted[f"no_d{axis}"]:
             _reject_code(numbered, axis, name, tree, unknown)
     count = int(counted["count"])
-    sums = {
-        name: ExactSum.fitting(
-            count, float(counted[f"largest_{name}"]), int(counted[f"digits_{name}"])
-        )
-        for name in terms
-    }
+    largest = {name: float(counted[f"largest_{name}"]) for name in terms}
+    digits = records.agg(**{n: _digits_of(term, largest[n]).max() for n, term in terms.items()})
+    most = digits.to_pandas().iloc[0]
+    sums = {name: ExactSum.fitting(count, largest[name], int(most[name])) for name in terms}
     shared = {"total": "shadow", "once": "shadow", "value": "total"}
     for name, same in shared.items():
         sums.setdefault(name, sums[same])
@@ -517,20 +492,27 @@ def _terms(records: Any, roles: ColumnRoles) -> dict[str, Any]:
     return terms
 
 
-def _digits_of(terms: Any) -> Any:
+def _digits_of(terms: Any, largest: float) -> Any:
     """Return how many digits after the point each term has; one more than looked for if more.
 
-    A double is taken for the decimal number of these digits that it is nearest to.
+    A double is taken for the decimal number of these digits that it is nearest to. Digits of which
+    the largest term has too many for a whole number are not looked for: see `ExactSum.fitting`.
+
+    Parameters
+    ----------
+    terms : ibis.Column of float
+    largest : float
+        By absolute value.
     """
     import ibis
 
-    def has_at_most(digits: int) -> Any:
-        # Engines turn what is rounded down into whole numbers of 64 bits.
-        scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
-        return (scaled + 0.5).floor().cast("float64") / 10.0**digits == terms
+    def has(digits: int) -> Any:
+        return (terms * 10.0**digits + 0.5).floor().cast("float64") / 10.0**digits == terms
 
-    cases = [(has_at_most(digits), digits) for digits in range(MOST_DIGITS + 1)]
-    return ibis.cases(*cases, else_=MOST_DIGITS + 1)
+    exact = [digits for digits in range(MOST_DIGITS + 1) if largest * 10.0**digits < 2**EXACT_BITS]
+    if not exact:
+        return ibis.literal(MOST_DIGITS + 1)
+    return ibis.cases(*((has(digits), digits) for digits in exact), else_=MOST_DIGITS + 1)
 
 
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:

@@ -8,6 +8,7 @@ margin must count each of them once and with its whole contribution.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,8 @@ def _spanning(
         keys, (signed,), highest = roll_up(at, [rows.signed[source]], asked, [])
         size = np.abs(overview.sums["shadow"].of_arrays(signed))
         largest = Largest(keys[:, :-1], size, highest[:, 0], keys[:, -1], highest[:, n_known:])
-        yield _figures_of(largest, highest[:, 1:n_known], overview).with_largest(k)
+        figures = _figures_of(largest, highest[:, 1:n_known], overview)
+        yield replace(figures, largest=largest.largest(k))
 
 
 def _figures_of(units: Largest, request: Floats, overview: Overview) -> Figures:

@@ -29,30 +29,28 @@ class DuckDB(Engine):
     name = "duckdb"
     forms = ("duckdb",)
 
-    def open(self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]) -> Any:
+    def open(
+        self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]
+    ) -> tuple[Any, bool]:
         """Open a file; formats that DuckDB does not know are read here first."""
         connection = _connection()
         # Brackets and stars in a name are no pattern, and folders such as v=1 are no columns.
         name, options = _GLOB.sub(r"[\1]", str(path)), dict[str, Any](hive_partitioning=False)
         match file_format.kind_for_engines:
             case "parquet":
-                return connection.read_parquet(name, **options)
+                return connection.read_parquet(name, **options), True
             case "csv":
                 options["max_line_size"] = LONGEST_LINE
                 header = connection.read_csv(name, **options).columns
                 types = {c: "VARCHAR" for c in text_columns if c in header}
-                return connection.read_csv(name, types=types, **options)
-        return connection.create_table("records", file_format.read(path, text_columns))
+                return connection.read_csv(name, types=types, **options), False
+        return connection.create_table("records", file_format.read(path, text_columns)), True
 
     def close(self, table: Any) -> None:
         """Close the connection: memory that is free again goes back to the system only then."""
         import ibis
 
         ibis.get_backend(table).disconnect()
-
-    def is_quick(self, file_format: RecordFormat) -> bool:
-        """Whether columns are read as they lie there, and not parsed from text."""
-        return file_format.is_typed
 
 
 def _connection() -> Any:

@@ -35,17 +35,14 @@ class Engine(ABC):
         self.address = address
 
     @abstractmethod
-    def open(self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]) -> Any:
-        """Open a file that is there as an Ibis table; the named columns are text."""
+    def open(
+        self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]
+    ) -> tuple[Any, bool]:
+        """Open a file that is there; see `open_file`."""
 
     def close(self, table: Any) -> None:
         """Close what `open` opened, after the last question to it."""
         del table
-
-    def is_quick(self, file_format: RecordFormat) -> bool:
-        """Whether reading a file of that format again costs little."""
-        del file_format
-        return False
 
     def open_file(
         self, path: str | os.PathLike[str], text_columns: Sequence[str]
@@ -75,7 +72,7 @@ class Engine(ABC):
         try:
             require_few_columns(path)
             file_format.column_names(path)
-            return self.open(path, file_format, text_columns), self.is_quick(file_format)
+            return self.open(path, file_format, text_columns)
         except InputError:
             raise
         except Exception as error:

@@ -24,7 +24,9 @@ class Spark(Engine):
     schemes = ("spark://",)
     forms = ("spark", "spark://host:7077")
 
-    def open(self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]) -> Any:
+    def open(
+        self, path: Path, file_format: RecordFormat, text_columns: Sequence[str]
+    ) -> tuple[Any, bool]:
         """Open a file; formats that Spark does not know are read here first."""
         required("pyspark", "Tables by the engine spark (which needs Java 17 as well)")
         import ibis
@@ -43,11 +45,11 @@ class Spark(Engine):
             connection = ibis.pyspark.connect(self._builder(SparkSession).getOrCreate())
             match file_format.kind_for_engines:
                 case "parquet":
-                    return connection.read_parquet(str(path.resolve()))
+                    return connection.read_parquet(str(path.resolve())), False
                 case "csv":
                     table = connection.read_csv(str(path.resolve()), header=True)
-                    return _with_numbers(table, text_columns)
-            return ibis.memtable(file_format.read(path, text_columns))
+                    return _with_numbers(table, text_columns), False
+            return ibis.memtable(file_format.read(path, text_columns)), False
 
     def _builder(self, session: Any) -> Any:
         builder = session.builder.appName("tablecloak").config("spark.ui.enabled", "false")

@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.system.system import entries_of
 
-MOST_ENTRIES = 2_000_000
+MOST_ENTRIES = 500_000
 """Entries of witnesses that are looked at in one step, which bounds the memory for it."""
 
 ROOM_SHARE = 1e-9

@@ -80,16 +80,16 @@ class OpenPairs:
         reasons : mapping of (str, int) to WhyOpen, optional
             By name of the insider and number of the cell.
         """
-        place, distinct = pd.factorize(np.array(names, dtype=object), sort=True)
+        of_name, distinct = pd.factorize(np.array(names, dtype=object), sort=True)
         cells = np.asarray(cell, dtype=np.int64)
         size = int(cells.max(initial=0)) + 1
-        keys = np.unique(place[np.asarray(insider, dtype=np.int64)] * size + cells)
+        keys = np.unique(of_name[np.asarray(insider, dtype=np.int64)] * size + cells)
         why = np.full(len(keys), WhyOpen.UNDECIDED, dtype=object)
         numbers = {name: number for number, name in enumerate(distinct)}
         for (name, number), reason in reasons.items():
             key = numbers.get(name, -1) * size + number
-            at = int(np.searchsorted(keys, key))
-            why[at : at + int(np.append(keys, -1)[at] == key)] = reason
+            place = int(np.searchsorted(keys, key))
+            why[place : place + int(np.append(keys, -1)[place] == key)] = reason
         return cls(distinct, keys // size, keys % size, why)
 
     def __len__(self) -> int:

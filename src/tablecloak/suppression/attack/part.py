@@ -106,16 +106,16 @@ class FewCells:
     Parameters
     ----------
     system : System
-    known : KnownCells
+    facts : KnownCells
         What insiders know; one who knows a cell exactly rules out every witness that moves it.
     """
 
-    def __init__(self, system: System, known: KnownCells) -> None:
+    def __init__(self, system: System, facts: KnownCells) -> None:
         self.system = system
         self.hidden = np.ones(system.n_unknown, dtype=bool)
         self.cost = np.ones(system.n_unknown)
         self._program: CoverProgram | None = None
-        np.add.at(self.cost, known.cell[(known.low == 0) & (known.high == 0)], EXACT_COST)
+        np.add.at(self.cost, facts.cell[(facts.low == 0) & (facts.high == 0)], EXACT_COST)
 
     def hide(self, hidden: Flags) -> None:
         """Set which cells are suppressed (by default all are); the others do not move."""
@@ -243,8 +243,8 @@ class Part:
 
     def own_proof(self) -> tuple[Integers, PoolProof]:
         """Return the proofs of insiders with their own witnesses, and the insider of each."""
-        own = self.own.chosen(~self.own.open)
-        return own.insider, self.pool.proof_of(own.need, own.upper, own.lower)
+        proved = self.own.chosen(~self.own.open)
+        return proved.insider, self.pool.proof_of(proved.need, proved.upper, proved.lower)
 
 
 def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exact: bool) -> None:
@@ -289,23 +289,23 @@ def _attack_part(part: Part, task: _Task) -> None:
     Only insiders who can rule out a witness that no other one replaces need programs.
     """
     members = task.members
-    known, judged = members.within(part.system), members.judged_in(part.system)
+    facts, judged = members.within(part.system), members.judged_in(part.system)
     doubted = np.zeros(0, dtype=np.int64)
     if not task.budget.is_over:
         attack = Attack(part.system)
         _attack_as_everybody(attack, part, task)
-        own = OwnProofs.of(part.pool, known, ~part.pool.open & judged)
-        doubted = np.unique(own.insider[own.open])
-        few = FewCells(part.system, known)
+        first = OwnProofs.of(part.pool, facts, ~part.pool.open & judged)
+        doubted = np.unique(first.insider[first.open])
+        few = FewCells(part.system, facts)
         while len(doubted) and not task.budget.is_over:
             number, doubted = int(doubted[0]), doubted[1:]
-            _attack_as(attack, few, part, task, number, known.of(number))
+            _attack_as(attack, few, part, task, number, facts.of(number))
             task.report()
         part.programs += attack.programs
     part.is_done = not task.budget.is_over
     if not members.know_whole_numbers:
-        part.pool.prefer(known)
-    part.own = OwnProofs.of(part.pool, known, ~part.pool.open & judged)
+        part.pool.prefer(facts)
+    part.own = OwnProofs.of(part.pool, facts, ~part.pool.open & judged)
     open_ = part.own.chosen(part.own.open)
     part.not_judged = np.intersect1d(doubted, open_.insider).tolist()
     # A witness found for one insider may settle what was undecided for another.

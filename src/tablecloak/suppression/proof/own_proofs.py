@@ -36,19 +36,19 @@ class OwnProofs:
     open: Flags
 
     @classmethod
-    def of(cls, pool: WitnessPool, known: KnownCells, where: Flags) -> OwnProofs:
+    def of(cls, pool: WitnessPool, facts: KnownCells, where: Flags) -> OwnProofs:
         """Return the pairs, and the best witnesses of the pool for each, without any program.
 
         Parameters
         ----------
         pool : WitnessPool
-        known : KnownCells
+        facts : KnownCells
             What insiders know of the cells of the pool's system.
         where : numpy.ndarray of bool, shape (n_needs,)
             Needs that are claimed against insiders.
         """
         system, needs, matrix = pool.system, pool.needs, pool.matrix
-        refuted = pool.refuted_by(known)
+        refuted = pool.refuted_by(facts)
         length = np.diff(matrix.indptr)
         blocks = []
         work = length[needs.cells].astype(np.int64)
@@ -67,7 +67,7 @@ class OwnProofs:
                 witness[pair[kept][best]] = pool.numbers[row[kept][best]]
                 reached.append(reach)
                 used.append(witness)
-            room = known.narrowed(insider, cells, system.low[cells], system.high[cells])
+            room = facts.narrowed(insider, cells, system.low[cells], system.high[cells])
             asked = needs.chosen(need, np.arange(len(need))).cut(*room)
             blocks.append(cls(insider, need, used[0], used[1], ~asked.met(reached[0], reached[1])))
         return cls.joined(blocks)

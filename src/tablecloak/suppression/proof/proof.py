@@ -271,12 +271,12 @@ class ProtectionCertificate:
         upper = joined([one.upper for one in knowledge], np.float64)
         true, knows = values[cell], _owners([one.cells for one in knowledge])
         below, above = own_precision(true, lower), own_precision(true, upper)
-        known = KnownCells(knows, cell, lower - true, upper - true)
-        wrong = np.flatnonzero((known.low > below) | (known.high < -above))
+        facts = KnownCells(knows, cell, lower - true, upper - true)
+        wrong = np.flatnonzero((facts.low > below) | (facts.high < -above))
         if len(wrong):
             name = knowledge[knows[wrong[0]]].name
             raise VerificationError(f"The bounds of intruder {name} exclude the truth. {CHANGED}")
-        refuted = Refuted.of(csc_array(matrix), known, (below, above))
+        refuted = Refuted.of(csc_array(matrix), facts, (below, above))
         n, by_claim = len(needs.cells), _owners([claim.index for claim in claims])
         claimed = by_claim * n + index
         left_out = _owners([claim.open for claim in claims]) * n
@@ -291,7 +291,7 @@ class ProtectionCertificate:
                 np.where(refuted.has(insider, row), 0.0, moved)
                 for row, moved in zip(rows, far, strict=True)
             ]
-            room = known.narrowed(insider, cells, low[cells], high[cells])
+            room = facts.narrowed(insider, cells, low[cells], high[cells])
             unmet = ~needs.chosen(need, np.arange(len(need))).cut(*room).met(*reach)
             unmet &= ~np.isin(insider * n + need, left_out)
             if np.any(unmet):
@@ -405,7 +405,7 @@ def least_asked(needs: Needs) -> Floats:
 
 def _owners(members: Sequence[Integers]) -> Integers:
     """Return for each entry of several arrays, one after the other, the number of its array."""
-    return np.repeat(np.arange(len(members)), [len(each) for each in members])
+    return np.repeat(np.arange(len(members)), [len(member) for member in members])
 
 
 def _rows_of(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:

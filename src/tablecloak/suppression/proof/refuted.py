@@ -89,29 +89,29 @@ class Refuted:
     keys: Integers
 
     @classmethod
-    def of(cls, by_cell: csc_array, known: KnownCells, slack: tuple[Floats, Floats]) -> Refuted:
+    def of(cls, by_cell: csc_array, facts: KnownCells, slack: tuple[Floats, Floats]) -> Refuted:
         """Return all pairs, by one comparison of moves with the bounds that insiders know.
 
         Parameters
         ----------
         by_cell : scipy.sparse.csc_array, shape (n_rows, n_cells)
             One witness a row.
-        known : KnownCells
+        facts : KnownCells
         slack : tuple of numpy.ndarray of float, shape (n_pairs,)
             By how much a move may pass the lower bound, and the upper one.
         """
-        n_rows, length = by_cell.shape[0], np.diff(by_cell.indptr)[known.cell]
+        n_rows, length = by_cell.shape[0], np.diff(by_cell.indptr)[facts.cell]
         keys = [np.zeros(0, dtype=np.int64)]
         for block in _blocks(length):
-            entry = entries_of(by_cell, known.cell[block])
+            entry = entries_of(by_cell, facts.cell[block])
             pair = np.repeat(np.arange(block.start, block.stop), length[block])
             passed = is_outside(
                 by_cell.data[entry],
-                known.low[pair],
-                known.high[pair],
+                facts.low[pair],
+                facts.high[pair],
                 (slack[0][pair], slack[1][pair]),
             )
-            keys.append(known.insider[pair[passed]] * n_rows + by_cell.indices[entry[passed]])
+            keys.append(facts.insider[pair[passed]] * n_rows + by_cell.indices[entry[passed]])
         return cls(n_rows, np.unique(np.concatenate(keys)))
 
     def has(self, insider: Integers, row: Integers) -> Flags:

@@ -475,18 +475,18 @@ class KeptWitnesses(ProvedNeeds):
             best, first = best_of_each(need, move)
             reach[need[best]], witness[need[best]] = move[first], numbers[row[first]]
 
-    def prefer(self, known: KnownCells) -> None:
+    def prefer(self, facts: KnownCells) -> None:
         """Use for each need that is met the witnesses that fewest insiders can rule out.
 
         Parameters
         ----------
-        known : KnownCells
+        facts : KnownCells
             What insiders know of the cells of this system.
         """
-        if not len(known.cell):
+        if not len(facts.cell):
             return
         matrix, numbers, needs = self.matrix, self.numbers, self.needs
-        cost = self.refuted_by(known).refuters
+        cost = self.refuted_by(facts).refuters
         for sign in (1, -1):
             reach, witness, other, asked = (
                 (self.above, self.upper_witness, self.below, needs.upper)
@@ -505,14 +505,14 @@ class KeptWitnesses(ProvedNeeds):
             best, first = best_of_each(need, share - cost[row])
             reach[need[best]], witness[need[best]] = move[first], numbers[row[first]]
 
-    def refuted_by(self, known: KnownCells) -> Refuted:
+    def refuted_by(self, facts: KnownCells) -> Refuted:
         """Return the witnesses that insiders can rule out, by their rows in `matrix`."""
-        system, cell = self.system, known.cell
+        system, cell = self.system, facts.cell
         slack = system.slack[cell] / 2
-        low = np.maximum(system.low[cell], known.low)
-        high = np.minimum(system.high[cell], known.high)
+        low = np.maximum(system.low[cell], facts.low)
+        high = np.minimum(system.high[cell], facts.high)
         news = (low > system.low[cell]) | (high < system.high[cell])
-        narrower = KnownCells(known.insider[news], cell[news], low[news], high[news])
+        narrower = KnownCells(facts.insider[news], cell[news], low[news], high[news])
         return Refuted.of(self.matrix, narrower, (slack[news], slack[news]))
 
     def rows_in_use(self) -> tuple[Integers, Integers]:

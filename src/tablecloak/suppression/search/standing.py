@@ -70,7 +70,7 @@ class Standing:
             (part.open.insider, part.system.cells[part.system.needs.cells[part.open.need]])
             for part in self.parts
         ]
-        insider, cell = (np.concatenate(each) for each in zip(*pairs, strict=True))
+        insider, cell = (np.concatenate(column) for column in zip(*pairs, strict=True))
         return insider, cell
 
     def publish(self, cell: int, budget: Budget) -> bool:
@@ -110,7 +110,7 @@ class Standing:
         left_out += [
             (part.open.insider, part.system.needs.index[part.open.need]) for part in self.parts
         ]
-        insider, index = (np.concatenate(each) for each in zip(*left_out, strict=True))
+        insider, index = (np.concatenate(column) for column in zip(*left_out, strict=True))
         return certificate_of(
             self.audit.problem,
             self.suppressed,
@@ -179,7 +179,9 @@ class _StandingPart:
         self.open = part.own.chosen(part.own.open)
         proved = part.own.chosen(~part.own.open)
         numbers, first = np.unique(proved.insider, return_index=True)
-        columns = (np.split(each, first[1:]) for each in (proved.need, proved.upper, proved.lower))
+        columns = (
+            np.split(column, first[1:]) for column in (proved.need, proved.upper, proved.lower)
+        )
         for number, *own in zip(numbers.tolist(), *columns, strict=False):
             self._keep(number, _Own(*own))
 
@@ -285,9 +287,9 @@ class _StandingPart:
         """Return the insiders who know that a witness is not the true table."""
         deviation = np.zeros(self.system.n_unknown)
         deviation[witness[0]] = witness[1]
-        moves, known = deviation[self.known.cell], self.known
-        outside = (moves < known.low) | (moves > known.high)
-        found: list[int] = np.unique(known.insider[outside]).tolist()
+        moves, facts = deviation[self.known.cell], self.known
+        outside = (moves < facts.low) | (moves > facts.high)
+        found: list[int] = np.unique(facts.insider[outside]).tolist()
         return found
 
     def _seen_by(self, number: int) -> System:
@@ -311,12 +313,11 @@ class _StandingPart:
 
     def own_proof(self) -> tuple[Integers, PoolProof]:
         """Return the proofs of insiders with their own witnesses, and the insider of each."""
-        own = self.own.values()
         insider = np.concatenate(
-            [_NO_NEEDS, *(np.full(len(each.needs), number) for number, each in self.own.items())]
+            [_NO_NEEDS, *(np.full(len(claim.needs), number) for number, claim in self.own.items())]
         )
         columns = (
-            np.concatenate([_NO_NEEDS, *(getattr(each, name) for each in own)])
+            np.concatenate([_NO_NEEDS, *(getattr(claim, name) for claim in self.own.values())])
             for name in ("needs", "upper", "lower")
         )
         return insider, self.pool.proof_of(*columns)

@@ -23,7 +23,7 @@ from contributors import with_contributors
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.verifier import RefusedError, compare, read, verify
 from tablecloak.suppression.attack.audit import audit_pattern
-from tablecloak.suppression.proof.proof import TRUTH
+from tablecloak.suppression.proof.refuted import TRUTH
 from tablecloak.tables.keys import are_sums
 from tablecloak.tables.rules.rule import RULES
 from tablecloak.tables.sums import find_sums

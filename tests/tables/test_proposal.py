@@ -8,6 +8,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.examples.files import SOURCE, TITLE, write_sheet
+from tablecloak.tables import code_sums, proposal
 from tablecloak.tables.proposal import as_number
 
 
@@ -167,3 +168,36 @@ def test_an_unknown_sheet_is_refused_with_the_known_ones(tmp_path):
     write_sheet(tmp_path / "table.xlsx")
     with pytest.raises(tc.InputError, match=r"no sheet 'Shet'.* Did you mean 'Sheet'"):
         tc.propose(tmp_path / "table.xlsx", sheet="Shet")
+
+
+def test_records_are_not_searched_for_sums_of_the_names_of_firms(monkeypatch):
+    """Nothing adds up in records: the figures looked at grow as the number of records does."""
+    looked_at = []
+
+    def counted(function):
+        def called(values, *given, **options):
+            looked_at.append(np.size(values))
+            return function(values, *given, **options)
+
+        return called
+
+    monkeypatch.setattr(proposal, "code_tree", counted(proposal.code_tree))
+    monkeypatch.setattr(code_sums, "nnls", counted(code_sums.nnls))
+    random = np.random.default_rng(0)
+
+    def work(count: int) -> int:
+        looked_at.clear()
+        records = pd.DataFrame(
+            {
+                "region": random.integers(0, 20, count).astype("U3"),
+                "branch": random.choice([*"abc"], count, p=[0.7, 0.2, 0.1]),
+                "firm": [f"f{number // 2}" for number in range(count)],
+                "turnover": np.round(random.lognormal(3, 2, count), 2),
+            }
+        ).drop_duplicates(["region", "branch", "firm"])
+        found = tc.propose(records)
+        assert set(found.trees["firm"].unplaced) == set(records["firm"])
+        assert not found.is_complete
+        return sum(looked_at)
+
+    assert work(800) < 6 * work(200)

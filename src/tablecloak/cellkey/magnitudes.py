@@ -254,12 +254,6 @@ class PerturbedMagnitudes:
         """Return what may be published: codes and perturbed sums."""
         return self.table.keys.assign(**{self.table.name: self.perturbed})
 
-    def corrected_for_mean(self) -> Floats:
-        """Return sums for use in means: perturbed sums times (perturbed / true)."""
-        true = self.table.values
-        ratio = np.divide(self.perturbed, true, out=np.ones(len(true)), where=true != 0)
-        return self.perturbed * ratio
-
     def to_frame(self) -> pd.DataFrame:
         """Return one line for each cell, true sums and cell keys included. Secret."""
         return self.table.to_frame().assign(

@@ -81,7 +81,8 @@ def code_tree(
     Parameters
     ----------
     values : numpy.ndarray of float, shape (n_codes, n_columns)
-        One row for each code, one column for each combination of the other codes.
+        One row for each code, one column for each combination of the other codes. Without columns
+        nothing is told.
     codes : sequence of str
         In the order in which they stand in the table.
     depths : sequence of int, optional
@@ -100,6 +101,8 @@ def code_tree(
     until nothing changes; only then sums of scattered codes are looked for, by least squares
     without negative coefficients. Equal rows side by side are taken for a parent with one child.
     """
+    if not values.shape[1]:
+        return _tree(_Work(values, list(codes), list(range(len(codes))), [], rounding))
     if len(set(depths)) > 1:
         drawn = _by_depth(values, codes, depths, rounding)
         if drawn is not None:
@@ -265,6 +268,13 @@ def _summed(work: _Work, parent: int, others: list[int]) -> bool:
     """Put those of the other codes below a parent that add up to it, if there are such."""
     scale = float(np.abs(work.values[parent]).max(initial=0.0))
     if scale == 0 or len(others) > MOST_SCATTERED:
+        return False
+    if np.all(work.values >= 0):
+        # A code adds up to nothing where the parent is empty, up to rounding.
+        beside = work.values[others][:, work.values[parent] == 0]
+        empty = ~np.any(beside > work.rounding * (len(others) + 1) / 2, axis=1)
+        others = [code for code, is_empty in zip(others, empty.tolist(), strict=True) if is_empty]
+    if len(others) < 2:
         return False
     share, _ = nnls(work.values[others].T / scale, work.values[parent] / scale)
     # Codes without figures belong to the largest one as well as anywhere.

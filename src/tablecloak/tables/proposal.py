@@ -48,6 +48,10 @@ FEW_ROWS = 4
 MOST_HEADERS = 4
 """Most rows of headers above the figures."""
 
+FILLED_BY_A_TOTAL = 0.5
+"""Share of the combinations of other codes in which a total stands, at least. It stands in all of
+them but those that the table leaves out."""
+
 NUMBERS_OF_A_COLUMN = 0.5
 """Least share of numbers in a column of figures. Others are faults that have to be named."""
 
@@ -739,9 +743,9 @@ def _split(cross: Crosstab) -> tuple[pd.DataFrame, list[SheetAxis], list[str], l
     codes = [replace(axis, name=name) for name, axis in zip(names, axes, strict=False)]
     rows, above = codes[: len(cross.rows)], codes[len(cross.rows) :]
     texts = names[len(codes) :]
+    _require_single(long, names[: len(codes)], cross.squares.name)
     kinds = [axis for axis in above if not _adds_up(long.drop(columns=texts), axis)]
     dims = [axis for axis in codes if axis not in kinds]
-    _require_single(long, names[: len(codes)], cross.squares.name)
     if not kinds:
         return long.drop(columns=texts), dims, ["value"], []
     keys = [axis.name for axis in dims]
@@ -782,16 +786,23 @@ def _adds_up(long: pd.DataFrame, axis: SheetAxis) -> bool:
 
 
 def _matrix(frame: pd.DataFrame, axis: SheetAxis, value: str) -> tuple[Floats, list[str]]:
-    """Return one row for each code of an axis, one column for each combination of the others."""
+    """Return one row for each code of an axis, one column for each combination of the others.
+
+    There are no columns if no code can be a total, as among names of firms in a file of records.
+    """
     figures = [each for each in frame.columns if pd.api.types.is_numeric_dtype(frame[each])]
     others = [each for each in frame.columns if each != axis.name and each not in figures]
     codes = list(axis.depths)
     rows = pd.Categorical(frame[axis.name], categories=codes).codes
+    filled = np.bincount(rows, minlength=len(codes))
     if others:
         columns, _ = pd.factorize(pd.MultiIndex.from_frame(frame[others].astype(str)))
     else:
         columns = np.zeros(len(frame), dtype=np.intp)
-    values = np.zeros((len(codes), int(columns.max(initial=-1)) + 1))
+    count = int(columns.max(initial=-1)) + 1
+    if filled.max(initial=0) < FILLED_BY_A_TOTAL * count:
+        return np.zeros((len(codes), 0)), codes
+    values = np.zeros((len(codes), count))
     values[rows, columns] = frame[value].to_numpy(dtype=np.float64)
     return values, codes
 

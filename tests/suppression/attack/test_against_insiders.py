@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hand_tables import one_row
-from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPair, WhyOpen
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPairs, WhyOpen
 
 HOPELESS, ATTACKABLE, UNDECIDED = WhyOpen.HOPELESS, WhyOpen.ATTACKABLE, WhyOpen.UNDECIDED
 
@@ -45,10 +45,9 @@ def test_without_insiders_that_is_said(told):
 
 
 def test_each_reason_for_which_nothing_is_claimed_is_a_sentence_with_its_numbers(told):
-    open_ = (
-        OpenPair("x", 0, HOPELESS), OpenPair("x", 1, HOPELESS), OpenPair("y", 0, ATTACKABLE),
-        OpenPair("y", 1, UNDECIDED), OpenPair("z", 1, UNDECIDED),
-    )  # fmt: skip
+    reasons = {("x", 0): HOPELESS, ("x", 1): HOPELESS, ("y", 0): ATTACKABLE, ("w", 0): HOPELESS}
+    open_ = OpenPairs.of([*"xyz"], [2, 1, 1, 0, 0], [1, 1, 0, 1, 0], reasons)
+    assert [pair.why for pair in open_] == [HOPELESS, HOPELESS, ATTACKABLE, UNDECIDED, UNDECIDED]
     told = replace(told, open=open_, unjudged=1)
     hopeless, attackable, undecided, unjudged = told.statements()
     assert hopeless.startswith("From 1 insider no pattern hides 2 sensitive cells:")
@@ -60,7 +59,7 @@ def test_each_reason_for_which_nothing_is_claimed_is_a_sentence_with_its_numbers
 
 def test_an_insider_who_succeeds_somewhere_is_settled_whatever_else_is_open(told):
     """y succeeds against one cell, so that only z and the insider who was not tried are open."""
-    open_ = (OpenPair("y", 0, ATTACKABLE), OpenPair("y", 1, UNDECIDED), OpenPair("z", 1, UNDECIDED))
+    open_ = OpenPairs.of([*"yz"], [0, 0, 1], [0, 1, 1], {("y", 0): ATTACKABLE})
     told = replace(told, open=open_, unjudged=1)
     assert (told.successful, told.unsettled) == (1, 2)
     assert "not settled 0 -> 2" in told.summary()
@@ -68,7 +67,7 @@ def test_an_insider_who_succeeds_somewhere_is_settled_whatever_else_is_open(told
 
 
 def test_the_summary_names_nobody_and_the_frame_is_for_the_office_alone(told):
-    told = replace(told, open=(OpenPair("Miller Ltd", 1, HOPELESS),))
+    told = replace(told, open=OpenPairs.of(["Miller Ltd"], [0], [1], {("Miller Ltd", 1): HOPELESS}))
     assert "Miller" not in told.summary() + " ".join(told.statements())
     frame = told.to_frame()
     assert frame.to_dict("records") == [

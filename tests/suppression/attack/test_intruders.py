@@ -374,19 +374,21 @@ def problem_with_insiders() -> tuple[tc.ProtectionProblem, np.ndarray]:
 
 def test_insiders_who_did_not_come_to_attack_in_time_are_not_judged(monkeypatch):
     problem, hidden = problem_with_insiders()
+    kinds = ["contributors", "pairs"]
+    attackable = {finding.cell for finding in tc.audit(problem, hidden, intruders=kinds).attacks}
     later = ends_after_the_external_intruder(monkeypatch, problem)
-    found = tc.audit(problem, hidden, intruders=["contributors", "pairs"], time_limit=1000)
+    found = tc.audit(problem, hidden, intruders=kinds, time_limit=1000)
     assert later == []
     assert not found.is_safe
     proved = found.count(tc.Verdict.PROTECTED)
-    assert proved > 0
-    # Each cell that strangers cannot attack, once for each kind.
-    assert found.n_not_judged == len(found.findings) == 2 * proved
+    # Cells that strangers cannot attack, once for each kind, unless witnesses withstand the kind.
+    assert 0 < found.n_not_judged == len(found.findings) <= 2 * proved
+    assert attackable <= {finding.cell for finding in found.findings}
     assert all(f.verdict is tc.Verdict.UNDECIDED for f in found.findings)
     assert "not judged in time" in found.findings[0].intruder
-    assert f"{proved} not judged" in found.summary()
+    assert " not judged" in found.summary()
     undecided = found.to_frame().query("verdict == 'undecided'")
-    assert len(undecided) == 2 * proved
+    assert len(undecided) == found.n_not_judged
 
 
 def test_pattern_that_was_not_judged_against_insiders_in_time_is_not_returned(monkeypatch):

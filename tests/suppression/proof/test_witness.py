@@ -143,7 +143,7 @@ def test_witness_that_an_intruder_can_rule_out_gives_way_to_one_kept(system, pro
     spare.learn(proved.rows.values())
     spare.use_all()
     used = spare.upper_witness.copy()
-    spare.learn_from(pool)
+    spare.keep_used(pool)
     assert np.array_equal(spare.upper_witness, used)
     again, _ = spare.against(narrow)
     assert not np.any(again.open)
@@ -201,13 +201,13 @@ def test_certificate_holds_once_what_several_insiders_need():
     table = tc.tabulate(records, ["r", "b"], "v", contributor="firm")
     problem = table.protect(tc.MinimumFrequency(3, range=20))
     hidden = ~np.isin(np.arange(table.n_cells), np.flatnonzero(table.keys.eq("Total").any(axis=1)))
-    audit = attacked(Question.of(problem, "two-sided", "contributors"), hidden, Budget.of())
+    audit = attacked(Question.of(problem, "two-sided", "pairs"), hidden, Budget.of())
     assert audit.is_safe
     proof = audit.certificate()
     proof.verify()
     claimed = sum(
         len(np.unique(np.concatenate([claim.upper_witness, claim.lower_witness])))
-        for claim in proof.insiders
+        for claim in [proof, *proof.insiders]
     )
     rows = proof.deviations.toarray()
     assert claimed > len(rows)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.arrays import Flags
+from tablecloak.arrays import Flags, Integers
 from tablecloak.suppression.attack.groups import sensitive_groups
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
@@ -42,6 +45,66 @@ class OpenPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class OpenPairs:
+    """All insiders and sensitive cells for which no protection is claimed. Secret.
+
+    Parameters
+    ----------
+    names : numpy.ndarray of str
+        Names of insiders, each once.
+    insider, cell : numpy.ndarray of int, shape (n_pairs,)
+        Position of the name of the insider, and number of the cell; by insider and cell.
+    why : numpy.ndarray of WhyOpen, shape (n_pairs,)
+    """
+
+    names: npt.NDArray[np.object_]
+    insider: Integers
+    cell: Integers
+    why: npt.NDArray[np.object_]
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        insider: npt.ArrayLike,
+        cell: npt.ArrayLike,
+        reasons: Mapping[tuple[str, int], WhyOpen] = MappingProxyType({}),
+    ) -> OpenPairs:
+        """Return pairs; those without a reason are undecided.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Name of each insider; several may share one.
+        insider, cell : array_like of int, shape (n_pairs,)
+        reasons : mapping of (str, int) to WhyOpen, optional
+            By name of the insider and number of the cell.
+        """
+        of_name, distinct = pd.factorize(np.array(names, dtype=object), sort=True)
+        cells = np.asarray(cell, dtype=np.int64)
+        size = int(cells.max(initial=0)) + 1
+        keys = np.unique(of_name[np.asarray(insider, dtype=np.int64)] * size + cells)
+        why = np.full(len(keys), WhyOpen.UNDECIDED, dtype=object)
+        numbers = {name: number for number, name in enumerate(distinct)}
+        for (name, number), reason in reasons.items():
+            key = numbers.get(name, -1) * size + number
+            place = int(np.searchsorted(keys, key))
+            why[place : place + int(np.append(keys, -1)[place] == key)] = reason
+        return cls(distinct, keys // size, keys % size, why)
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+    def __iter__(self) -> Iterator[OpenPair]:
+        names = self.names[self.insider]
+        return map(OpenPair, names.tolist(), self.cell.tolist(), self.why.tolist())
+
+    def count(self, where: Flags) -> tuple[int, int]:
+        """Return the number of insiders, and of cells, in some of the pairs."""
+        return len(np.unique(self.insider[where])), len(np.unique(self.cell[where]))
+
+
+@dataclass(frozen=True, eq=False)
 class AgainstInsiders:
     """Protection against insiders, compared with the pattern for outsiders alone. Secret.
 
@@ -57,7 +120,7 @@ class AgainstInsiders:
         Number of insiders known to attack the pattern for outsiders.
     unsettled_before : int
         Number of insiders whose attack on that pattern was not settled.
-    open : tuple of OpenPair
+    open : OpenPairs
         Pairs of an insider and a cell for which nothing is claimed.
     unjudged : int
         Number of insiders not tried in time: nothing is claimed against them.
@@ -71,7 +134,7 @@ class AgainstInsiders:
     outsiders: Flags
     successful_before: int
     unsettled_before: int
-    open: tuple[OpenPair, ...] = ()
+    open: OpenPairs = field(default_factory=lambda: OpenPairs.of([], [], []))
     unjudged: int = 0
     groups: tuple[int, int] | None = None
 
@@ -94,21 +157,17 @@ class AgainstInsiders:
     @property
     def successful(self) -> int:
         """Number of insiders known to attack the pattern."""
-        return len(self._succeeding)
+        return self.open.count(self.open.why != WhyOpen.UNDECIDED)[0]
 
     @property
     def unsettled(self) -> int:
         """Number of insiders whose attack is not settled."""
-        return self.unjudged + len({pair.insider for pair in self.open} - self._succeeding)
-
-    @property
-    def _succeeding(self) -> set[str]:
-        return {pair.insider for pair in self.open if pair.why is not WhyOpen.UNDECIDED}
+        every, _ = self.open.count(np.ones(len(self.open), dtype=bool))
+        return self.unjudged + every - self.successful
 
     def count(self, why: WhyOpen) -> tuple[int, int]:
         """Return the number of insiders, and of cells, in pairs that are open for a reason."""
-        pairs = [pair for pair in self.open if pair.why is why]
-        return len({pair.insider for pair in pairs}), len({pair.cell for pair in pairs})
+        return self.open.count(self.open.why == why)
 
     def counted(self, rules: Sequence[Rule]) -> tuple[int, int]:
         """Return the number of unsafe sums of hidden cells before, and now.
@@ -175,10 +234,10 @@ class AgainstInsiders:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each open pair: codes of the cell, insider, and why. Secret."""
-        keys = self.problem.table.keys.iloc[[pair.cell for pair in self.open]]
+        keys = self.problem.table.keys.iloc[self.open.cell]
         return keys.assign(
-            insider=[pair.insider for pair in self.open],
-            open=[pair.why.value for pair in self.open],
+            insider=self.open.names[self.open.insider],
+            open=[why.value for why in self.open.why],
         )
 
 

@@ -29,14 +29,12 @@ from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.attack.part import Members, Part, attack_parts, disclosure_proof
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.proof.joining import certificate_of
-from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.suppression.proof.proof import ProtectionCertificate
-from tablecloak.suppression.proof.witness import PoolProof, Witnesses, WitnessPool
+from tablecloak.suppression.proof.witness import MOST_SPARE, Witnesses, WitnessPool
 from tablecloak.suppression.system.needs import Needs
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.suppression.system.system import System
-from tablecloak.tables.keys import are_sums
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
@@ -103,6 +101,8 @@ class Audit:
     requirement : Requirement
     needs : Needs
         Distances to which every sensitive cell must be able to move.
+    members : Members
+        All insiders.
     verdicts : list of Verdict
         One for each sensitive cell, in the order of the table, against an external intruder.
     above, below : numpy.ndarray of float, shape (n_sensitive,)
@@ -131,6 +131,7 @@ class Audit:
     suppressed: Flags
     requirement: Requirement
     needs: Needs
+    members: Members = field(repr=False)
     verdicts: list[Verdict]
     above: Floats
     below: Floats
@@ -173,18 +174,16 @@ class Audit:
 
     def certificate(self) -> ProtectionCertificate:
         """Return the proof that the pattern is safe; it verifies only if it is."""
-        insiders: dict[int, tuple[Knowledge, list[PoolProof]]] = {}
-        for part in self.parts:
-            for number, knowledge, proof in part.insiders:
-                insiders.setdefault(number, (knowledge, []))[1].append(proof)
-        excused = np.flatnonzero(are_sums(self.problem.table.keys)[self.needs.cells])
+        excused = np.flatnonzero(self.members.excused[self.needs.cells])
+        numbers = np.arange(len(self.members.named))
         return certificate_of(
             self.problem,
             self.suppressed,
             self.requirement,
             [part.pool.whole_proof() for part in self.parts],
-            list(insiders.values()),
-            dict.fromkeys(range(len(insiders)), excused),
+            self.members.named,
+            [part.own_proof() for part in self.parts],
+            (np.repeat(numbers, len(excused)), np.tile(excused, len(numbers))),
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -396,6 +395,7 @@ def attacked(
         suppressed=hidden,
         requirement=question.requirement,
         needs=question.needs,
+        members=members,
         verdicts=assembled.verdicts(),
         above=assembled.above,
         below=assembled.below,
@@ -442,5 +442,7 @@ def _learn(parts: list[Part], witnesses: Witnesses, is_hidden: Flags) -> None:
             inside = owners == number
             own[number].append((place[cells[inside]], moves[inside]))
     for part, rows in zip(parts, own[:-1], strict=True):
-        part.pool.learn(rows)
-        part.pool.use_all()
+        # Witnesses in use do not count as spare, so that all that are needed find room.
+        for start in range(0, len(rows), MOST_SPARE):
+            part.pool.learn(rows[start : start + MOST_SPARE])
+            part.pool.use_all()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,12 +20,11 @@ from tablecloak.suppression.attack.prove import SPARE, prove
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.attack.whole_numbers import prove_in_whole_numbers
 from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.suppression.proof.own_proofs import OwnProofs
+from tablecloak.suppression.proof.refuted import KnownCells
 from tablecloak.suppression.proof.witness import PoolProof, WitnessPool
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.keys import are_sums
-
-Member = tuple[int, Integers, Floats, Floats]
-"""Number of an insider, positions of the cells it knows more of, and the room it leaves them."""
 
 EXACT_COST = 10.0
 """Added cost of moving a cell for each insider who knows it exactly; other cells cost 1. Chosen by
@@ -93,17 +93,11 @@ class Members:
         judged: Flags = ~self.excused[system.cells[system.needs.cells]]
         return judged
 
-    def within(self, system: System) -> list[tuple[int, Integers, Floats, Floats]]:
-        """Return number, positions, and room of each member that knows cells of a system."""
-        at = np.searchsorted(system.cells, self.cell)
-        at = np.minimum(at, system.n_unknown - 1)
-        inside = np.flatnonzero(system.cells[at] == self.cell)
-        ends = np.flatnonzero(np.diff(self.owner[inside])) + 1
-        return [
-            (int(self.owner[chosen[0]]), at[chosen], self.low[chosen], self.high[chosen])
-            for chosen in np.split(inside, ends)
-            if len(chosen)
-        ]
+    def within(self, system: System) -> KnownCells:
+        """Return what members know of the cells of a system, by positions in it."""
+        place = np.minimum(np.searchsorted(system.cells, self.cell), system.n_unknown - 1)
+        inside = np.flatnonzero(system.cells[place] == self.cell)
+        return KnownCells(self.owner[inside], place[inside], self.low[inside], self.high[inside])
 
 
 class FewCells:
@@ -112,17 +106,16 @@ class FewCells:
     Parameters
     ----------
     system : System
-    members : iterable of Member
-        Insiders; one who knows a cell exactly rules out every witness that moves it.
+    facts : KnownCells
+        What insiders know; one who knows a cell exactly rules out every witness that moves it.
     """
 
-    def __init__(self, system: System, members: Iterable[Member]) -> None:
+    def __init__(self, system: System, facts: KnownCells) -> None:
         self.system = system
         self.hidden = np.ones(system.n_unknown, dtype=bool)
         self.cost = np.ones(system.n_unknown)
         self._program: CoverProgram | None = None
-        for _, positions, low, high in members:
-            np.add.at(self.cost, positions[(low == 0) & (high == 0)], EXACT_COST)
+        np.add.at(self.cost, facts.cell[(facts.low == 0) & (facts.high == 0)], EXACT_COST)
 
     def hide(self, hidden: Flags) -> None:
         """Set which cells are suppressed (by default all are); the others do not move."""
@@ -228,11 +221,11 @@ class Part:
         The proof against everybody.
     failures, ends : dict of (int, int) to Extreme
         For needs and directions: attacks that succeeded, and exact ends of intervals.
-    insiders : list of (int, Knowledge, PoolProof)
-        Number and knowledge of each member tried, and the needs that had to be proved anew.
+    own : OwnProofs
+        Of all members; open where an attack succeeded, was not decided, or not made in time.
     findings : list of Finding
     not_judged : list of int
-        Numbers of the members who had no time to attack.
+        Numbers of the members who had no time to attack, of those who had to.
     programs : int
     is_done : bool
         Whether all attacks were made before the budget ended.
@@ -242,11 +235,16 @@ class Part:
     pool: WitnessPool
     failures: dict[tuple[int, int], Extreme] = field(default_factory=dict)
     ends: dict[tuple[int, int], Extreme] = field(default_factory=dict)
-    insiders: list[tuple[int, Knowledge, PoolProof]] = field(default_factory=list)
+    own: OwnProofs = field(default_factory=lambda: OwnProofs.joined([]))
     findings: list[Finding] = field(default_factory=list)
     not_judged: list[int] = field(default_factory=list)
     programs: int = 0
     is_done: bool = False
+
+    def own_proof(self) -> tuple[Integers, PoolProof]:
+        """Return the proofs of insiders with their own witnesses, and the insider of each."""
+        proved = self.own.chosen(~self.own.open)
+        return proved.insider, self.pool.proof_of(proved.need, proved.upper, proved.lower)
 
 
 def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exact: bool) -> None:
@@ -286,30 +284,51 @@ def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exac
 
 
 def _attack_part(part: Part, task: _Task) -> None:
-    """Attack one part as the external intruder, then as everybody who knows more."""
-    members, budget = task.members.within(part.system), task.budget
-    part.not_judged = [number for number, *_ in members]
-    if budget.is_over:
-        return
-    attack, disclosed = Attack(part.system), disclosures(part.system)
-    part.failures = prove(attack, part.pool, budget, disclosed=disclosed, after_each=task.report)
+    """Attack one part as the external intruder, then as everybody who knows more.
+
+    Only insiders who can rule out a witness that no other one replaces need programs.
+    """
+    members = task.members
+    facts, judged = members.within(part.system), members.judged_in(part.system)
+    doubted = np.zeros(0, dtype=np.int64)
+    if not task.budget.is_over:
+        attack = Attack(part.system)
+        _attack_as_everybody(attack, part, task)
+        first = OwnProofs.of(part.pool, facts, ~part.pool.open & judged)
+        doubted = np.unique(first.insider[first.open])
+        few = FewCells(part.system, facts)
+        while len(doubted) and not task.budget.is_over:
+            number, doubted = int(doubted[0]), doubted[1:]
+            _attack_as(attack, few, part, task, number, facts.of(number))
+            task.report()
+        part.programs += attack.programs
+    part.is_done = not task.budget.is_over
+    if not members.know_whole_numbers:
+        part.pool.prefer(facts)
+    part.own = OwnProofs.of(part.pool, facts, ~part.pool.open & judged)
+    open_ = part.own.chosen(part.own.open)
+    part.not_judged = np.intersect1d(doubted, open_.insider).tolist()
+    # A witness found for one insider may settle what was undecided for another.
+    cells = part.system.cells[part.system.needs.cells[open_.need]].tolist()
+    names = (members.named[number].name for number in open_.insider.tolist())
+    left = set(zip(names, cells, strict=True))
+    part.findings = [
+        finding
+        for finding in part.findings
+        if finding.knowledge is None or (finding.intruder, finding.cell) in left
+    ]
+
+
+def _attack_as_everybody(attack: Attack, part: Part, task: _Task) -> None:
+    """Attack as the external intruder, and as one who knows that values are whole."""
+    disclosed, report = disclosures(part.system), task.report
+    part.failures = prove(attack, part.pool, task.budget, disclosed=disclosed, after_each=report)
     if task.intervals:
         part.ends.update(disclosed)
         _measure_intervals(attack, part, task)
     # Whole numbers come before insiders, whose proofs refer to witnesses that may be replaced here.
     if task.members.know_whole_numbers:
         _attack_in_whole_numbers(part, task)
-    few = FewCells(part.system, members)
-    judged = 0
-    for number, positions, low, high in members:
-        if task.budget.is_over:
-            break
-        judged += 1
-        _attack_as(attack, few, part, task, number, (positions, low, high))
-        task.report()
-    part.not_judged = part.not_judged[judged:]
-    part.programs += attack.programs
-    part.is_done = not budget.is_over
 
 
 def _measure_intervals(attack: Attack, part: Part, task: _Task) -> None:
@@ -337,7 +356,7 @@ def _attack_as(
     """Attack the needs again whose witness an insider can rule out."""
     knowledge = task.members.named[number]
     system = part.system.narrowed(*knows)
-    pool, changed = part.pool.against(system)
+    pool, _ = part.pool.against(system)
     # Cells that the external intruder can attack are reported once, for the external intruder.
     judged = task.members.judged_in(part.system)
     known = ~part.pool.open & judged
@@ -349,12 +368,8 @@ def _attack_as(
         attack.know(system)
         failures = prove(attack, pool, task.budget, disclosed=skipped, after_each=task.report)
         attack.know(part.system)
-    if np.any(changed):
-        changed |= pool.upper_witness != part.pool.upper_witness
-        changed |= pool.lower_witness != part.pool.lower_witness
-        # The next insider can rule out other witnesses; keeping these saves most programs.
-        part.pool.learn_from(pool)
-    part.insiders.append((number, knowledge, pool.proof(changed & judged)))
+    # The next insider can rule out other witnesses; keeping these saves most programs.
+    part.pool.keep_used(pool)
     part.findings.extend(_findings(knowledge, system, pool, failures, known))
 
 
@@ -385,18 +400,12 @@ def _findings(
 
 def _not_judged(part: Part, members: Members) -> list[Finding]:
     """Return a finding for each cell and each kind with insiders who had no time to attack it."""
-    kinds = [members.named[number].name.partition(": ")[0] for number in part.not_judged]
-    needs = part.system.needs.cells[~part.pool.open & members.judged_in(part.system)]
-    cells = part.system.cells[needs]
+    kinds = Counter(members.named[number].name.partition(": ")[0] for number in part.not_judged)
+    left = part.own.open & np.isin(part.own.insider, part.not_judged)
+    cells = part.system.cells[part.system.needs.cells[np.unique(part.own.need[left])]].tolist()
     return [
-        Finding(
-            f"{kind}: {kinds.count(kind)} not judged in time",
-            int(cell),
-            Verdict.UNDECIDED,
-            np.inf,
-            np.inf,
-        )
-        for kind in dict.fromkeys(kinds)
+        Finding(f"{kind}: {n} not judged in time", cell, Verdict.UNDECIDED, np.inf, np.inf)
+        for kind, n in kinds.items()
         for cell in cells
     ]
 

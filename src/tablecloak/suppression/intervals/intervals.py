@@ -48,7 +48,8 @@ from tablecloak.suppression.intervals.search import (
     wide_open,
 )
 from tablecloak.suppression.proof.joining import certificate_of
-from tablecloak.suppression.proof.proof import ROOM_SHARE, ProtectionCertificate
+from tablecloak.suppression.proof.proof import ProtectionCertificate
+from tablecloak.suppression.proof.refuted import ROOM_SHARE
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.claims import interval_claims, proved_widths_bound
 from tablecloak.suppression.rows.master import Row

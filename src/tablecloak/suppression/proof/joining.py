@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Integers
 from tablecloak.suppression.proof.knowledge import Knowledge
-from tablecloak.suppression.proof.proof import TRUTH, InsiderClaim, ProtectionCertificate
+from tablecloak.suppression.proof.proof import InsiderClaim, ProtectionCertificate
+from tablecloak.suppression.proof.refuted import TRUTH
 from tablecloak.suppression.proof.witness import PoolProof
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
+
+_NO_CELLS = np.zeros(0, dtype=np.int64)
 
 
 def certificate_of(
@@ -21,8 +23,9 @@ def certificate_of(
     suppressed: Flags,
     requirement: Requirement,
     proofs: Sequence[PoolProof],
-    insiders: Sequence[tuple[Knowledge, Sequence[PoolProof]]] = (),
-    left_out: Mapping[int, Integers] = MappingProxyType({}),
+    insiders: Sequence[Knowledge] = (),
+    own: Sequence[tuple[Integers, PoolProof]] = (),
+    left_out: tuple[Integers, Integers] = (_NO_CELLS, _NO_CELLS),
 ) -> ProtectionCertificate:
     """Join the witnesses of separate systems into one proof.
 
@@ -38,20 +41,34 @@ def certificate_of(
     requirement : Requirement
     proofs : sequence of PoolProof
         Proof of all levels of each system.
-    insiders : sequence of (Knowledge, sequence of PoolProof)
-        For each insider, new proofs of the needs whose common witness it can rule out.
-    left_out : mapping of int to numpy.ndarray of int
-        For each insider, by position, the sensitive cells for which nothing is claimed against it,
-        by their positions among all sensitive cells.
+    insiders : sequence of Knowledge
+        Insiders against whom the proof is to hold.
+    own : sequence of (numpy.ndarray of int, PoolProof)
+        New proofs of the needs whose common witness an insider can rule out, and the position of
+        this insider for each.
+    left_out : tuple of numpy.ndarray of int
+        Pairs for which nothing is claimed: position of the insider, and of the sensitive cell among
+        all sensitive cells.
     """
     rows = _RowsByCell(problem.table.n_cells, apart=bool(insiders))
-    upper, lower = rows.join(proofs, problem)
-    claims = []
-    for number, (knowledge, own) in enumerate(insiders):
-        above, below = rows.join(own, problem)
-        index = np.sort(np.concatenate([_NO_CELLS, *(proof.index for proof in own)]))
-        open_ = np.sort(left_out.get(number, _NO_CELLS))
-        claims.append(InsiderClaim(knowledge, index, above[index], below[index], open_))
+    upper = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
+    lower = upper.copy()
+    for proof, numbers in zip(proofs, rows.joined(proofs), strict=True):
+        upper[proof.index], lower[proof.index] = numbers
+    claimed = [_NO_CELLS] * 4
+    if own:
+        again = rows.joined([proof for _, proof in own])
+        parts = [
+            (who, proof.index, *numbers) for (who, proof), numbers in zip(own, again, strict=True)
+        ]
+        claimed = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    claims = [
+        InsiderClaim(knowledge, index, above, below, open_)
+        for knowledge, (index, above, below), (open_,) in zip(
+            insiders, _by_insider(len(insiders), claimed), _by_insider(len(insiders), left_out),
+            strict=True,
+        )
+    ]  # fmt: skip
     return ProtectionCertificate(
         problem=problem,
         suppressed=suppressed,
@@ -73,21 +90,17 @@ class _RowsByCell:
         self.entries = [(_NO_CELLS, _NO_CELLS, np.zeros(0))]
         self.number_of: dict[int, int] = {}
 
-    def join(
-        self, proofs: Sequence[PoolProof], problem: ProtectionProblem
-    ) -> tuple[Integers, Integers]:
-        """Add the witnesses of some needs; return their numbers for each sensitive cell."""
-        upper = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
-        lower = np.full(problem.n_sensitive, TRUTH, dtype=np.int64)
-        start = self.count
+    def joined(self, proofs: Sequence[PoolProof]) -> list[tuple[Integers, Integers]]:
+        """Add the witnesses of some needs; return their numbers for both sides of each need."""
+        start, numbered = self.count, []
         for proof in proofs:
             numbers = [
                 self._number(proof, place, start + place) for place in range(len(proof.witnesses))
             ]
             # Index TRUTH, which is -1, finds the last entry.
-            numbered = np.array([*numbers, TRUTH])
-            upper[proof.index], lower[proof.index] = numbered[proof.upper], numbered[proof.lower]
-        return upper, lower
+            number_of = np.array([*numbers, TRUTH])
+            numbered.append((number_of[proof.upper], number_of[proof.lower]))
+        return numbered
 
     def _number(self, proof: PoolProof, place: int, summed: int) -> int:
         """Return the row of one witness, which is added if it is not there yet."""
@@ -109,4 +122,8 @@ class _RowsByCell:
         return csr_array((data, (numbers, cells)), shape=(self.count, self.n_cells))
 
 
-_NO_CELLS = np.zeros(0, dtype=np.int64)
+def _by_insider(count: int, columns: Sequence[Integers]) -> Iterator[tuple[Integers, ...]]:
+    """Yield for each insider its entries; the first column names it, the second one sorts them."""
+    order = np.lexsort([columns[1], columns[0]])
+    ends = np.searchsorted(columns[0][order], np.arange(1, count))
+    return zip(*(np.split(column[order], ends)[:count] for column in columns[1:]), strict=True)

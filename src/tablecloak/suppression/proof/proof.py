@@ -20,9 +20,9 @@ from tablecloak.certificates.claim import Claim, Released, joined, rows_of, star
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
 from tablecloak.suppression.proof.knowledge import Knowledge
+from tablecloak.suppression.proof.refuted import TRUTH, KnownCells, Refuted, is_outside
 from tablecloak.suppression.system.needs import Needs, asked_of, needs_of
 from tablecloak.suppression.system.requirement import Requirement
-from tablecloak.suppression.system.system import entries_of
 from tablecloak.tables.additivity import own_precision
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -36,13 +36,6 @@ MOST_LETTERS = 200
 REAL_SHARE = 1e-9
 """Accepted error of a witness in a relation whose coefficients are no decimal numbers, as a share
 of the least level among the sensitive cells that it proves, and of each term of the relation."""
-
-ROOM_SHARE = 1e-9
-"""Share of the distance to a bound by which a witness may pass it: shrunk by this share, the
-witness keeps all bounds."""
-
-TRUTH = -1
-"""Number that stands for the true table itself, as the witness that moves no cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,59 +251,62 @@ class ProtectionCertificate:
         A cell that is not claimed, and whose common witnesses an insider cannot refute, moves as
         far as for everybody, and needs no more: only the others are looked at.
         """
-        by_cell, values = csc_array(matrix), self.problem.table.values
-        low, high = self.problem.lower_bound - values, self.problem.upper_bound - values
-        claims, index = self.insiders, joined([claim.index for claim in self.insiders], np.int64)
+        claims, values = self.insiders, self.problem.table.values
         sizes = [
             {len(each) for each in (c.index, c.upper_witness, c.lower_witness)} for c in claims
         ]
+        index = joined([claim.index for claim in claims], np.int64)
         if index.min(initial=0) < 0 or any(len(lengths) > 1 for lengths in sizes):
             raise VerificationError(MISSING_WITNESS)
-        # All entries at once: to ask for those of one claim takes as long as for thousands.
-        own_reach = [
-            sign * self._reach(matrix, joined(witnesses, np.int64), needs.cells[index])
-            for sign, witnesses in (
-                (1, [claim.upper_witness for claim in claims]),
-                (-1, [claim.lower_witness for claim in claims]),
-            )
+        rows = [
+            joined([claim.upper_witness for claim in claims], np.int64),
+            joined([claim.lower_witness for claim in claims], np.int64),
         ]
-        starts = starts_of([claim.index for claim in claims])
-        # Index TRUTH, which is -1, finds the last entry.
-        refuted = np.zeros(matrix.shape[0] + 1, dtype=bool)
-        for claim, start in zip(claims, starts.tolist(), strict=False):
-            cells, true = claim.knowledge.cells, values[claim.knowledge.cells]
-            lower, upper = claim.knowledge.lower, claim.knowledge.upper
-            below, above = own_precision(true, lower), own_precision(true, upper)
-            lower, upper = lower - true, upper - true
-            if np.any(lower > below) or np.any(upper < -above):
-                raise VerificationError(
-                    f"The bounds of intruder {claim.knowledge.name} exclude the truth. {CHANGED}"
+        far = [
+            sign * self._reach(matrix, row, needs.cells[index])
+            for sign, row in zip((1, -1), rows, strict=True)
+        ]
+        knowledge = [claim.knowledge for claim in claims]
+        cell = joined([one.cells for one in knowledge], np.int64)
+        lower = joined([one.lower for one in knowledge], np.float64)
+        upper = joined([one.upper for one in knowledge], np.float64)
+        true, knows = values[cell], _owners([one.cells for one in knowledge])
+        below, above = own_precision(true, lower), own_precision(true, upper)
+        facts = KnownCells(knows, cell, lower - true, upper - true)
+        wrong = np.flatnonzero((facts.low > below) | (facts.high < -above))
+        if len(wrong):
+            name = knowledge[knows[wrong[0]]].name
+            raise VerificationError(f"The bounds of intruder {name} exclude the truth. {CHANGED}")
+        refuted = Refuted.of(csc_array(matrix), facts, (below, above))
+        n, by_claim = len(needs.cells), _owners([claim.index for claim in claims])
+        claimed = by_claim * n + index
+        left_out = _owners([claim.open for claim in claims]) * n
+        left_out = left_out + joined([claim.open for claim in claims], np.int64)
+        low, high = self.problem.lower_bound - values, self.problem.upper_bound - values
+
+        def check(
+            insider: Integers, need: Integers, rows: list[Integers], far: list[Floats]
+        ) -> None:
+            cells = needs.cells[need]
+            reach = [
+                np.where(refuted.has(insider, row), 0.0, moved)
+                for row, moved in zip(rows, far, strict=True)
+            ]
+            room = facts.narrowed(insider, cells, low[cells], high[cells])
+            unmet = ~needs.chosen(need, np.arange(len(need))).cut(*room).met(*reach)
+            unmet &= ~np.isin(insider * n + need, left_out)
+            if np.any(unmet):
+                first = insider[unmet][0]
+                self._require(
+                    unmet & (insider == first), cells, f" against {knowledge[first].name}"
                 )
-            entry = entries_of(by_cell, cells)
-            at = np.repeat(np.arange(len(cells)), np.diff(by_cell.indptr)[cells])
-            passed = is_outside(by_cell.data[entry], lower[at], upper[at], (below[at], above[at]))
-            refuted[:] = False
-            refuted[by_cell.indices[entry[passed]]] = True
-            touched = refuted[self.upper_witness] | refuted[self.lower_witness]
-            touched[claim.index] = True
-            looked_at = np.flatnonzero(touched)
-            claimed = np.searchsorted(looked_at, claim.index)
-            reach = []
-            for moved, own_moved, shared, own in (
-                (common[0], own_reach[0], self.upper_witness, claim.upper_witness),
-                (common[1], own_reach[1], self.lower_witness, claim.lower_witness),
-            ):
-                witness, far = shared[looked_at], moved[looked_at]
-                far[claimed] = own_moved[start : start + len(claim.index)]
-                witness[claimed] = own
-                reach.append(np.where(refuted[witness], 0.0, far))
-            given = low[cells], high[cells]
-            low[cells], high[cells] = lower, upper
-            asked = needs.chosen(looked_at, needs.cells[looked_at]).cut(low, high)
-            low[cells], high[cells] = given
-            unmet = ~asked.met(*reach)
-            unmet[np.isin(looked_at, claim.open)] = False
-            self._require(unmet, asked.cells, f" against {claim.knowledge.name}")
+
+        shared = [self.upper_witness, self.lower_witness]
+        for who, need in refuted.doubts(shared[0], shared[1], np.zeros(n, dtype=np.int64)):
+            rest = ~np.isin(who * n + need, claimed)
+            seen = need[rest]
+            check(who[rest], seen, [row[seen] for row in shared], [moved[seen] for moved in common])
+        check(by_claim, index, rows, far)
 
     def _check_status(self, matrix: csr_array) -> None:
         problem = self.problem
@@ -408,13 +404,9 @@ def least_asked(needs: Needs) -> Floats:
     return least
 
 
-def is_outside(moves: Floats, low: Floats, high: Floats, slack: tuple[Floats, Floats]) -> Flags:
-    """Flag moves that pass their room by more than the slack, or by a share of the room."""
-    below, above = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    least = below - np.minimum(slack[0], ROOM_SHARE * -below)
-    most = above + np.minimum(slack[1], ROOM_SHARE * above)
-    passed: Flags = (moves < least) | (moves > most)
-    return passed
+def _owners(members: Sequence[Integers]) -> Integers:
+    """Return for each entry of several arrays, one after the other, the number of its array."""
+    return np.repeat(np.arange(len(members)), [len(member) for member in members])
 
 
 def _rows_of(matrix: csr_array) -> Iterator[tuple[Integers, Floats]]:

@@ -13,7 +13,8 @@ from scipy.sparse import csc_array, csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.solve.exact import NullSpace, products_vanish, snapped
-from tablecloak.suppression.proof.proof import REAL_SHARE, TRUTH, is_outside, least_asked
+from tablecloak.suppression.proof.proof import REAL_SHARE, least_asked
+from tablecloak.suppression.proof.refuted import TRUTH, KnownCells, Refuted, is_outside
 from tablecloak.suppression.system.basis import ExactSpan
 from tablecloak.suppression.system.needs import Needs
 from tablecloak.suppression.system.system import System, entries_of
@@ -367,38 +368,23 @@ class KeptWitnesses(ProvedNeeds):
         self._hold(list(witnesses))
         self.use_all()
 
-    def keep(self, witness: tuple[Integers, Floats], numbers: dict[int, int]) -> int:
-        """Keep one witness that was made exact for this system; return its number.
-
-        Parameters
-        ----------
-        witness : tuple of (numpy.ndarray of int, numpy.ndarray of float)
-        numbers : dict of int to int
-            Numbers of the stored witnesses by the identity of their moves; updated in place.
-        """
-        number = numbers.setdefault(id(witness[1]), self._next)
-        if number == self._next:
-            self.rows[number] = witness
-            self._next, self._cache = number + 1, None
-        return number
-
     def moving(self, position: int) -> list[int]:
         """Return the numbers of the witnesses that move a cell."""
-        matrix = self._matrix()
+        matrix = self.matrix
         rows = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
-        found: list[int] = self._numbers()[rows].tolist()
+        found: list[int] = self.numbers[rows].tolist()
         return found
 
     def use_all(self) -> None:
         """Use the stored witnesses for all needs that they prove."""
-        self._use_best(self._matrix(), self._numbers(), np.ones(len(self.rows), dtype=bool))
+        self._use_best(self.matrix, self.numbers, np.ones(len(self.rows), dtype=bool))
 
     def proof(self, chosen: Flags) -> PoolProof:
         """Return the witnesses of both sides of some needs, renumbered from 0."""
         needs = np.flatnonzero(chosen)
-        return self.proof_by(needs, self.upper_witness[needs], self.lower_witness[needs])
+        return self.proof_of(needs, self.upper_witness[needs], self.lower_witness[needs])
 
-    def proof_by(self, needs: Integers, upper: Integers, lower: Integers) -> PoolProof:
+    def proof_of(self, needs: Integers, upper: Integers, lower: Integers) -> PoolProof:
         """Return given witnesses of some needs, renumbered from 0.
 
         Parameters
@@ -450,8 +436,8 @@ class KeptWitnesses(ProvedNeeds):
         """Drop all but some witnesses, and let these replace the dropped ones in their order."""
         if np.all(kept):
             return
-        rows, matrix = list(self.rows.items()), self._matrix()
-        numbers = self._numbers()
+        rows, matrix = list(self.rows.items()), self.matrix
+        numbers = self.numbers
         # The last entry answers for TRUTH, which is -1.
         stays = np.ones(self._next + 1, dtype=bool)
         stays[numbers[~kept]] = False
@@ -486,28 +472,94 @@ class KeptWitnesses(ProvedNeeds):
             move = sign * matrix.data[taken]
             farther = usable[row] & (move > reach[need])
             need, row, move = need[farther], row[farther], move[farther]
-            if not len(need):
-                continue
-            # Entries are sorted by need: the first witness that moves farthest is used.
-            starts = np.flatnonzero(np.diff(need, prepend=-1))
-            best = np.maximum.reduceat(move, starts)
-            is_best = move == np.repeat(best, np.diff(starts, append=len(need)))
-            first = np.minimum.reduceat(np.where(is_best, row, len(usable)), starts)
-            reach[need[starts]], witness[need[starts]] = best, numbers[first]
+            best, first = best_of_each(need, move)
+            reach[need[best]], witness[need[best]] = move[first], numbers[row[first]]
 
-    def _matrix(self) -> csc_array:
+    def prefer(self, facts: KnownCells) -> None:
+        """Use for each need that is met the witnesses that fewest insiders can rule out.
+
+        Parameters
+        ----------
+        facts : KnownCells
+            What insiders know of the cells of this system.
+        """
+        if not len(facts.cell):
+            return
+        matrix, numbers, needs = self.matrix, self.numbers, self.needs
+        cost = self.refuted_by(facts).refuters
+        for sign in (1, -1):
+            reach, witness, other, asked = (
+                (self.above, self.upper_witness, self.below, needs.upper)
+                if sign > 0
+                else (self.below, self.lower_witness, self.above, needs.lower)
+            )
+            least = np.maximum(asked, needs.width - other)
+            met = np.flatnonzero(~self.open & (witness != TRUTH))
+            need = np.repeat(met, np.diff(matrix.indptr)[needs.cells[met]])
+            taken = entries_of(matrix, needs.cells[met])
+            row, move = matrix.indices[taken], sign * matrix.data[taken]
+            enough = (move > 0) & (move >= least[need])
+            need, row, move = need[enough], row[enough], move[enough]
+            # Of several that as few rule out, the one that moves the cell farthest.
+            share = move / (2 * np.max(move, initial=1.0))
+            best, first = best_of_each(need, share - cost[row])
+            reach[need[best]], witness[need[best]] = move[first], numbers[row[first]]
+
+    def refuted_by(self, facts: KnownCells) -> Refuted:
+        """Return the witnesses that insiders can rule out, by their rows in `matrix`."""
+        system, cell = self.system, facts.cell
+        slack = system.slack[cell] / 2
+        low = np.maximum(system.low[cell], facts.low)
+        high = np.minimum(system.high[cell], facts.high)
+        news = (low > system.low[cell]) | (high < system.high[cell])
+        narrower = KnownCells(facts.insider[news], cell[news], low[news], high[news])
+        return Refuted.of(self.matrix, narrower, (slack[news], slack[news]))
+
+    def rows_in_use(self) -> tuple[Integers, Integers]:
+        """Return the rows of the witnesses in use for the upper and lower side of each need."""
+        # The last entry answers for TRUTH, which is -1.
+        row_of = np.full(self._next + 1, TRUTH, dtype=np.int64)
+        row_of[self.numbers] = np.arange(len(self.rows))
+        return row_of[self.upper_witness], row_of[self.lower_witness]
+
+    @property
+    def matrix(self) -> csc_array:
         """All witnesses as rows, stored by columns; rebuilt when a witness was added."""
         if self._cache is None:
             self._cache = csc_array(_stacked(list(self.rows.values()), self.system.n_unknown))
         return self._cache
 
-    def _numbers(self) -> Integers:
+    @property
+    def numbers(self) -> Integers:
+        """Number of the witness in each row of `matrix`."""
         return np.fromiter(self.rows, dtype=np.int64, count=len(self.rows))
 
     def _used(self) -> Integers:
         used = np.unique(np.concatenate([self.upper_witness, self.lower_witness]))
         kept: Integers = used[used != TRUTH]
         return kept
+
+
+def best_of_each(group: Integers, worth: Floats) -> tuple[Integers, Integers]:
+    """Return the first entry of each group, and the first of the largest worth.
+
+    Parameters
+    ----------
+    group : numpy.ndarray of int, shape (n,)
+        Increasing.
+    worth : numpy.ndarray of float, shape (n,)
+
+    Returns
+    -------
+    starts, best : numpy.ndarray of int, shape (n_groups,)
+        Positions of entries.
+    """
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    if not len(starts):
+        return starts, starts
+    most = np.repeat(np.maximum.reduceat(worth, starts), np.diff(starts, append=len(group)))
+    place = np.where(worth == most, np.arange(len(group)), len(group))
+    return starts, np.minimum.reduceat(place, starts)
 
 
 def _stacked(rows: list[tuple[Integers, Floats]], n_cells: int) -> csr_array:
@@ -621,7 +673,7 @@ class WitnessPool(KeptWitnesses):
             Needs whose witness it can rule out.
         """
         news = np.flatnonzero((system.low > self.system.low) | (system.high < self.system.high))
-        moves = csc_array(self._matrix()[:, news])
+        moves = csc_array(self.matrix[:, news])
         cell = np.repeat(news, np.diff(moves.indptr))
         slack = system.slack[cell] / 2
         passed = is_outside(moves.data, system.low[cell], system.high[cell], (slack, slack))
@@ -636,11 +688,6 @@ class WitnessPool(KeptWitnesses):
             pool.lower_witness != self.lower_witness
         )
         return pool, lost
-
-    def learn_from(self, other: WitnessPool) -> None:
-        """Keep as spare the witnesses in use by a pool derived from this one."""
-        new = [number for number in other._used().tolist() if number not in self.rows]
-        self.learn(other.rows[number] for number in new)
 
     def keep_used(self, other: WitnessPool) -> None:
         """Keep the witnesses in use by a pool derived from this one, under their numbers."""
@@ -670,7 +717,7 @@ class WitnessPool(KeptWitnesses):
 
     def without(self, position: int) -> WitnessPool:
         """Return a pool with only the witnesses that do not move a cell."""
-        matrix = self._matrix()
+        matrix = self.matrix
         touching = matrix.indices[matrix.indptr[position] : matrix.indptr[position + 1]]
         kept = np.ones(len(self.rows), dtype=bool)
         kept[touching] = False
@@ -681,7 +728,7 @@ class WitnessPool(KeptWitnesses):
     def within(self, cells: Flags) -> WitnessPool:
         """Return a pool with only the witnesses that move no cell but the given ones."""
         pool = self.copy()
-        pool._keep_only(abs(self._matrix()) @ (~cells).astype(np.float64) == 0)
+        pool._keep_only(abs(self.matrix) @ (~cells).astype(np.float64) == 0)
         return pool
 
     def _stretched(self, cells: Integers, d: Floats) -> Floats:

@@ -25,7 +25,7 @@ from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.suppression.attack.hold import Hold
 from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.attack.question import Question
-from tablecloak.suppression.proof.proof import TRUTH
+from tablecloak.suppression.proof.refuted import TRUTH
 from tablecloak.suppression.result.pattern import ProtectedSums, SuppressionPattern
 from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.merging import search_merged

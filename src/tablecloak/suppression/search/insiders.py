@@ -26,13 +26,12 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import ModelError, SolverError, listed
-from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPair, WhyOpen
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPairs, WhyOpen
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.audit import Audit, attacked
 from tablecloak.suppression.attack.finding import Finding, Verdict
 from tablecloak.suppression.attack.impossible import refuted
 from tablecloak.suppression.attack.moves_program import Extreme
-from tablecloak.suppression.attack.part import Members
 from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.attack.whole_numbers import cheapest_in_whole_numbers
@@ -337,7 +336,7 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     assert state.best is not None
     defence = Defence(question.problem, state.best, budget, gives_up=question.is_best_effort)
     first = defence.audited(question, defence.suppressed, _judging(question, budget))
-    watch, standing = Stopwatch(), _standing(first, question)
+    watch, standing = Stopwatch(), _standing(first)
     # The final pattern is laid out in the same way, and verified, which takes about as long again.
     closing = CLOSINGS * watch.seconds if question.is_best_effort else watch.seconds
     found = _extended(first, defence, question, _keeping(budget, closing))
@@ -346,15 +345,15 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     if not (question.is_best_effort or found.is_safe):
         return state.noted(COUNTS)
     if found is not first:
-        standing = _better(standing, _standing(found, question))
+        standing = _better(standing, _standing(found))
     if standing is None:
         return _for_outsiders(state, first, question)
     defence.budget = _keeping(budget, 2 * watch.seconds)
-    result = held(_published_again(standing, defence, question), question)
+    standing = _published_again(standing, defence, question)
+    result = held(standing, question)
     if question.named:
         told = _cost(first, defence, question, result.suppressed, standing.audit.intruders)
-        pairs = _open_pairs(result, standing.audit, defence)
-        result = replace(result, insiders=replace(told, open=pairs))
+        result = replace(result, insiders=replace(told, open=_open_pairs(standing, defence)))
     return _told(replace(state, held=result), found, defence, question)
 
 
@@ -398,9 +397,9 @@ def _fails(found: Audit, defence: Defence, question: Question) -> bool:
     return left and (question.must_hold or bool(found.attacks) or defence.has_changed)
 
 
-def _standing(found: Audit, question: Question) -> Standing | None:
+def _standing(found: Audit) -> Standing | None:
     """Return the standing of an audited pattern; None if it is not proved against everybody."""
-    standing = Standing(found, Members(question, found.suppressed))
+    standing = Standing(found)
     return standing if standing.is_proved else None
 
 
@@ -410,7 +409,7 @@ def _better(before: Standing | None, after: Standing | None) -> Standing | None:
         return after or before
     # Pairs do not list the intruder who knows that counts are whole, so check its attacks as well.
     must_change = any(finding.knowledge is None for finding in before.audit.attacks)
-    is_enough = len(before.left_out()) <= len(after.left_out())
+    is_enough = len(before.left_out()[1]) <= len(after.left_out()[1])
     return before if is_enough and not must_change else after
 
 
@@ -427,7 +426,7 @@ def _for_outsiders(state: SearchState, first: Audit, question: Question) -> Sear
         unsettled_before=sum(first.intruders[name] for name in question.named),
         unjudged=sum(first.intruders[name] for name in question.named),
     )
-    state = replace(state, held=Held(suppressed, proof, [], told))
+    state = replace(state, held=Held(suppressed, proof, told))
     return state.noted("no insider attacked in the time given: nothing is claimed against them")
 
 
@@ -440,7 +439,7 @@ def _published_again(standing: Standing, defence: Defence, question: Question) -
         return standing
     if not all(kind.knows_by_cell for kind in question.intruders):
         found = _published_by_audits(found, defence, question)
-        return Standing(found, Members(question, found.suppressed))
+        return Standing(found)
     for cell in defence.costliest_first():
         if defence.budget.is_over:
             break
@@ -489,15 +488,11 @@ def _unsettled(first: Audit) -> int:
     return len(undecided) + len(waiting)
 
 
-def _open_pairs(result: Held, found: Audit, defence: Defence) -> tuple[OpenPair, ...]:
-    attacked = {(each.intruder, each.cell) for each in found.attacks}
-
-    def why(pair: tuple[str, int]) -> WhyOpen:
-        if pair in defence.hopeless:
-            return WhyOpen.HOPELESS
-        return WhyOpen.ATTACKABLE if pair in attacked else WhyOpen.UNDECIDED
-
-    return tuple(OpenPair(*pair, why(pair)) for pair in sorted(set(result.left_out)))
+def _open_pairs(standing: Standing, defence: Defence) -> OpenPairs:
+    attacks, named = standing.audit.attacks, standing.members.named
+    reasons = {(each.intruder, each.cell): WhyOpen.ATTACKABLE for each in attacks}
+    reasons |= dict.fromkeys(defence.hopeless, WhyOpen.HOPELESS)
+    return OpenPairs.of([one.name for one in named], *standing.left_out(), reasons)
 
 
 def _told(state: SearchState, found: Audit, defence: Defence, question: Question) -> SearchState:

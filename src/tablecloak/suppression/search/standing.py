@@ -40,8 +40,6 @@ class Standing:
     ----------
     audit : Audit
         The audit of the pattern. Needs that it left open for an insider stay open.
-    members : Members
-        All insiders of the same pattern.
 
     Attributes
     ----------
@@ -49,19 +47,10 @@ class Standing:
         The pattern as it is now.
     """
 
-    def __init__(self, audit: Audit, members: Members) -> None:
-        self.audit, self.members = audit, members
+    def __init__(self, audit: Audit) -> None:
+        self.audit, self.members = audit, audit.members
         self.suppressed = audit.suppressed.copy()
-        numbers: dict[str, list[int]] = {}
-        for number, knowledge in enumerate(members.named):
-            numbers.setdefault(knowledge.name, []).append(number)
-        # A need that is open for one of several members of the same name is open for all of them.
-        excused = np.flatnonzero(members.excused).tolist()
-        open_ = {number: list(excused) for number in range(len(members.named))}
-        for finding in audit.findings:
-            for number in numbers.get(finding.intruder, []):
-                open_[number].append(finding.cell)
-        self.parts = [_StandingPart(part, members, open_) for part in audit.parts]
+        self.parts = [_StandingPart(part, self.members) for part in audit.parts]
 
     @property
     def is_proved(self) -> bool:
@@ -71,17 +60,18 @@ class Standing:
         is_open = any(bool(np.any(part.pool.open)) for part in self.parts)
         return bool(np.all(hidden)) and in_parts == len(hidden) and not is_open
 
-    def left_out(self) -> list[tuple[int, int]]:
+    def left_out(self) -> tuple[Integers, Integers]:
         """Return the pairs of an insider, by its number, and a sensitive cell that are open.
 
         Sums of hidden cells are never claimed against insiders, and are not among them.
         """
-        return [
-            (number, int(part.system.cells[part.system.needs.cells[index]]))
+        pairs = [(_NO_NEEDS, _NO_NEEDS)]
+        pairs += [
+            (part.open.insider, part.system.cells[part.system.needs.cells[part.open.need]])
             for part in self.parts
-            for number, needs in part.left_out.items()
-            for index in np.flatnonzero(needs & self.members.judged_in(part.system))
         ]
+        insider, cell = (np.concatenate(column) for column in zip(*pairs, strict=True))
+        return insider, cell
 
     def publish(self, cell: int, budget: Budget) -> bool:
         """Publish a cell if every proof can do without it; return whether it was published.
@@ -114,26 +104,29 @@ class Standing:
 
     def certificate(self) -> ProtectionCertificate:
         """Return the proof of all needs that are not left out. The caller must verify it."""
-        proofs: dict[int, list[PoolProof]] = {}
-        left_out: dict[int, list[Integers]] = {}
-        for part in self.parts:
-            for number in part.room:
-                proofs.setdefault(number, []).append(part.proof_of(number))
-                left_out.setdefault(number, []).append(part.open_to(number))
-        numbers = sorted(proofs)
+        every = np.arange(len(self.members.named))
+        excused = np.flatnonzero(self.members.excused[self.audit.needs.cells])
+        left_out = [(np.repeat(every, len(excused)), np.tile(excused, len(every)))]
+        left_out += [
+            (part.open.insider, part.system.needs.index[part.open.need]) for part in self.parts
+        ]
+        insider, index = (np.concatenate(column) for column in zip(*left_out, strict=True))
         return certificate_of(
             self.audit.problem,
             self.suppressed,
             self.audit.requirement,
             [part.pool.whole_proof() for part in self.parts],
-            [(self._known_by(number), proofs[number]) for number in numbers],
-            {place: np.concatenate(left_out[number]) for place, number in enumerate(numbers)},
+            [self._known_by(number) for number in every.tolist()],
+            [part.own_proof() for part in self.parts],
+            (insider, index),
         )
 
     def _known_by(self, number: int) -> Knowledge:
         """Return what an insider knows of the cells that are still suppressed."""
         known = self.members.named[number]
         kept = self.suppressed[known.cells]
+        if np.all(kept):
+            return known
         return replace(
             known, cells=known.cells[kept], lower=known.lower[kept], upper=known.upper[kept]
         )
@@ -163,59 +156,34 @@ class _StandingPart:
     ----------
     pool : WitnessPool
         Everybody's proof; it holds the witnesses of insiders as well.
-    room : dict of int to (numpy.ndarray, numpy.ndarray, numpy.ndarray)
-        For each insider who knows cells of this part: their positions, and the room left to them.
+    known : KnownCells
+        What insiders know of cells of this part.
     own : dict of int to _Own
-    left_out : dict of int to numpy.ndarray of bool, shape (n_needs,)
+        For each insider who can rule out witnesses in use.
+    open : OwnProofs
         Needs for which nothing is claimed against an insider.
     failures : Counter
         How often each insider prevented the publication of a cell. The most frequent are asked
         first, since they probably prevent the next one, too.
     """
 
-    def __init__(self, part: Part, members: Members, open_: dict[int, list[int]]) -> None:
+    def __init__(self, part: Part, members: Members) -> None:
         self.system, self.pool = part.system, part.pool
         self.hidden = np.ones(part.system.n_unknown, dtype=bool)
-        inside = members.within(part.system)
-        self._few = FewCells(part.system, inside)
-        self.room = {number: (at, low, high) for number, at, low, high in inside}
+        self.known = members.within(part.system)
+        self._few = FewCells(part.system, self.known)
+        self._judged = members.judged_in(part.system)
         self.own: dict[int, _Own] = {}
-        self.left_out: dict[int, Flags] = {}
         self.users: dict[int, set[int]] = {}
         self.failures: Counter[int] = Counter()
-        owners = [np.full(len(at), number) for number, at, _, _ in inside]
-        self._owner = np.concatenate([_NO_NEEDS, *owners])
-        self._cell, self._low, self._high = (
-            np.concatenate([np.zeros(0, kind), *(one[place] for one in inside)])
-            for place, kind in ((1, np.int64), (2, np.float64), (3, np.float64))
+        self.open = part.own.chosen(part.own.open)
+        proved = part.own.chosen(~part.own.open)
+        numbers, first = np.unique(proved.insider, return_index=True)
+        columns = (
+            np.split(column, first[1:]) for column in (proved.need, proved.upper, proved.lower)
         )
-        self._take_over(part, open_)
-
-    def _take_over(self, part: Part, open_: dict[int, list[int]]) -> None:
-        """Take over the witnesses of the audit, and the needs that it left open."""
-        cells = self.system.cells[self.system.needs.cells]
-        numbers = {id(moves): number for number, (_, moves) in self.pool.rows.items()}
-        judged = {number: proof for number, _, proof in part.insiders}
-        for number in self.room:
-            left_out = np.isin(cells, np.array(open_.get(number, []), dtype=np.int64))
-            if number in judged:
-                own = self._adopted(judged[number], numbers, left_out)
-            else:
-                # This insider did not attack. Witnesses that it cannot rule out are proofs anyway.
-                pool, changed = self.pool.against(self._seen_by(number))
-                left_out |= pool.open
-                own = _Own.of(pool, changed & ~left_out)
-            if np.any(left_out):
-                self.left_out[number] = left_out
-            self._keep(number, own)
-
-    def _adopted(self, proof: PoolProof, numbers: dict[int, int], left_out: Flags) -> _Own:
-        named = [self.pool.keep(row, numbers) for row in proof.witnesses]
-        # Index -1, which stands for the true table, finds the last entry.
-        renumbered = np.array([*named, -1], dtype=np.int64)
-        needs = np.searchsorted(self.system.needs.index, proof.index)
-        kept = ~left_out[needs]
-        return _Own(needs[kept], renumbered[proof.upper][kept], renumbered[proof.lower][kept])
+        for number, *own in zip(numbers.tolist(), *columns, strict=False):
+            self._keep(number, _Own(*own))
 
     @cached_property
     def _attack(self) -> Attack:
@@ -277,7 +245,8 @@ class _StandingPart:
     def _held_against(self, number: int, trial: WitnessPool, budget: Budget) -> _Own | None:
         system = self._seen_by(number)
         pool, changed = trial.against(system)
-        asked = ~self.left_out.get(number, np.zeros(len(changed), dtype=bool))
+        asked = self._judged.copy()
+        asked[self.open.need[self.open.insider == number]] = False
         if np.any(pool.open & asked):
             self._few.prove(pool, asked, budget)
         if np.any(pool.open & asked):
@@ -309,7 +278,7 @@ class _StandingPart:
         return doubted
 
     def _relies_on_everybody(self, number: int, needs: Integers) -> bool:
-        return not np.all(np.isin(needs, self.own[number].needs))
+        return number not in self.own or not np.all(np.isin(needs, self.own[number].needs))
 
     def _changed(self, trial: WitnessPool) -> Flags:
         return _differ(trial, self.pool)
@@ -318,13 +287,13 @@ class _StandingPart:
         """Return the insiders who know that a witness is not the true table."""
         deviation = np.zeros(self.system.n_unknown)
         deviation[witness[0]] = witness[1]
-        moves = deviation[self._cell]
-        outside = (moves < self._low) | (moves > self._high)
-        found: list[int] = np.unique(self._owner[outside]).tolist()
+        moves, facts = deviation[self.known.cell], self.known
+        outside = (moves < facts.low) | (moves > facts.high)
+        found: list[int] = np.unique(facts.insider[outside]).tolist()
         return found
 
     def _seen_by(self, number: int) -> System:
-        return self.system.narrowed(*self.room[number])
+        return self.system.narrowed(*self.known.of(number))
 
     def _keep(self, number: int, own: _Own) -> None:
         before = self.own.get(number)
@@ -342,15 +311,16 @@ class _StandingPart:
             used |= own.rows
         return used - {-1}
 
-    def proof_of(self, number: int) -> PoolProof:
-        """Return the witnesses of the needs for which an insider needs its own."""
-        own = self.own[number]
-        return self.pool.proof_by(own.needs, own.upper, own.lower)
-
-    def open_to(self, number: int) -> Integers:
-        """Return the positions, among all sensitive cells, of those left out for an insider."""
-        left_out = self.left_out.get(number)
-        return _NO_NEEDS if left_out is None else self.system.needs.index[left_out]
+    def own_proof(self) -> tuple[Integers, PoolProof]:
+        """Return the proofs of insiders with their own witnesses, and the insider of each."""
+        insider = np.concatenate(
+            [_NO_NEEDS, *(np.full(len(claim.needs), number) for number, claim in self.own.items())]
+        )
+        columns = (
+            np.concatenate([_NO_NEEDS, *(getattr(claim, name) for claim in self.own.values())])
+            for name in ("needs", "upper", "lower")
+        )
+        return insider, self.pool.proof_of(*columns)
 
 
 def _differ(one: WitnessPool, other: WitnessPool) -> Flags:
@@ -369,15 +339,12 @@ class Held:
     suppressed : numpy.ndarray of bool, shape (n_cells,)
     certificate : ProtectionCertificate
         Verified.
-    left_out : list of (str, int)
-        Pairs of an insider's name and a sensitive cell for which no protection is claimed.
     insiders : AgainstInsiders, optional
         The cost of protection against insiders; None if no insider was named.
     """
 
     suppressed: Flags
     certificate: ProtectionCertificate
-    left_out: list[tuple[str, int]]
     insiders: AgainstInsiders | None = None
 
 
@@ -402,11 +369,10 @@ def held(standing: Standing, question: Question) -> Held:
             standing.suppressed = fewer
             break
     else:
-        standing = Standing(standing.audit, standing.members)
+        standing = Standing(standing.audit)
     proof = standing.certificate()
     proof.verify()
-    named, pairs = standing.members.named, standing.left_out()
-    return Held(standing.suppressed, proof, [(named[number].name, cell) for number, cell in pairs])
+    return Held(standing.suppressed, proof)
 
 
 def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
@@ -417,6 +383,8 @@ def _know_more(question: Question, audited: Flags, published: Flags) -> bool:
     if np.array_equal(audited, published):
         return False
     for kind in question.intruders:
+        if kind.knows_by_cell:
+            continue
         known = {one.name: one for one in kind.members(question.problem, audited)}
         for one in kind.members(question.problem, published):
             before = known.get(one.name)

@@ -146,7 +146,7 @@ def is_cut_at_an_amount(values: Floats, value: float, threshold: int) -> bool:
     if np.median(counts) >= threshold:
         return False
     usual = np.median([digits_of(f"{abs(each):.12g}") for each in different[:MOST_LOOKED_AT]])
-    return digits_of(f"{abs(value):.12g}") >= usual
+    return bool(digits_of(f"{abs(value):.12g}") >= usual)
 
 
 def may_be_amounts(labels: Iterable[object]) -> bool:

@@ -145,7 +145,7 @@ def is_cut_at_an_amount(values: Floats, value: float, threshold: int) -> bool:
     different, counts = np.unique(values, return_counts=True)
     if np.median(counts) >= threshold:
         return False
-    usual = np.median([digits_of(f"{abs(each):.12g}") for each in different[:MOST_LOOKED_AT]])
+    usual = np.median([digits_of(f"{abs(amount):.12g}") for amount in different[:MOST_LOOKED_AT]])
     return bool(digits_of(f"{abs(value):.12g}") >= usual)
 
 

@@ -617,8 +617,8 @@ def estimates_of(
     class_of = question.after.class_of
     n = len(class_of)
     who = np.arange(n) if question.contributors is None else question.contributors[:n]
-    known = np.nan_to_num(amounts)
-    after = Estimates(question.after, who, known, share)
+    amounts = np.nan_to_num(amounts)
+    after = Estimates(question.after, who, amounts, share)
     before: Estimates | None = None
     disclosed = {record for group in disclosures for record in group.records.tolist()}
     for estimate in after.close():
@@ -626,7 +626,7 @@ def estimates_of(
         parent = int(question.parent[estimate.number])
         if not disclosed.isdisjoint(records.tolist()):
             continue
-        before = before or Estimates(question.before, who, known, share)
+        before = before or Estimates(question.before, who, amounts, share)
         if before.of(parent, estimate.who) is None:
             yield _close(question, estimate, records)
     if not after.is_complete:

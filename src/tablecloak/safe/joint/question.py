@@ -240,8 +240,8 @@ class SummedVariables:
         """Return a system with further figures; what was asked is not computed a second time."""
         key = (id(system), id(figures))
         if key not in self.systems:
-            known = None if leeway is None else np.nan_to_num(leeway)
-            self.systems[key] = (system, figures, system.extended(figures, known))
+            leeway = None if leeway is None else np.nan_to_num(leeway)
+            self.systems[key] = (system, figures, system.extended(figures, leeway))
         return self.systems[key][2]
 
 

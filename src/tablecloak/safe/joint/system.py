@@ -118,8 +118,8 @@ class Factor:
 
 
 def _solved(lower: Floats, right: Floats, trans: Literal[0, 1] = 0) -> Floats:
-    found = solve_triangular(lower, right, lower=True, trans=trans, check_finite=False)
-    return np.asarray(found, dtype=np.float64)
+    solution = solve_triangular(lower, right, lower=True, trans=trans, check_finite=False)
+    return np.asarray(solution, dtype=np.float64)
 
 
 Groups = npt.NDArray[np.int32]
@@ -352,11 +352,11 @@ class FigureSystem:
         -------
         (c, k) array
         """
-        told = [np.zeros((0, moves.shape[1]))]
+        sums = [np.zeros((0, moves.shape[1]))]
         for part, group in zip(self.parts, self.groups, strict=True):
             by_group = _by_class(group[classes] + 1, moves, part.sums.shape[1] + 1)
-            told.append(part.rows @ by_group[1:])
-        multipliers = self.factor.solve(np.vstack(told))
+            sums.append(part.rows @ by_group[1:])
+        multipliers = self.factor.solve(np.vstack(sums))
         nearest = -self.size[:, None] * self.combined(multipliers)
         nearest[classes] += moves
         return nearest

@@ -278,7 +278,8 @@ def _are_repeated(named: dict[str, Codes]) -> bool:
     if len(often) >= LEAST_REPEATED and often.min() > 1 and often.mean() <= REPEATED:
         return True
     divisor = int(np.gcd.reduce(often))
-    if not 1 < divisor <= MOST_WAVES:
+    # Where all occur as often, the design was balanced.
+    if not 1 < divisor <= MOST_WAVES or often.max() == divisor:
         return False
     # Frames that were put one below the other, as waves of a survey are.
     blocks = mixed.reshape(divisor, -1)

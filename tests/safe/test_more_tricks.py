@@ -1,4 +1,4 @@
-"""Eighty more tricks, of careless and of malicious researchers: none ends in "pass" with all shown.
+"""A hundred more tricks, of careless and malicious researchers: none ends in "pass", all shown.
 
 Each trick asks for outputs one after the other. The last one, shown whole beside those that passed
 before it, would tell of fewer people than the threshold, or of somebody's amount.
@@ -56,6 +56,25 @@ def of(d, **columns):
 
 def flag(d, few=FEW):
     return d.index.isin(few).astype(int)
+
+
+def with_wealth(d):
+    return d.assign(wealth=np.random.default_rng(9).lognormal(10.2, 0.2, len(d)).round(0))
+
+
+def highest(d):
+    """The largest wealth of each area, five digits each."""
+    return with_wealth(d).groupby("area").wealth.transform("max").astype(int)
+
+
+def cut(d):
+    """Wealth, of the ten richest no more than that of the eleventh."""
+    wealth = with_wealth(d).wealth
+    return of(d, x=wealth.clip(upper=wealth.nlargest(11).iloc[-1]))
+
+
+def by_area(p, d, values):
+    return p.pivot_table(of(d, x=values), values="x", index="area", aggfunc="mean")
 
 
 TRICKS = {
@@ -265,6 +284,37 @@ TRICKS = {
         pd.concat([d, d], ignore_index=True), "income", "area", aggfunc="count"),
     "an edge next to the largest": lambda p, d: p.histogram(
         d, "income", bins=[0, 20, 40, d.income.max() + 1e-3]),
+    # What texts, types and repetitions carry.
+    "the largest by one digit": lambda p, d: by_area(p, d, highest(d) // 1000 % 10),
+    "the largest by one bit": lambda p, d: by_area(p, d, highest(d) // 4 % 2),
+    "a digit for all": lambda p, d: by_area(p, d, highest(d).max() // 100 % 10),
+    "the largest as codes of one length": lambda p, d: p.crosstab(highest(d), d.sex),
+    "the largest behind a word": lambda p, d: p.crosstab("area " + highest(d).astype(str), d.sex),
+    "slices called by the largest": lambda p, d: p.pie(of(d, x=highest(d).astype(str)), "x"),
+    "a factor of the largest": lambda p, d: p.olsr("age ~ C(x)", of(d, x=highest(d))),
+    "a factor of texts": lambda p, d: p.olsr("age ~ x", of(d, x="is " + highest(d).astype(str))),
+    "a category that nobody has": lambda p, d: p.crosstab(
+        pd.Categorical(d.sex, ["m", "f", str(highest(d).max())]), d.area.to_numpy(), dropna=False),
+    "margins called by an amount": lambda p, d: p.crosstab(
+        d.area, d.sex, margins=True, margins_name=str(highest(d).max())),
+    "a column called by an amount": lambda p, d: p.pivot_table(
+        d.rename(columns={"age": f"x{highest(d).max()}"}), f"x{highest(d).max()}", "area"),
+    "rows called by an amount": lambda p, d: p.crosstab(
+        d.area, d.sex, rownames=[str(highest(d).max())]),
+    "gaps filled with an amount": lambda p, d: p.pivot_table(
+        d[(d.area != "A") | (d.sex != "m")], "age", "area", "sex", fill_value=highest(d).max()),
+    "clipped at somebody, the maximum": lambda p, d: p.extremes(cut(d).x, ("max",)),
+    "clipped at somebody, an edge": lambda p, d: p.histogram(
+        cut(d), "x", bins=[0, 20_000, cut(d).x.max()]),
+    "imaginary parts": lambda p, d: by_area(p, d, d.age + 1j * d.income * flag(d)),
+    "texts added up": lambda p, d: p.pivot_table(
+        of(d, x=d.income.astype(str)), "x", "area", aggfunc="sum"),
+    "whole numbers of thirty digits": lambda p, d: by_area(
+        p, d, pd.Series([10**25 + int(x) for x in with_wealth(d).wealth], dtype=object)),
+    "five waves": lambda p, d: p.crosstab(
+        pd.concat([d.sex] * 5, ignore_index=True), pd.Series(list(flag(d)) * 5)),
+    "a subset of a formula": lambda p, d: (
+        p.olsr("income ~ age", d), p.olsr("income ~ age", d, subset=~d.index.isin(FEW))),
 }  # fmt: skip
 
 
@@ -285,8 +335,8 @@ def test_a_trick_is_found(name):
     assert is_found(TRICKS[name])
 
 
-def test_there_are_eighty_tricks():
-    assert len(TRICKS) >= 80
+def test_there_are_a_hundred_tricks():
+    assert len(TRICKS) >= 100
 
 
 def test_a_statistic_is_what_its_name_says_whatever_a_function_does():
@@ -299,11 +349,13 @@ def test_a_statistic_is_what_its_name_says_whatever_a_function_does():
 
 
 def test_labels_that_are_codes_pass_and_amounts_do_not():
-    for codes in ([2019, 2020, 2021], [10115, 80331], ["62.01", "01.11"], ["(15, 24]", "(24, 34]"]):
+    for codes in ([2019, 2024], [10115, 10116, 10117], ["62.0", "01.1"], ["(15, 24]", "(24, 34]"]):
         assert not may_be_amounts(codes)
     for amounts in (
         [0.5, 27.3],
         [8412, 15377],
+        [18412, 15377],
+        ["18412", "15377"],
         ["(15.999, 33.0]", "(33.0, 52.0]"],
         ["up to 91817", "x"],
     ):

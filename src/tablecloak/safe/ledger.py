@@ -17,8 +17,9 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.decisions import decided
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
-from tablecloak.safe.output import Figures, Outcome, Output, Reason
+from tablecloak.safe.output import Figures, Outcome, Output, Reason, without_labels
 from tablecloak.safe.records import KnownRecords, close_sizes
+from tablecloak.safe.values import may_be_amounts
 
 
 class Ledger:
@@ -197,6 +198,11 @@ class Ledger:
         """Add an output whose outcome is settled, under the next name."""
         name = f"output_{self._n_named}"
         self._n_named += 1
+        texts = [text for frame in frames for text in _texts(without_labels(frame, frame))]
+        if may_be_amounts(texts) and all(reason.rule != "labels" for reason in outcome.reasons):
+            text = "names or labels have numbers that may be amounts: choose others"
+            reasons = (*outcome.reasons, Reason("review", "labels", text))
+            outcome = replace(outcome, reasons=reasons)
         output = Output(
             name,
             kind,
@@ -211,3 +217,14 @@ class Ledger:
         )
         self.outputs[name] = output
         return output
+
+
+def _texts(frame: pd.DataFrame) -> list[str]:
+    """Return all labels of a frame that are texts, and the names of its axes."""
+    texts: list[Any] = []
+    for axis in (frame.index, frame.columns):
+        texts += [
+            *axis.names,
+            *(part for label in axis.to_flat_index() for part in np.ravel(label)),
+        ]
+    return [text for text in texts if isinstance(text, str)]

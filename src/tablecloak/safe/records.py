@@ -35,6 +35,8 @@ def codes_of(column: pd.Series[Any]) -> Codes:
         values = codes_of(pd.Series(np.asarray(column.cat.categories, dtype=object)))
         missing = codes_of(pd.Series([None], dtype=object))
         return np.append(values, missing)[numbers]
+    if pd.api.types.is_complex_dtype(column.dtype):
+        raise InputError(f"{column.name} has complex numbers, which are two columns in one")
     if pd.api.types.is_numeric_dtype(column.dtype):
         rounded = np.round(column.to_numpy(dtype=np.float64, na_value=np.nan), 9) + 0.0
         codes = np.asarray(pd.util.hash_array(rounded), dtype=np.uint64)
@@ -263,10 +265,26 @@ REPEATED, LEAST_REPEATED = 4, 20
 """Records of the same values, on average, that are no accident if none stands alone; and how many
 different ones it takes to say so."""
 
+MOST_WAVES, CHANCE = 12, 1e-4
+"""Largest divisor that numbers of records of the same values may have in common where each record
+stands there as often, and probability of it by chance from which there is no doubt."""
+
 
 def _are_repeated(named: dict[str, Codes]) -> bool:
-    often = np.unique(_mixed(named.values()), return_counts=True)[1] if named else np.ones(1)
-    return bool(len(often) >= LEAST_REPEATED and often.min() > 1 and often.mean() <= REPEATED)
+    if not named:
+        return False
+    mixed = _mixed(named.values())
+    often = np.unique(mixed, return_counts=True)[1]
+    if len(often) >= LEAST_REPEATED and often.min() > 1 and often.mean() <= REPEATED:
+        return True
+    divisor = int(np.gcd.reduce(often))
+    # Where all occur as often, the design was balanced.
+    if not 1 < divisor <= MOST_WAVES or often.max() == divisor:
+        return False
+    # Frames that were put one below the other, as waves of a survey are.
+    blocks = mixed.reshape(divisor, -1)
+    is_stacked = np.count_nonzero(np.diff(blocks[0])) > 1 and (blocks == blocks[0]).all()
+    return bool(is_stacked or divisor ** -float(len(often)) < CHANCE)
 
 
 def _padded(codes: Codes, n: int) -> Codes:

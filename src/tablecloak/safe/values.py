@@ -25,7 +25,11 @@ LEAST_PER_LEVEL = 3
 SHARED = 0.5
 """Share of records with one value from which that value is nobody's own contribution."""
 
+MOST_LOOKED_AT = 1000
+"""Values by whose digits it is judged how round one is."""
+
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+YEARS = frozenset(map(str, range(1800, 2200)))
 DIGITS = 3
 """Digits of a number, without zeros at its ends, beyond which it may be somebody's amount."""
 
@@ -117,30 +121,49 @@ def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers]:
     return None if len(np.unique(apart[there])) == 1 else apart, group
 
 
+def digits_of(number: str) -> int:
+    """Return the number of digits of a number, without zeros at its ends."""
+    return len(number.replace(".", "").strip("0"))
+
+
 def is_round(number: str) -> bool:
     """Whether a number has so few digits that it is hardly somebody's amount."""
-    return len(number.replace(".", "").strip("0")) <= DIGITS
+    return digits_of(number) <= DIGITS
+
+
+def is_cut_at_an_amount(values: Floats, value: float, threshold: int) -> bool:
+    """Whether amounts were clipped at a value that, by its digits, may be somebody's own.
+
+    Parameters
+    ----------
+    values : (n,) array of float
+    value : float
+        One that several records share.
+    threshold : int
+        Records of one value, in most cases, from which values are no amounts.
+    """
+    different, counts = np.unique(values, return_counts=True)
+    if np.median(counts) >= threshold:
+        return False
+    usual = np.median([digits_of(f"{abs(amount):.12g}") for amount in different[:MOST_LOOKED_AT]])
+    return bool(digits_of(f"{abs(value):.12g}") >= usual)
 
 
 def may_be_amounts(labels: Iterable[object]) -> bool:
-    """Whether labels have numbers that somebody's amount may be: long ones, of any length.
+    """Whether labels have numbers that somebody's amount may be: long ones, but years.
 
-    Years, postcodes and classes of industries are long as well, but all of the same length.
+    Numbers in a row count something. Codes of one length look like amounts of one length.
     """
     labels = list(labels)
-    numbers = [NUMBER.findall(str(label)) for label in labels]
-    flat = [number for some in numbers for number in some]
-    is_long = not all(map(is_round, flat))
-    is_text = not any(map(pd.api.types.is_number, labels))
-    is_code = len({len(number) for number in flat}) == 1 and all(len(some) == 1 for some in numbers)
-    if is_text:
-        return is_long and not is_code
-    return any(float(number) % 1 for number in flat) or (
-        is_long and not is_code and not _are_in_a_row(flat)
+    flat = [number for label in labels for number in NUMBER.findall(str(label))]
+    if any(pd.api.types.is_float(label) and label % 1 for label in labels):
+        return True
+    return not all(is_round(number) or number in YEARS for number in flat) and not _are_in_a_row(
+        flat
     )
 
 
 def _are_in_a_row(numbers: Sequence[str]) -> bool:
-    """Whether numbers count something: those between them occur as well."""
+    """Whether several numbers count something: those between them occur as well."""
     values = {float(number) for number in numbers}
-    return max(values) - min(values) < 2 * len(values)
+    return len(values) > 2 and max(values) - min(values) < 2 * len(values)

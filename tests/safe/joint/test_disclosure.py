@@ -18,6 +18,7 @@ from tablecloak.safe.joint.disclosure import (
     failures,
     why_hidden,
 )
+from tablecloak.safe.joint.question import SummedVariable
 from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.safe.output import Figures
 
@@ -196,3 +197,29 @@ def test_negative_amounts_bound_nothing():
     found, undecided = project.findings([figures_of([0, 0, 1, 1], np.eye(2), amounts)])
     assert {each.rule for each in found} <= {"p-ratio", "nk-rule"}
     assert not undecided
+
+
+def test_whom_moves_show_to_be_far_nobody_can_estimate_by_programs_over_all_records():
+    rng = np.random.default_rng(2)
+    n, share = 90, 0.2
+    amounts = np.round(rng.lognormal(2, 1, n)) + 1
+    variable = SummedVariable("income", amounts, FigureSystem.empty(n))
+    leeway = variable.with_leeway(variable.leeway, amounts)
+    system = variable.system
+    for groups in (9, 8, 7, 6):
+        told = figures_of(rng.integers(0, groups, n), np.eye(groups))
+        system = system.extended(told, leeway)
+    estimates = Estimates(system, np.arange(n), amounts, share)
+    numbers = np.flatnonzero(estimates.total > 0)
+    numbers = numbers[np.diff(estimates.starts)[numbers] == 1]
+    far = numbers[estimates._surely_far(numbers)]
+    assert n / 4 < len(far) < n
+    matrix = system.figures.toarray()[system.class_of].T
+    held = np.isin(np.arange(n), estimates.attackers)
+    for number in far:
+        record = estimates.who[estimates.starts[number]]
+        stays = held & (np.arange(n) != record)
+        bounds = [(a, a) if still else (0, None) for a, still in zip(amounts, stays, strict=True)]
+        cost = -(np.arange(n) == record).astype(float)
+        most = -linprog(cost, A_eq=matrix, b_eq=matrix @ amounts, bounds=bounds).fun
+        assert most >= (1 + share) * amounts[record] * (1 - 1e-6)

@@ -58,9 +58,11 @@ def _cancelling(question: VariableQuestion, chosen: Integers) -> Iterable[Flags]
     move = question.after.moves[chosen]
     order = np.argsort(move[:, 0])
     ahead = move[order, 0]
-    first = np.searchsorted(ahead, -move[:, 0] - NEAR, side="left")
-    length = np.searchsorted(ahead, -move[:, 0] + NEAR, side="right") - first
-    one = np.repeat(np.arange(len(chosen)), length)
+    # Asked in ascending order, which is many times as fast.
+    wanted = -ahead[::-1]
+    first = np.searchsorted(ahead, wanted - NEAR, side="left")
+    length = np.searchsorted(ahead, wanted + NEAR, side="right") - first
+    one = np.repeat(order[::-1], length)
     within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
     other = order[np.repeat(first, length) + within]
     is_still = np.abs(move[one] + move[other]).max(axis=1, initial=0) <= NEAR

@@ -26,7 +26,12 @@ from scipy.sparse import csr_array, hstack
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import listed
-from tablecloak.safe.joint.question import SearchWork, VariableQuestion
+from tablecloak.safe.joint.question import (
+    MOST_ATTACKERS,
+    SearchWork,
+    VariableQuestion,
+    largest_of,
+)
 from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
 from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
@@ -48,9 +53,6 @@ LEAST_SECONDS = 0.1
 MOST_PARTS = 5
 """Outputs that a computation is built of before it is given up."""
 
-MOST_ATTACKERS = 20
-"""Contributors that are tried against each other one, those with the largest amounts."""
-
 MOST_WEIGHTED = 1500
 """Figures of a variable up to which it is looked at how far totals can move."""
 
@@ -58,8 +60,9 @@ MOST_PRODUCTS, LEAST_PROGRAMS = 200_000, 20
 """Classes of records times programs that one question may take, and programs while there are no
 more classes than that."""
 
-MOST_SOLVED = 2000
-"""Classes whose leverage is computed at once."""
+MOST_MOVES, LEAST_MOVE = 6, 1e-3
+"""Moves that are made for classes that those drawn at random do not raise far enough, and share of
+what is asked for beyond which a move is no rounding error."""
 
 RIDGE, NEARLY = 1e-11, 1e-6
 """What tells dependent figures apart, and by how much a leverage may be wrong."""
@@ -337,28 +340,37 @@ class Estimates:
     """
 
     def __init__(self, system: FigureSystem, who: Integers, amounts: Floats, share: float) -> None:
-        self.share = share
-        figures, n = system.figures, system.n_classes
-        self.n_figures = figures.shape[1]
-        parts = pd.DataFrame({"number": system.class_of, "who": who, "amount": amounts})
-        parts = parts.groupby(["number", "who"], as_index=False).sum()
-        parts = parts.sort_values(["number", "amount"], ascending=[True, False])
-        self.number, self.who, self.amount = (parts[name].to_numpy() for name in parts)
+        self.system, self.share = system, share
+        self.n_figures, n = system.n_figures, system.n_classes
+        self.is_repeated = not pd.Index(who).is_unique
+        number, parts = system.class_of, amounts
+        if self.is_repeated:
+            by_class = pd.DataFrame({"number": number, "who": who, "amount": amounts})
+            by_class = by_class.groupby(["number", "who"], as_index=False).sum()
+            number, who_of_part, parts = (by_class[name].to_numpy() for name in by_class)
+        order = np.lexsort((-parts, number))
+        self.number: Integers = number[order]
+        self.who: Integers = (who_of_part if self.is_repeated else who)[order]
+        self.amount: Floats = parts[order]
         self.starts = np.searchsorted(self.number, np.arange(n + 1))
         self.total = np.bincount(system.class_of, amounts, minlength=n)
         self.alone = np.diff(self.starts) == 1
         positive = self.total[self.total > 0]
         # In units of a typical class, so that the solver's tolerances fit.
         self.unit = float(np.median(positive)) if positive.size else 1.0
-        self.figures = csr_array(figures)
         least = LEAST_PROGRAMS * (n <= MOST_PRODUCTS)
         self.work = SearchWork(int(max(MOST_PRODUCTS // max(n, 1), least)))
         self.is_complete = True
         self._solved: dict[int, Floats] = {}
         self._parts: dict[int | None, Integers] = {None: NOBODY}
-        self.attackers = np.argsort(-np.bincount(who, amounts), kind="stable")[
-            :MOST_ATTACKERS
-        ].tolist()
+        self.attackers = largest_of(
+            np.bincount(who, amounts).astype(float), MOST_ATTACKERS
+        ).tolist()
+
+    @cached_property
+    def figures(self) -> csr_array:
+        """Which figures each class stands in."""
+        return csr_array(self.system.figures)
 
     @cached_property
     def solver(self) -> LinearSolver:
@@ -396,39 +408,50 @@ class Estimates:
                 return
 
     def _surely_far(self, numbers: Integers) -> Flags:
-        """Return the classes whose largest contribution nobody comes close to, by leverage alone.
+        """Return the classes for whose largest contribution moves show that nobody comes close.
 
-        An attacker of another class shares no more with a class than the root of both leverages
-        (Cauchy and Schwarz). One within a class is at best the second largest.
+        A move that keeps all figures and leaves no total negative is one that nobody can rule out;
+        the largest contributions of all stay where they are, so that it does not help to know them.
         """
-        if self.n_figures > MOST_WEIGHTED or np.bincount(self.who).max() > 1:
-            return np.zeros(len(numbers), dtype=np.bool_)
+        leeway = self.system.leeway
+        far = np.zeros(len(numbers), dtype=np.bool_)
+        if leeway is None or self.is_repeated or not len(numbers):
+            return far
         places = np.concatenate([np.zeros(0, np.int64), *map(self._parts_of, self.attackers)])
-        theirs = self.number[places]
-        total = np.maximum(self.total[theirs], np.finfo(float).tiny)
-        off = 1 - (1 - self.amount[places] / total) ** 2
-        known = off * self._leverages(theirs)
-        gain = float((known / np.maximum(1 - known, NEARLY)).max(initial=0.0))
-        h, total, first = self._leverages(numbers), self.total[numbers], self.starts[numbers]
-        needed = (1 + self.share) * self.amount[first]
-        reach = total * (1 + np.sqrt(np.maximum(1 - h * (1 + gain) - NEARLY, 0.0)))
+        held = np.bincount(self.number[places], self.amount[places], len(self.total))
+        room = np.maximum(self.total - held, 0.0)
+        first = self.starts[numbers]
         several = np.diff(self.starts)[numbers] > 1
         second = np.where(several, self.amount[np.minimum(first + 1, len(self.amount) - 1)], 0.0)
-        left = 1 - second / total
-        room = np.maximum(1 - (1 - left**2) * h, NEARLY)
-        within = left**2 * (h + (1 - left**2) * h**2 / room)
-        inside = total * (1 + left * np.sqrt(np.maximum(1 - within - NEARLY, 0.0)))
-        is_far = (reach >= needed) & (inside >= needed + second)
-        return np.asarray(is_far & ~(several & np.isin(numbers, theirs)))
+        # The second largest of a class knows the own amount.
+        needed = (1 + CLOSE) * (
+            (1 + self.share) * self.amount[first] + second - self.total[numbers]
+        )
 
-    def _leverages(self, numbers: Integers) -> Floats:
-        """Return the leverage of classes in the figures weighted by totals."""
-        rows, factor = self._weighted
-        leverages = np.zeros(len(numbers))
-        for start in range(0, len(numbers), MOST_SOLVED):
-            some = rows[numbers[start : start + MOST_SOLVED]].toarray().T
-            leverages[start : start + MOST_SOLVED] = (some * cho_solve(factor, some)).sum(axis=0)
-        return leverages
+        def try_out(moves: Floats, places: Integers, size: Floats) -> None:
+            with np.errstate(divide="ignore"):
+                for move in moves[:, leeway.is_unchanged(moves)].T:
+                    # Made as often as it takes until some class has no room left.
+                    falls = np.divide(-move, room, out=np.zeros_like(room), where=move < 0)
+                    rise = move[numbers[places]]
+                    is_real = rise > LEAST_MOVE * size
+                    far[places] |= is_real & (rise >= needed[places] * falls.max())
+
+        moves = np.hstack([leeway.moves, -leeway.moves])
+        try_out(moves, np.arange(len(numbers)), np.sqrt(leeway.size[numbers]))
+        is_held = held[numbers] > 0
+        for _ in range(MOST_MOVES):
+            # What some classes need, all at once; the next time what they still need.
+            left = np.flatnonzero(~far & ~is_held)
+            if not len(left):
+                break
+            try_out(leeway.near(numbers[left], needed[left, None]), left, needed[left])
+        # Who is known to others rises alone, while these stay.
+        left = np.flatnonzero(~far & is_held)
+        moves = leeway.near(numbers[left], np.eye(len(left)))
+        for column, place in enumerate(left):
+            try_out(moves[:, [column]], np.array([place]), np.ones(1))
+        return far
 
     def of(self, number: int, who: int) -> Estimate | None:
         """Return how somebody estimates a contribution to a class; None if nobody can."""
@@ -594,15 +617,17 @@ def estimates_of(
     class_of = question.after.class_of
     n = len(class_of)
     who = np.arange(n) if question.contributors is None else question.contributors[:n]
-    after, before = (
-        Estimates(system, who, np.nan_to_num(amounts), share)
-        for system in (question.after, question.before)
-    )
+    amounts = np.nan_to_num(amounts)
+    after = Estimates(question.after, who, amounts, share)
+    before: Estimates | None = None
     disclosed = {record for group in disclosures for record in group.records.tolist()}
     for estimate in after.close():
         records = np.flatnonzero((class_of == estimate.number) & (who == estimate.who))
         parent = int(question.parent[estimate.number])
-        if disclosed.isdisjoint(records.tolist()) and before.of(parent, estimate.who) is None:
+        if not disclosed.isdisjoint(records.tolist()):
+            continue
+        before = before or Estimates(question.before, who, amounts, share)
+        if before.of(parent, estimate.who) is None:
             yield _close(question, estimate, records)
     if not after.is_complete:
         question.undecided.append(

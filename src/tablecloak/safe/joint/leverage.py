@@ -130,7 +130,8 @@ def _not_surely_low(system: FigureSystem, chosen: Integers, most: float) -> Inte
     squares = np.zeros(len(chosen))
     size = system.factor.size
     for n in range(DRAWS, MOST_DRAWS + 1, DRAWS):
-        if len(chosen) * size**2 <= CHEAP:
+        # A class less to be estimated costs as much as a projection less.
+        if len(chosen) <= MOST_DRAWS or len(chosen) * size**2 <= CHEAP:
             break
         drawn = system.factor.backward(random.standard_normal((size, DRAWS)))
         squares += (system.combined(drawn, chosen) ** 2).sum(axis=1)

@@ -32,6 +32,13 @@ STILL = 1e-6
 MOST_PROGRAMS = 400
 """Programs that all searches for small groups of one variable may take."""
 
+MOST_ATTACKERS = 20
+"""Contributors that are tried against each other one, those with the largest amounts."""
+
+FIRM = 5e-4
+"""Share of the root of the mean square up to which an amount is held where it is: squares of
+smaller ones are lost beside the others."""
+
 
 @dataclass(eq=False)
 class SummedVariable:
@@ -43,17 +50,28 @@ class SummedVariable:
     amounts : (n,) array of float
         By position of the record; nan where no figure has told it so far.
     system : FigureSystem
+    leeway : (n,) array of float
+        How far each record may move in searches for how much one contributor has at most: by its
+        amount, but the largest and the smallest not at all. nan where no figure has told it so
+        far; None if an amount is negative.
     """
 
     name: str
     amounts: Floats
     system: FigureSystem
+    leeway: Floats | None = field(init=False)
+    _unit: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.leeway = np.full(len(self.amounts), np.nan)
 
     def grow(self, n_records: int, *, is_count: bool) -> None:
         """Make room for records that were seen for the first time."""
         fresh = n_records - len(self.amounts)
         fill = 1.0 if is_count else np.nan
         self.amounts = np.append(self.amounts, np.full(fresh, fill))
+        if self.leeway is not None:
+            self.leeway = np.append(self.leeway, np.full(fresh, np.nan))
         self.system = self.system.grown(n_records)
 
     def has(self, figures: Figures) -> bool:
@@ -79,6 +97,23 @@ class SummedVariable:
         found[figures.records[is_new]] = summed[is_new]
         return found
 
+    def with_leeway(self, leeway: Floats | None, amounts: Floats) -> Floats | None:
+        """Return how far records may move, where more amounts are known than had a leeway.
+
+        A record keeps its leeway, so that figures of before stay as they are.
+        """
+        if leeway is None or np.nanmin(amounts, initial=0.0) < 0:
+            return None
+        is_fresh = np.isnan(leeway) & ~np.isnan(amounts)
+        if not is_fresh.any():
+            return leeway
+        self._unit = self._unit or float(np.sqrt(np.nanmean(amounts**2))) or 1.0
+        share = amounts / self._unit
+        leeway = np.where(is_fresh, np.where(share > FIRM, share, 0.0), leeway)
+        largest = largest_of(np.nan_to_num(amounts), MOST_ATTACKERS)
+        leeway[largest[is_fresh[largest]]] = 0.0
+        return leeway
+
 
 @dataclass(eq=False)
 class SummedVariables:
@@ -100,6 +135,8 @@ class SummedVariables:
     def __post_init__(self) -> None:
         n = self.n_records
         self.variables = [SummedVariable("records", np.ones(n), FigureSystem.empty(n))]
+        # Who counts is no contribution of which anybody might know too much.
+        self.variables[0].leeway = None
 
     def grow(self, n_records: int) -> None:
         """Make room for records that were seen for the first time."""
@@ -139,7 +176,8 @@ class SummedVariables:
         if variable not in self.variables:
             self.variables.append(variable)
         variable.amounts = variable.learned(variable.amounts, figures)
-        variable.system = self.extended(variable.system, figures)
+        variable.leeway = variable.with_leeway(variable.leeway, variable.amounts)
+        variable.system = self.extended(variable.system, figures, variable.leeway)
 
     def differences(self, new: Sequence[Figures]) -> list[list[tuple[Figures, Figures]]]:
         """Return what sums of columns tell beside those of columns that mostly agree with them.
@@ -196,11 +234,14 @@ class SummedVariables:
         """Let go of what was asked before, once it was recorded or not."""
         self.systems = {}
 
-    def extended(self, system: FigureSystem, figures: Figures) -> FigureSystem:
+    def extended(
+        self, system: FigureSystem, figures: Figures, leeway: Floats | None = None
+    ) -> FigureSystem:
         """Return a system with further figures; what was asked is not computed a second time."""
         key = (id(system), id(figures))
         if key not in self.systems:
-            self.systems[key] = (system, figures, system.extended(figures))
+            leeway = None if leeway is None else np.nan_to_num(leeway)
+            self.systems[key] = (system, figures, system.extended(figures, leeway))
         return self.systems[key][2]
 
 
@@ -249,9 +290,11 @@ class VariableQuestion:
         self.after = self.before
         self.amounts = variable.amounts
         self.parent = np.arange(self.before.n_classes)
+        leeway = variable.leeway
         for figures in new:
-            self.after = variables.extended(self.after, figures)
             self.amounts = variable.learned(self.amounts, figures)
+            leeway = variable.with_leeway(leeway, self.amounts)
+            self.after = variables.extended(self.after, figures, leeway)
             assert self.after.parent is not None
             self.parent = self.parent[self.after.parent]
         n = len(self.before.parts)
@@ -347,6 +390,13 @@ class VariableQuestion:
         if total and largest[: limits.safe_nk_n].sum() > limits.safe_nk_k * total:
             return "nk-rule"
         return ""
+
+
+def largest_of(amounts: Floats, number: int) -> Integers:
+    """Return the places of the largest amounts, in descending order; the first of equal ones."""
+    limit = np.partition(amounts, -number)[-number] if len(amounts) > number else -np.inf
+    places = np.flatnonzero(amounts >= limit)
+    return places[np.argsort(-amounts[places], kind="stable")][:number]
 
 
 def _is_still(move: Floats, n_records: float) -> bool:

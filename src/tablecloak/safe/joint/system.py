@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import csr_array, hstack
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.output import Figures
 
 DEPENDENT = 1e-7
@@ -29,6 +31,9 @@ BLOCK = 8192
 
 SETTLED = 1e-9
 """Figure of a move, beside the root of its records, up to which it counts as 0."""
+
+STILL = 1e-8
+"""Change of a figure that was not kept, up to which it counts as none."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class Factor:
         for block in self.blocks:
             end = start + len(block.diagonal)
             rest = right[start:end] - block.left @ solved[:start]
-            solved[start:end] = solve_triangular(block.diagonal, rest, lower=True)
+            solved[start:end] = _solved(block.diagonal, rest)
             start = end
         return solved
 
@@ -75,7 +80,7 @@ class Factor:
         end = len(rest)
         for block in reversed(self.blocks):
             start = end - len(block.diagonal)
-            part = solve_triangular(block.diagonal, rest[start:end], lower=True, trans=1)
+            part = _solved(block.diagonal, rest[start:end], 1)
             rest[start:end] = part
             rest[:start] -= block.left.T @ part
             end = start
@@ -103,22 +108,18 @@ class Factor:
         """
         left = self.forward(np.ascontiguousarray(beside.T)).T
         rest = within - left @ left.T
-        lower = np.zeros_like(rest)
-        kept: list[int] = []
-        room = np.diag(rest).copy()
-        for step in range(len(rest)):
-            chosen = int(np.argmax(room))
-            if room[chosen] <= DEPENDENT:
-                break
-            column = rest[:, chosen] - lower[:, :step] @ lower[chosen, :step]
-            lower[:, step] = column / np.sqrt(column[chosen])
-            room -= lower[:, step] ** 2
-            room[chosen] = -np.inf
-            kept.append(chosen)
-        order = np.array(kept, dtype=np.int64)
-        diagonal = np.tril(lower[order, : len(order)])
+        lower, pivots, rank, _ = dpstrf(rest, tol=DEPENDENT, lower=1)
+        # The routine takes the first pivot however small it is.
+        rank = int(rank) if len(rest) and lower[0, 0] ** 2 > DEPENDENT else 0
+        order = pivots[:rank].astype(np.int64) - 1
+        diagonal = np.tril(lower[:rank, :rank])
         block = FactorBlock(np.ascontiguousarray(left[order]), diagonal)
         return Factor((*self.blocks, block)), order
+
+
+def _solved(lower: Floats, right: Floats, trans: Literal[0, 1] = 0) -> Floats:
+    solution = solve_triangular(lower, right, lower=True, trans=trans, check_finite=False)
+    return np.asarray(solution, dtype=np.float64)
 
 
 Groups = npt.NDArray[np.int32]
@@ -139,6 +140,11 @@ class FigurePart:
     figures: Figures
     sums: csr_array
     kept: Integers
+
+    @cached_property
+    def rows(self) -> csr_array:
+        """The sums that are kept."""
+        return csr_array(self.sums[self.kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +172,9 @@ class FigureSystem:
         What is taken from the draw of each record of a class, so that no figure changes.
     parent : (c,) array of int
         Class of the system before the last part that each class was part of.
+    leeway : FigureSystem, optional
+        The same figures where each record counts by the square of how far it may move: `size` is
+        the sum of these squares. Of its parts it holds the figures alone that this system keeps.
     """
 
     class_of: Integers
@@ -176,6 +185,7 @@ class FigureSystem:
     draws: Floats
     weights: Floats
     parent: Integers | None = None
+    leeway: FigureSystem | None = None
 
     @classmethod
     def empty(cls, n_records: int) -> FigureSystem:
@@ -217,7 +227,7 @@ class FigureSystem:
 
     def weighted(self, weights: Floats) -> FigureSystem:
         """Return the system whose factor counts classes by weights instead of records."""
-        kept = [replace(part, sums=csr_array(part.sums[part.kept])) for part in self.parts]
+        kept = [replace(part, sums=part.rows) for part in self.parts]
         figures = figures_of_classes(kept, self.groups)
         shared = (figures.T @ (figures * weights[:, None])).toarray()
         block = FactorBlock(np.empty((len(shared), 0)), np.linalg.cholesky(shared))
@@ -239,10 +249,18 @@ class FigureSystem:
             self.factor,
             np.vstack([self.draws, drawn]),
             np.vstack([self.weights, np.zeros((1, DRAWS))]),
+            leeway=None if self.leeway is None else self.leeway.grown(n_records),
         )
 
-    def extended(self, figures: Figures) -> FigureSystem:
-        """Return the system with further figures."""
+    def extended(self, figures: Figures, leeway: Floats | None = None) -> FigureSystem:
+        """Return the system with further figures.
+
+        Parameters
+        ----------
+        figures : Figures
+        leeway : (n,) array of float, optional
+            How far each record of the project may move; with it the system has a `leeway`.
+        """
         n_groups = figures.sums.shape[1]
         group_of = np.full(len(self.class_of), -1, dtype=np.int64)
         group_of[figures.records] = figures.group
@@ -254,31 +272,46 @@ class FigureSystem:
             groups = tuple(earlier[parent] for earlier in groups)
             weights = weights[parent]
         size = np.bincount(class_of, minlength=len(distinct))
-        own = (group - 1).astype(np.int32)
+        split = replace(
+            self, class_of=class_of.astype(np.int64), size=size, groups=groups, weights=weights,
+            parent=parent,
+        )  # fmt: skip
         sums = csr_array(figures.sums, dtype=float)
+        after = split._with_part(figures, sums, (group - 1).astype(np.int32))
+        past = self.leeway if self.parts else self
+        if leeway is None or past is None:
+            return replace(after, leeway=None)
+        weighted = replace(
+            split,
+            size=np.bincount(class_of, leeway**2, minlength=len(distinct)),
+            parts=past.parts,
+            factor=past.factor,
+            draws=np.copysign(leeway[:, None], self.draws),
+            weights=past.weights[parent],
+            leeway=None,
+        )
+        kept = csr_array(sums[after.parts[-1].kept])
+        return replace(after, leeway=weighted._with_part(figures, kept, after.groups[-1]))
+
+    def _with_part(self, figures: Figures, sums: csr_array, own: Groups) -> FigureSystem:
+        """Return the system, which tells groups of further figures apart already, with these."""
+        n_groups = sums.shape[1]
         beside = [
             (
-                sums
-                @ _shared(own, other, size, (n_groups, part.sums.shape[1]))
-                @ part.sums[part.kept].T
+                sums @ _shared(own, other, self.size, (n_groups, part.sums.shape[1])) @ part.rows.T
             ).toarray()
-            for part, other in zip(self.parts, groups, strict=True)
+            for part, other in zip(self.parts, self.groups, strict=True)
         ]
-        held = np.bincount(own + 1, size, minlength=n_groups + 1)[1:]
+        held = np.bincount(own + 1, self.size, minlength=n_groups + 1)[1:]
         within = (sums * held) @ sums.T
         left = np.hstack(beside) if beside else np.empty((sums.shape[0], 0))
         factor, kept = self.factor.extended(left, within.toarray())
-        found = FigureSystem(
-            class_of.astype(np.int64),
-            size,
-            (*self.parts, FigurePart(figures, sums, kept)),
-            (*groups, own),
-            factor,
-            self.draws,
-            weights,
-            parent,
-        )
-        return found._settled()
+        return replace(
+            self,
+            parts=(*self.parts, FigurePart(figures, sums, kept)),
+            groups=(*self.groups, own),
+            factor=factor,
+        )._settled()
 
     def _settled(self) -> FigureSystem:
         """Return the system whose moves leave the last part unchanged as well."""
@@ -288,7 +321,7 @@ class FigureSystem:
             (np.ones(len(inside)), (group[inside], inside)),
             shape=(part.sums.shape[1], self.n_classes),
         )
-        figures = part.sums[part.kept]
+        figures = part.rows
         scale = np.sqrt(np.maximum(figures @ (choice @ self.size), 1))[:, None]
         drawn = _by_class(self.class_of, self.draws, self.n_classes)
         weights = self.weights
@@ -304,8 +337,46 @@ class FigureSystem:
         """Return the combination of figures that takes `off` from those of the last part."""
         right = np.zeros((self.factor.size, off.shape[1]))
         diagonal = self.factor.blocks[-1].diagonal
-        right[len(right) - len(off) :] = solve_triangular(diagonal, off, lower=True)
+        right[len(right) - len(off) :] = _solved(diagonal, off)
         return self.combined(self.factor.backward(right))
+
+    def near(self, classes: Integers, moves: Floats) -> Floats:
+        """Return the moves of all classes that change no figure, nearest to moves of some of them.
+
+        Parameters
+        ----------
+        classes : (n,) array of int
+        moves : (n, k) array
+
+        Returns
+        -------
+        (c, k) array
+        """
+        sums = [np.zeros((0, moves.shape[1]))]
+        for part, group in zip(self.parts, self.groups, strict=True):
+            by_group = _by_class(group[classes] + 1, moves, part.sums.shape[1] + 1)
+            sums.append(part.rows @ by_group[1:])
+        multipliers = self.factor.solve(np.vstack(sums))
+        nearest = -self.size[:, None] * self.combined(multipliers)
+        nearest[classes] += moves
+        return nearest
+
+    def is_unchanged(self, moves: Floats) -> Flags:
+        """Return which moves of classes, shape (c, k), leave the figures alone that were not kept.
+
+        Where nothing moves that a figure adds up, it was not kept.
+        """
+        unchanged = np.ones(moves.shape[1], dtype=np.bool_)
+        for part, group in zip(self.parts, self.groups, strict=True):
+            dropped = np.setdiff1d(np.arange(part.sums.shape[0]), part.kept)
+            if len(dropped):
+                rows = csr_array(part.sums[dropped])
+                n_groups = rows.shape[1] + 1
+                unchanged &= [
+                    bool(np.abs(rows @ np.bincount(group + 1, move, n_groups)[1:]).max() <= STILL)
+                    for move in moves.T
+                ]
+        return unchanged
 
     def combined(self, multipliers: Floats, classes: Integers | slice = slice(None)) -> Floats:
         """Return what combinations of figures are at each class.
@@ -323,7 +394,7 @@ class FigureSystem:
         tables, start = [], 0
         for part in self.parts:
             end = start + len(part.kept)
-            by_group = part.sums[part.kept].T @ multipliers[start:end]
+            by_group = part.rows.T @ multipliers[start:end]
             # A class that is in no group of the part takes the last row.
             tables.append(np.vstack([by_group, np.zeros((1, multipliers.shape[1]))]))
             start = end
@@ -340,8 +411,9 @@ class FigureSystem:
         """Return which figures of the factor each class stands in, shape (figures, c)."""
         rows = [np.zeros((0, len(classes)))]
         for part, group in zip(self.parts, self.groups, strict=True):
-            by_group = np.hstack([part.sums[part.kept].toarray(), np.zeros((len(part.kept), 1))])
-            rows.append(by_group[:, group[classes]])
+            held = group[classes] >= 0
+            rows.append(np.zeros((len(part.kept), len(classes))))
+            rows[-1][:, held] = part.rows[:, group[classes][held]].toarray()
         return np.vstack(rows)
 
 
@@ -353,9 +425,9 @@ def _shared(one: Groups, other: Groups, size: Integers, shape: tuple[int, int]) 
     return csr_array(counted.reshape(-1, width)[1:, 1:])
 
 
-def _by_class(class_of: Integers, amounts: Floats, n_classes: int) -> Floats:
+def _by_class(class_of: npt.NDArray[np.integer], amounts: Floats, n_classes: int) -> Floats:
     columns = [np.bincount(class_of, column, minlength=n_classes) for column in amounts.T]
-    return np.column_stack(columns)
+    return np.asarray(columns, dtype=np.float64).reshape(len(columns), n_classes).T
 
 
 def figures_of_classes(

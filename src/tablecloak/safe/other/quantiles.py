@@ -12,6 +12,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
+from tablecloak.safe.values import is_cut_at_an_amount
 
 
 @KINDS.register
@@ -37,6 +38,10 @@ class Extremes(Kind):
             for row, value in enumerate(found)
             if records.n_contributors(values == value) < threshold
         ]
+        shown = [value for row, value in enumerate(found) if (row, 0) not in few]
+        if any(is_cut_at_an_amount(values, value, threshold) for value in shown):
+            text = f"{name} was clipped at what may be somebody's amount: choose a round number"
+            reasons.append(Reason("review", "extremes", text))
         checked = Checked((frame,), tuple(reasons), tuple(notes), properties={"method": "extremes"})
         return checked.hiding(
             few,

@@ -171,6 +171,8 @@ class TableOutputs(Ledger):
                 all_columns = [name for name in data.columns if name not in (*rows, *across)]
                 chosen = [name for name in all_columns if name in numbers] if needs else all_columns
         _require_no_size(statistic)
+        if fill_value is not None and fill_value != 0 and not pd.isna(fill_value):
+            raise InputError(f"fill_value is {fill_value!r}; gaps are filled with 0 or not at all")
         frame = pd.pivot_table(
             data, values=values if isinstance(aggfunc, dict) or values is not None else chosen,
             index=index, columns=columns, aggfunc=named(aggfunc), fill_value=fill_value,

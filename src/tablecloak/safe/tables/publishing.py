@@ -36,9 +36,6 @@ ROUNDS = 8
 
 ROUNDING_SECONDS = 5.0
 
-LARGEST_CODE = 9
-"""Codes beyond it may be amounts of somebody, in whatever unit."""
-
 MOST_FEW = 100
 """Codes of few contributors that a key may have in any case."""
 
@@ -166,8 +163,11 @@ class TableCheck:
         shown = np.unique(self.grid.places[~self.primary[self.grid.places]])
         for measure in sums:
             of_records = measure.values[shown] / np.maximum(measure.records[shown], 1)
-            is_odd = (of_records != np.rint(of_records)) | (np.abs(of_records) > LARGEST_CODE)
-            if (measure.is_alike[shown] & is_odd).any():
+            alike = measure.is_alike[shown]
+            is_odd = alike & ~np.isin(of_records, (0, 1))
+            # A column of ones counts; one that only the keys settle is no count.
+            all_alike = alike[measure.records[shown] > 0].all() and (of_records[alike] != 1).any()
+            if is_odd.any() or all_alike:
                 text = f"{measure.variable} is the same throughout a cell, which shows that amount"
                 reasons.append(Reason("review", "constant", text))
             if measure.has_odd_digits:
@@ -289,6 +289,8 @@ def _measures(
             there = column.notna().to_numpy()
             group = np.where(there, group, -1)
             if adds != "count":
+                if pd.api.types.infer_dtype(column, skipna=True) == "string":
+                    raise InputError(f"{variable} has texts, which do not add up")
                 numbers = pd.to_numeric(column, errors="coerce").to_numpy(np.float64)
                 amounts = np.where(there, numbers, 0.0) ** (2 if adds == "square" else 1)
         if request.weights is not None:
@@ -389,7 +391,11 @@ def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reaso
                 f"{said} has {len(labels)} codes, {few} of which have fewer than {threshold} "
                 "contributors: such labels name records. Group them first, as with pd.cut"
             )
-        if may_be_amounts(labels[behind >= threshold]):
+        leaving = [*labels[behind >= threshold]]
+        if isinstance(key.dtype, pd.CategoricalDtype):
+            # Lines of categories that nobody has are shown as well.
+            leaving += [*key.cat.categories.difference(labels)]
+        if may_be_amounts(leaving):
             text = f"{said} has labels that may be amounts: choose round numbers, or give names"
             reasons.append(Reason("review", "labels", text))
     return reasons
@@ -545,4 +551,4 @@ def _recorded(
         cells=table.broken_places(),
     )
     marked = pd.DataFrame(marks, index=frame.index, columns=frame.columns)
-    return SafeFrame.of(frame, outcome, output.name, marked)
+    return SafeFrame.of(frame, output.outcome, output.name, marked)

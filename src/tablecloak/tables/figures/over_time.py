@@ -73,6 +73,7 @@ class Growth(DerivedFigure):
     since: Annotated[str, Field(description="Earlier release or variable with which it compares.")]
     per_cent: Annotated[bool, Field(description="Whether it is printed in per cent.")] = True
     name: ClassVar[str] = "growth"
+    compared_with: ClassVar[str] = "since"
 
     @property
     def label(self) -> str:
@@ -112,6 +113,7 @@ class Index(DerivedFigure):
     variable: Annotated[str, Field(description="Variable.")]
     base: Annotated[str, Field(description="Earlier release or variable that is 100.")]
     name: ClassVar[str] = "index"
+    compared_with: ClassVar[str] = "base"
 
     @property
     def label(self) -> str:

@@ -142,3 +142,22 @@ def test_planned_jobs_name_the_release_before_and_the_figures_that_compare_with_
     ]  # fmt: skip
     (before,) = jobs[2].published
     assert before.problem.resolve() == tmp_path / "2024.sales/internal/suppression_problem.csv"
+
+
+def test_years_together_are_variables_of_one_problem_with_their_figures(folder, tmp_path):
+    text = (folder / "job.toml").read_text().replace('"in order"', '"together"')
+    text += '[[derived]]\nfigure = "share"\nvariable = "sales"\nof = "region"\n'
+    (folder / "together.toml").write_text(text)
+    done = tc.run_publication(folder / "together.toml", tmp_path)
+    assert done.is_safe, done.summary()
+    assert list(done.outcomes) == ["sales"]
+    figures = pd.read_csv(tmp_path / "sales/release/suppression/figures.csv")
+    assert sorted(figures.figure.unique()) == [
+        "growth of sales 2024 since sales 2023", "growth of sales 2025 since sales 2024",
+        "index of sales 2024, sales 2023 = 100", "index of sales 2025, sales 2023 = 100",
+        *(f"sales {year} in % of region" for year in YEARS),
+    ]  # fmt: skip
+    problem = tc.read_problem(tmp_path / "sales/internal/problem.csv")
+    table = pd.read_csv(tmp_path / "sales/release/suppression/table.csv")
+    assert set(table.variable) == {f"sales {year}" for year in YEARS}
+    assert problem.n_sensitive >= 4

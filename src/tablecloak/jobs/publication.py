@@ -18,6 +18,7 @@ from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.schema import Job
 from tablecloak.planning.jobs import JobWriter
 from tablecloak.planning.page import ClusterState, write_plan
+from tablecloak.planning.periods import in_order, together
 from tablecloak.planning.plan import Plan
 from tablecloak.planning.planner import plan
 from tablecloak.registered import Section
@@ -38,7 +39,7 @@ class PublicationSpec(Section, BaseModel):
     variable: str = ""
     columns: dict[str, str] = {}
     field_column: str = ""
-    fields: Literal["apart", "in order"] = "apart"
+    fields: Literal["apart", "in order", "together"] = "apart"
 
     @model_validator(mode="after")
     def _some_tables(self) -> PublicationSpec:
@@ -187,8 +188,10 @@ def planned(path: Path, out: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
     shared = copy.deepcopy({key: value for key, value in raw.items() if key != "publication"})
     _check_sections(path, shared)
     made = spec.plan(path.parent)
-    results = None if spec.fields == "apart" else out.resolve()
-    return made, JobWriter(made, shared, spec.columns, spec.field_column, results).jobs()
+    jobs = JobWriter(made, shared, spec.columns, spec.field_column).jobs()
+    if spec.fields == "in order":
+        jobs = in_order(made, jobs, out.resolve())
+    return made, together(made, jobs) if spec.fields == "together" else jobs
 
 
 def _check_sections(path: Path, shared: dict[str, Any]) -> None:

@@ -11,10 +11,9 @@ from typing import Any
 
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.planning.formulas import VALUE
-from tablecloak.planning.lines import PublishedTable, natural
+from tablecloak.planning.lines import PublishedTable
 from tablecloak.planning.plan import Cluster, Plan, PlannedDimension
 from tablecloak.tables.classifications import CLASSIFICATIONS
-from tablecloak.tables.figures.figure import FIGURES
 
 Tables = dict[str, Any]
 
@@ -25,9 +24,6 @@ DRAFT: Tables = {
 }
 """What a job says where nothing is given: a beginning, for the office to fill in."""
 
-
-PREVIOUS = "previous"
-"""What a figure compares with where fields are protected in order: the field before."""
 
 FILES = (
     ("data", "file"), ("suppression", "previous"), ("transmission", "template"),
@@ -92,30 +88,20 @@ class JobWriter:
         Column with the values of each variable; by default the variable is the column.
     field_column : str, default=""
         Column of records whose codes are the fields; by default those of a template.
-    results : Path, optional
-        Folder of the results of all jobs, if fields are protected in order: each beside the release
-        of the last one before it, which lies there.
 
     Raises
     ------
     InputError
         If `shared` describes a dimension that the plan does not have, several fields have one
-        source, a ready table has no file, or fields cannot be protected in order.
+        source, or a ready table has no file.
     """
 
     plan: Plan
     shared: Mapping[str, Any] = field(default_factory=lambda: DRAFT)
     columns: Mapping[str, str] = field(default_factory=dict)
     field_column: str = ""
-    results: Path | None = None
 
     def __post_init__(self) -> None:
-        formats = self.shared.get("output", {}).get("formats", ["csv"])
-        if self.results and not ("suppression" in self.shared and "csv" in formats):
-            raise InputError(
-                "Fields are protected in order by [suppression], with csv among the formats of "
-                "[output]: other ways to protect hide no values that earlier releases could tell."
-            )
         dimensions: dict[str, PlannedDimension] = {}
         for cluster in self.plan.clusters:
             dimensions |= self._named(cluster)
@@ -150,56 +136,9 @@ class JobWriter:
 
     def jobs(self) -> dict[str, Tables]:
         """Return the job of each cluster, by the name of its file; none for a single total."""
-        clusters = dict(zip(file_names(self.plan.clusters), self.plan.clusters, strict=True))
-        made = {name: self._job(cluster) for name, cluster in clusters.items()}
-        made = {name: job for name, job in made.items() if job}
-        if self.results is not None:
-            self._put_in_order(made, clusters, self.results)
-        return made
-
-    def _put_in_order(
-        self, jobs: dict[str, Tables], clusters: Mapping[str, Cluster], results: Path
-    ) -> None:
-        """Give each job the release of the field before it, and the figures that compare with it.
-
-        That release was protected beside the ones before it, and holds what these tell.
-        """
-        fields: dict[str, list[str]] = {}
-        for name in sorted(jobs, key=lambda name: natural(" ".join(clusters[name].fields))):
-            job, cluster = jobs[name], clusters[name]
-            alike = [
-                other for other in fields
-                if other != name and set(clusters[other].variables) & set(cluster.variables)
-            ]  # fmt: skip
-            last = [
-                other for other in alike if clusters[other].fields == clusters[alike[-1]].fields
-            ]
-            if len(last) > 1:
-                raise InputError(
-                    f"{cluster.name} has variables of several clusters of the field before it, "
-                    f"{listed(last)}. Join these by a link or an equation, or plan fields apart."
-                )
-            before = [" ".join(clusters[last[0]].fields), *fields[last[0]]] if last else []
-            fields[name] = before
-            if "derived" in job:
-                job["derived"] = self._figures(job["derived"], before)
-            if last:
-                job["published"] = [
-                    *job.get("published", []),
-                    _published(jobs[last[0]], results / last[0], before[0]),
-                ]
-
-    def _figures(self, derived: Sequence[Tables], before: Sequence[str]) -> list[Tables]:
-        """Return the figures of a field, without those that compare with one that is not before."""
-        kept = []
-        for figure in derived:
-            key = FIGURES[str(figure.get("figure"))].compared_with
-            period = figure.get(key)
-            if period == PREVIOUS and before:
-                kept.append({**figure, key: before[0]})
-            elif period in before or period not in (PREVIOUS, *self.plan.fields):
-                kept.append(figure)
-        return kept
+        names = file_names(self.plan.clusters)
+        made = {n: self._job(c) for n, c in zip(names, self.plan.clusters, strict=True)}
+        return {name: job for name, job in made.items() if job}
 
     def _job(self, cluster: Cluster) -> Tables:
         dimensions = self._named(cluster)
@@ -350,16 +289,6 @@ class JobWriter:
             return [level for level in dimension.levels if level in used]
         last = max(dimension.levels.index(level) for level in used)
         return list(dimension.levels[: last + 1])
-
-
-def _published(job: Tables, folder: Path, field: str) -> Tables:
-    """Return what a later job says of the release of one with these results."""
-    release, problem = "release/suppression/table.csv", "internal/problem.csv"
-    if job.get("derived") or job.get("published"):
-        # Figures, and the releases before it, tell of its hidden cells as well.
-        release, problem = (f"internal/suppression_{name}.csv" for name in ("statuses", "problem"))
-    paths = {"file": str(folder / release), "problem": str(folder / problem)}
-    return {**paths, "name": field, "period": field}
 
 
 def _aliases(dimension: PlannedDimension) -> list[str]:

@@ -48,7 +48,7 @@ def in_order(plan: Plan, jobs: Mapping[str, Tables], results: Path) -> dict[str,
                     "Fields are protected in order by [suppression], with csv among the formats of "
                     "[output]: other ways to protect hide no values that earlier releases tell."
                 )
-            figures = [_compared(each, plan, fields[:number][::-1]) for each in _figures(job)]
+            figures = [_compared(given, plan, fields[:number][::-1]) for given in _figures(job)]
             if figures:
                 job["derived"] = [figure for figure in figures if figure]
             if number:
@@ -86,11 +86,12 @@ def together(plan: Plan, jobs: Mapping[str, Tables]) -> dict[str, Tables]:
         dimensions: Tables = {}
         for number, (name, field) in enumerate(zip(names, fields, strict=True)):
             job, planned = jobs[name], clusters[name].variables
-            own = {variable: f"{variable} {field}" for variable in planned}
-            variables |= {own[each]: spec for each, spec in _variables(job, planned[0]).items()}
-            equations += [_equation_of(given, own) for given in job.get("equations", [])]
-            figures = [_compared(each, plan, fields[:number][::-1]) for each in _figures(job)]
-            derived += [_figure_of(figure, own) for figure in figures if figure]
+            renamed = {variable: f"{variable} {field}" for variable in planned}
+            specs = _variables(job, planned[0])
+            variables |= {renamed[variable]: spec for variable, spec in specs.items()}
+            equations += [_equation_of(given, renamed) for given in job.get("equations", [])]
+            figures = [_compared(given, plan, fields[:number][::-1]) for given in _figures(job)]
+            derived += [_figure_of(figure, renamed) for figure in figures if figure]
             dimensions |= job["dimensions"]
         first, cluster = jobs[names[0]], clusters[names[0]]
         alike = replace(cluster, name=cluster.name.removeprefix(f"{fields[0]}."))
@@ -104,7 +105,10 @@ def together(plan: Plan, jobs: Mapping[str, Tables]) -> dict[str, Tables]:
             **{key: section for key, section in given.items() if section},
         }
         (free,) = file_names([alike])
-        made |= {free: joined} if len(names) > 1 else {names[0]: first}
+        if len(names) == 1:
+            made[names[0]] = first
+        else:
+            made[free if free not in made else names[0]] = joined
     return made
 
 
@@ -145,20 +149,20 @@ def _variables(job: Tables, name: str) -> dict[str, Tables]:
     return {key: {**spec, **only} for key, spec in job.get("variables", {name: alone}).items()}
 
 
-def _equation_of(given: Tables, own: Mapping[str, str]) -> Tables:
-    spelling = {name.casefold(): mine for name, mine in own.items()}
+def _equation_of(given: Tables, renamed: Mapping[str, str]) -> Tables:
+    spelling = {name.casefold(): new for name, new in renamed.items()}
     return {**given, "equation": spelled(Equation.of(given["equation"]), spelling).text}
 
 
-def _figure_of(figure: Tables, own: Mapping[str, str]) -> Tables:
+def _figure_of(figure: Tables, renamed: Mapping[str, str]) -> Tables:
     """Return a figure of the variables of one field; it compares with those of another one."""
     key = FIGURES[str(figure["figure"])].compared_with
     made = dict(figure)
     if "variable" in figure:
-        made["variable"] = own.get(figure["variable"], figure["variable"])
+        made["variable"] = renamed.get(figure["variable"], figure["variable"])
     if key:
         made[key] = f"{figure['variable']} {figure[key]}"
     if "formula" in figure:
         parts = (part.strip() for part in figure["formula"].split("/"))
-        made["formula"] = " / ".join(own.get(part, part) for part in parts)
+        made["formula"] = " / ".join(renamed.get(part, part) for part in parts)
     return made

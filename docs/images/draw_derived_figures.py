@@ -120,7 +120,7 @@ def drawing(problem, patterns) -> str:
             "ratio gives a hidden turnover away.",
         ],
         "together": [
-            "Where turnover is hidden its ratio is hidden as well (×).",
+            "Where turnover is hidden its ratio is hidden as well.",
             "Intervals are all that can be computed of a hidden turnover.",
         ],
     }

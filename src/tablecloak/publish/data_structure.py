@@ -213,8 +213,8 @@ def _in_json(text: str) -> list[tuple[Component, ...]]:
 
 def _listed_by(part: Mapping[str, Any], usual: Mapping[str, str]) -> str:
     """Return the name of the code list of a component of SDMX-JSON, or that of its concept."""
-    own = _named_in(part.get("localRepresentation", {}).get("enumeration", ""), CODELIST)
-    return own or usual.get(_named_in(str(part.get("conceptIdentity", "")), CONCEPT), "")
+    local = _named_in(part.get("localRepresentation", {}).get("enumeration", ""), CODELIST)
+    return local or usual.get(_named_in(str(part.get("conceptIdentity", "")), CONCEPT), "")
 
 
 def _named_in(text: str, address: re.Pattern[str]) -> str:

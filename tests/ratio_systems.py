@@ -7,7 +7,7 @@ cells that the engine makes of figures.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -110,19 +110,39 @@ class System:
 
 
 def optimum(system: System) -> float:
-    """Least loss of all patterns of totals and figures that the intruder cannot attack."""
+    """Least loss of all patterns of totals and figures that the intruder cannot attack.
+
+    All patterns are gone through by their loss. What hides less than one that exposes a cell
+    exposes it as well, so that its attack is spared.
+    """
     problem, n = system.problem, system.bare.table.n_cells
-    figures = np.flatnonzero(are_derived(problem.table.keys))
-    free = [
-        *np.flatnonzero(~problem.sensitive[:n] & ~problem.frozen[:n]).tolist(),
-        *figures.tolist(),
-    ]
-    subsets = (c for size in range(len(free) + 1) for c in itertools.combinations(free, size))
-    for loss, chosen in sorted((float(problem.weights[list(c)].sum()), c) for c in subsets):
+    free = np.flatnonzero(
+        ~(problem.sensitive | problem.frozen)
+        & ((np.arange(len(problem.sensitive)) < n) | are_derived(problem.table.keys))
+    )
+    must = float(problem.weights[problem.sensitive].sum())
+    patterns = np.arange(2 ** len(free))
+    bits = 1 << np.arange(len(free))
+    losses = sum(
+        weight * (patterns & bit > 0)
+        for weight, bit in zip(problem.weights[free], bits, strict=True)
+    )
+    is_open = np.ones(len(patterns), dtype=bool)
+
+    def is_exposed(pattern: int) -> bool:
         hidden = problem.sensitive | problem.forced
-        hidden[list(chosen)] = True
-        if not exposed(system.bare, hidden[:n], system.told(hidden)):
-            return loss + float(problem.weights[problem.sensitive].sum())
+        hidden[free[pattern & bits > 0]] = True
+        return bool(exposed(system.bare, hidden[:n], system.told(hidden)))
+
+    for pattern in np.argsort(losses, kind="stable").tolist():
+        if not is_open[pattern]:
+            continue
+        if not is_exposed(pattern):
+            return float(losses[pattern]) + must
+        larger = pattern
+        for bit in bits.tolist():
+            larger = larger | bit if not larger & bit and is_exposed(larger | bit) else larger
+        is_open[patterns & ~larger == 0] = False
     return np.inf
 
 
@@ -133,6 +153,24 @@ def table_of(random: np.random.Generator, name: str, shape: Sequence[int], least
     frame = pd.DataFrame(list(itertools.product(*codes)), columns=names)
     frame[name] = random.integers(least, most, len(frame)).astype(float)
     return with_margins(frame, names, name)
+
+
+def altered(
+    arrays: Mapping[str, np.ndarray], system: System, random: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Publish a hidden figure or total, or change a number of a witness, a row or a room."""
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    places = {"witness": "witness_data", "row": "relation_data", "bound": "lower_bound",
+              "value": "values"}  # fmt: skip
+    kind = str(random.choice(["publish", *places]))
+    if kind == "publish":
+        hidden = np.flatnonzero(arrays["suppressed"] & ~system.problem.forced)
+        arrays["suppressed"][random.choice(hidden)] = False
+        return arrays
+    array = arrays[places[kind]]
+    place = random.integers(len(array))
+    array[place] = array[place] * random.choice([0.5, 1.5, -1.0]) + random.choice([0.0, 1.0, -1.0])
+    return arrays
 
 
 def random_system(

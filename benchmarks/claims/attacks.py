@@ -16,6 +16,8 @@ PROGRAMS = {
     "releases": "benchmarks/attack_releases.py --count 100000 --seed {seed} --minutes {minutes}",
     "safe rooms": "benchmarks/attack_safe_rooms.py --count 100000 --seed {seed} --minutes {minutes}",
     "certificates": "benchmarks/attack_certificates.py --count 10000 --seed {seed}",
+    "figures": "benchmarks/attack_figures.py --systems 100 --seed {seed}",
+    "best figures": "benchmarks/attack_figures.py --optima --systems 60 --seed {seed}",
     "claims": "benchmarks/attack_claims.py --count 300 --seed {seed}",
     "bounds": "benchmarks/attack_bounds.py --minutes {minutes} --seed {seed}",
     "forged certificates": "benchmarks/forged_certificates.py",

@@ -18,7 +18,7 @@ from private import is_private
 from tablecloak.cli.main import app
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
-from tablecloak.jobs.publication import read_publication, sizes_of
+from tablecloak.jobs.publication import read_publication
 
 METADATA = """table_name,field,indicator,spanning_1,hrc_spanning_1,spanning_2,hrc_spanning_2
 T1,2026,lettuce,region,hrc_geo,size,
@@ -108,7 +108,7 @@ def test_planned_jobs_are_those_that_a_publication_runs(folder, tmp_path):
     """Their paths are relative to the folder where they are written."""
     planned = CliRunner().invoke(app, ["plan", str(folder / "job.toml"), "-o", str(tmp_path)])
     assert planned.exit_code == 0, planned.output
-    for name, job in read_publication(folder / "job.toml").jobs.items():
+    for name, job in read_publication(folder / "job.toml", tmp_path).jobs.items():
         written = read_job(tmp_path / "jobs" / f"{name}.toml")
         assert written.data.file.resolve() == job.data.file.resolve()
         written.data.file = job.data.file
@@ -169,7 +169,7 @@ def test_the_page_shows_size_loss_bound_and_verdict_of_each_cluster_with_its_rep
 
 def test_a_plan_tells_the_size_of_each_cluster_and_how_long_it_took_before(folder, done):
     _, out = done
-    sizes = sizes_of(read_publication(folder / "job.toml"), out)
+    sizes = read_publication(folder / "job.toml", out).sizes()
     assert sizes["2026.lettuce"].figures["cells"] == 3 * 7 * 3
     for name, size in sizes.items():
         state = json.loads((out / name / "internal/result.json").read_text())
@@ -197,7 +197,7 @@ def insee(tmp_path):
 
 
 def test_the_four_tables_of_insee_are_one_problem_of_as_many_cells_as_the_docs_say(insee):
-    publication = read_publication(insee / "job.toml")
+    publication = read_publication(insee / "job.toml", insee)
     problem = load_problem(publication.jobs["enterprises.TOT"])
     assert (problem.table.n_cells, problem.table.n_relations) == (1493, 824)
     assert problem.n_sensitive == 260

@@ -9,25 +9,39 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from instances import Instances
 from tablecloak.publish.data_structure import DataStructure
 
 LISTS = {"CL_AREA": ["_T", "N", "S"], "CL_SEX": ["_T", "F", "M"], "CL_CONF": ["F", "D", "C"]}
-DIMENSIONS = {"REGION": "CL_AREA", "SEX": "CL_SEX"}
+CONCEPT = "urn:sdmx:org.sdmx.infomodel.conceptscheme.Concept=X:CS(1.0).{}"
 ADDRESS = "urn:sdmx:org.sdmx.infomodel.codelist.Codelist=X:{}(1.0)"
 
 AS_XML = """<m:Structure xmlns:m="urn:m" xmlns:s="urn:s"><s:Codelists>
 <s:Codelist id="CL_AREA"><s:Code id="_T"/><s:Code id="N"/><s:Code id="S"/></s:Codelist>
 <s:Codelist id="CL_SEX"><s:Code id="_T"/><s:Code id="F"/><s:Code id="M"/></s:Codelist>
 <s:Codelist id="CL_CONF"><s:Code id="F"/><s:Code id="D"/><s:Code id="C"/></s:Codelist>
-</s:Codelists><s:DataStructure id="D"><s:DimensionList>
-<s:Dimension id="REGION"><s:Enumeration><Ref id="CL_AREA"/></s:Enumeration></s:Dimension>
-<s:Dimension id="SEX"><s:Enumeration><Ref id="CL_SEX"/></s:Enumeration></s:Dimension>
-<s:TimeDimension id="TIME_PERIOD"/></s:DimensionList><s:AttributeList>
-<s:Attribute id="CONF_STATUS" usage="mandatory"><s:Enumeration>
+</s:Codelists><s:Concepts>
+<s:Concept id="GENDER"><s:Enumeration><Ref id="CL_SEX"/></s:Enumeration></s:Concept>
+</s:Concepts><s:DataStructure id="D"><s:DimensionList>
+<s:Dimension><s:ConceptIdentity><Ref id="REGION"/></s:ConceptIdentity>
+<s:Enumeration><Ref id="CL_AREA"/></s:Enumeration></s:Dimension>
+<s:Dimension id="SEX"><s:ConceptIdentity><Ref id="GENDER"/></s:ConceptIdentity></s:Dimension>
+<s:TimeDimension id="TIME_PERIOD"><s:ConceptIdentity><Ref id="T"/></s:ConceptIdentity>
+</s:TimeDimension></s:DimensionList><s:AttributeList>
+<s:Attribute id="CONF_STATUS" usage="mandatory"><s:ConceptIdentity>
+urn:sdmx:org.sdmx.infomodel.conceptscheme.Concept=X:CS(1.0).C</s:ConceptIdentity><s:Enumeration>
 urn:sdmx:org.sdmx.infomodel.codelist.Codelist=X:CL_CONF(1.0)</s:Enumeration></s:Attribute>
-<s:Attribute id="OBS_STATUS" assignmentStatus="Conditional"/>
+<s:Attribute id="OBS_STATUS" assignmentStatus="Conditional">
+<s:ConceptIdentity><Ref id="O"/></s:ConceptIdentity></s:Attribute>
 </s:AttributeList></s:DataStructure></m:Structure>"""
-"""References as in version 2.1 for the dimensions, and as in version 3.0 for the attribute."""
+"""References as in version 2.1 for the dimensions, and as in version 3.0 for an attribute.
+
+A component without an identity of its own has that of its concept, and without a code list that of
+its concept.
+"""
+
+
+FREQ = '<s:Dimension id="FREQ"><s:ConceptIdentity><Ref id="F"/></s:ConceptIdentity></s:Dimension>'
 
 
 def described(name: str, codes: str) -> dict[str, object]:
@@ -39,11 +53,24 @@ AS_JSON = {
         "codelists": [
             {"id": name, "codes": [{"id": code} for code in codes]} for name, codes in LISTS.items()
         ],
+        "conceptSchemes": [
+            {
+                "concepts": [
+                    {
+                        "id": "GENDER",
+                        "coreRepresentation": {"enumeration": ADDRESS.format("CL_SEX")},
+                    }
+                ]
+            }
+        ],
         "dataStructures": [
             {
                 "dataStructureComponents": {
                     "dimensionList": {
-                        "dimensions": [described(*pair) for pair in DIMENSIONS.items()],
+                        "dimensions": [
+                            described("REGION", "CL_AREA"),
+                            {"id": "SEX", "conceptIdentity": CONCEPT.format("GENDER")},
+                        ],
                         "timeDimensions": [{"id": "TIME_PERIOD"}],
                     },
                     "attributeList": {
@@ -100,7 +127,7 @@ def test_totals_and_dimensions_that_a_table_lacks_get_the_code_of_the_total(tmp_
         ('Code id="S"', 'Code id="W"', "'REGION' has no code 'S'"),
         ('id="OBS_STATUS"', 'id="OTHER"', "'OBS_STATUS' is no dimension and no attribute"),
         ('id="OBS_STATUS" assignmentStatus="Conditional"', 'id="A" usage="mandatory"', "'OBS_ST"),
-        ('<s:TimeDimension id="', '<s:Dimension id="FREQ"/><s:TimeDimension id="', "column 'FREQ'"),
+        ("<s:TimeDimension", f"{FREQ}<s:TimeDimension", "column 'FREQ'"),
         ('Code id="F"/><s:Code id="D"', 'Code id="D"', "'CONF_STATUS' has no code 'F'"),
         ("DataStructure", "Other", "defines 0 data structures"),
         ("</m:Structure>", "", "no structure message"),
@@ -113,3 +140,35 @@ def test_what_does_not_fit_is_refused(tmp_path, structure, old, new, message):
     with pytest.raises(tc.InputError, match=message):
         sent(tmp_path, structure=structure)
     assert not (tmp_path / "sent.csv").exists()
+
+
+SENT = {"TIME_PERIOD": "2025", "FREQ": "A", "ADJUSTMENT": "N", "REF_AREA": "DE",
+        "COUNTERPART_AREA": "W2", "REF_SECTOR": "S1", "COUNTERPART_SECTOR": "S1",
+        "ACCOUNTING_ENTRY": "B", "STO": "B1G", "INSTR_ASSET": "_Z", "EXPENDITURE": "_Z",
+        "UNIT_MEASURE": "XDC", "PRICES": "V", "TRANSFORMATION": "N", "TIME_FORMAT": "602",
+        "DECIMALS": "0", "UNIT_MULT": "6"}  # fmt: skip
+
+
+def value_added(tmp_path, lacking: str = "", flag: str = "A") -> pd.DataFrame:
+    """Value added by activity, as the national accounts of Eurostat ask for it."""
+    records = pd.DataFrame({"ACTIVITY": list("AABBCCCF"), "v": [1.0, 2, 30, 4, 5, 6, 7, 8]})
+    problem = tc.tabulate(records, ["ACTIVITY"], "v").protect(tc.MinimumFrequency(2))
+    constants = {name: code for name, code in SENT.items() if name != lacking}
+    flags = {"minimum-frequency": flag}
+    part = tc.Transmission(problem, problem.sensitive, constants=constants, flags=flags)
+    path = Instances() / "sdmx/na_main.xml"
+    tc.write_transmission(part, tmp_path / "sent.csv", structure=path)
+    return pd.read_csv(tmp_path / "sent.csv", dtype=str)
+
+
+def test_a_file_for_the_national_accounts_of_eurostat_fits_their_structure(tmp_path):
+    """`na_main.xml` is what the registry of SDMX gives, with fewer codes."""
+    with pytest.raises(
+        tc.InputError, match="'CONF_STATUS' has no code 'A'.*another one by `flags`"
+    ):
+        value_added(tmp_path)
+    with pytest.raises(tc.InputError, match="nothing stands in column 'TIME_FORMAT'"):
+        value_added(tmp_path, "TIME_FORMAT", "C")
+    frame = value_added(tmp_path, flag="C").set_index("ACTIVITY")
+    assert frame["OBS_VALUE"].to_dict() == {"_T": "63", "A": "3", "B": "34", "C": "18", "F": "8"}
+    assert frame["CONF_STATUS"].to_dict() == {"_T": "F", "A": "F", "B": "F", "C": "F", "F": "C"}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from ratio_systems import System, exposed, interval, optimum, random_system
+from ratio_systems import System, altered, exposed, interval, optimum, random_system
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
 from tablecloak.solve.exact import NullSpace
@@ -137,34 +137,15 @@ def test_certificates_of_figures_are_believed_and_altered_ones_are_not_unless_tr
         arrays = dict(np.load(certificate))
         random = np.random.default_rng(seed)
         for _ in range(25):
-            altered = {name: array.copy() for name, array in arrays.items()}
-            alter(altered, system, random)
-            np.savez(tmp_path / "altered.npz", **altered)
+            forged = altered(arrays, system, random)
+            np.savez(tmp_path / "altered.npz", **forged)
             n_altered += 1
             if not is_believed(tmp_path / "altered.npz", problem):
                 n_refused += 1
                 continue
-            assert exposed_in(system, altered["suppressed"].astype(bool)) == []
+            assert exposed_in(system, forged["suppressed"].astype(bool)) == []
     assert n_altered == 75
     assert n_refused >= 50
-
-
-def alter(arrays: dict[str, np.ndarray], system: System, random: np.random.Generator) -> None:
-    """Publish a hidden figure or total, or change a number of a witness, a row or a room."""
-    kind = random.choice(["publish", "witness", "row", "bound", "value"])
-    if kind == "publish":
-        hidden = np.flatnonzero(arrays["suppressed"] & ~system.problem.forced)
-        arrays["suppressed"][random.choice(hidden)] = False
-        return
-    name = {
-        "witness": "witness_data",
-        "row": "relation_data",
-        "bound": "lower_bound",
-        "value": "values",
-    }[kind]
-    array = arrays[name]
-    place = random.integers(len(array))
-    array[place] = array[place] * random.choice([0.5, 1.5, -1.0]) + random.choice([0.0, 1.0, -1.0])
 
 
 def test_every_figure_follows_a_deviation_of_the_totals():

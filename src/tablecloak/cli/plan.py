@@ -126,11 +126,12 @@ def _given(
     path: Path, options: Sequence[object], out: Path | None
 ) -> tuple[Plan, dict[str, Any], dict[str, ClusterState]]:
     """Return plan, jobs and sizes of problems of a file with a section ``[publication]``."""
-    from tablecloak.jobs.publication import planned, read_publication, sizes_of
+    from tablecloak.jobs.publication import planned, read_publication
 
     if any(options):
         raise InputError(f"{path}: says itself which tables there are. Give no option but --out.")
-    return *planned(path), sizes_of(read_publication(path), out)
+    results = out or path.parent
+    return *planned(path, results), read_publication(path, results).sizes()
 
 
 def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:

@@ -108,12 +108,12 @@ def _told(result: JobResult, verbose: bool) -> None:
 def _publication(job: Path, out: Path, engine: str, executor: str) -> None:
     """Protect a whole publication; each cluster is told once it is on disk."""
     from tablecloak.executors import executor_named
-    from tablecloak.jobs.publication import read_publication, run_publication
+    from tablecloak.jobs.publication import read_publication
 
-    publication = read_publication(job)
+    publication = read_publication(job, out)
     typer.echo(publication.plan.summary())
     workers = executor_named(executor)
-    done = run_publication(publication, out, engine=engine, executor=workers, said=_tell_outcome)
+    done = publication.run(engine=engine, executor=workers, said=_tell_outcome)
     for path in done.files:
         typer.echo(f"    {path}")
     outcomes = done.outcomes.values()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -115,25 +115,47 @@ def run_jobs(
     Parameters
     ----------
     jobs : mapping of str to Job
-        By the names of their folders in `out`.
+        By the names of their folders in `out`. One that reads results of another comes after it.
     """
-    out, done, waiting = Path(out), dict[str, JobOutcome](), list[_Task]()
+    out, left, done = Path(out), dict(jobs), dict[str, JobOutcome]()
     notify = said or (lambda outcome: None)
-    for name, job in jobs.items():
-        try:
-            # Data in a database may have changed without any file being different.
-            earlier = finished(out / name, job.fingerprint()) if job.data.file else None
-        except TablecloakError as error:
-            earlier = JobOutcome(name, False, True, str(error))
-        if earlier is None:
-            waiting.append((job, str(out / name), engine))
-        else:
-            done[name] = earlier
-            notify(earlier)
-    for _, outcome in (executor or SerialExecutor()).run(_do, waiting):
-        done[outcome.name] = outcome
-        notify(outcome)
+    before = {
+        name: _read_by(job, [n for n in jobs if n != name], out) for name, job in jobs.items()
+    }
+    while left:
+        ready = [name for name in left if not left.keys() & before[name]] or list(left)
+        waiting: list[_Task] = []
+        for name in ready:
+            job = left.pop(name)
+            outcome = _known(name, job, out, [done[other] for other in before[name]])
+            if outcome is None:
+                waiting.append((job, str(out / name), engine))
+            else:
+                done[name] = outcome
+                notify(outcome)
+        for _, outcome in (executor or SerialExecutor()).run(_do, waiting):
+            done[outcome.name] = outcome
+            notify(outcome)
     return [done[name] for name in jobs]
+
+
+def _read_by(job: Job, names: Iterable[str], out: Path) -> set[str]:
+    """Return the jobs of whose results a job reads a file."""
+    paths = [path.resolve() for path in job.paths]
+    return {name for name in names if any(p.is_relative_to((out / name).resolve()) for p in paths)}
+
+
+def _known(name: str, job: Job, out: Path, before: Sequence[JobOutcome]) -> JobOutcome | None:
+    """Return the outcome of a job that needs not, or cannot, be done now."""
+    failed = [outcome.name for outcome in before if outcome.has_failed]
+    if failed:
+        why = f"was not done, since it reads the results of {listed(failed)}."
+        return JobOutcome(name, False, True, why)
+    try:
+        # Data in a database may have changed without any file being different.
+        return finished(out / name, job.fingerprint()) if job.data.file else None
+    except TablecloakError as error:
+        return JobOutcome(name, False, True, str(error))
 
 
 _Task = tuple[Job, str, str]

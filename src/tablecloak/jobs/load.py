@@ -81,6 +81,7 @@ def _settings(job: Job) -> dict[str, Any]:
 def _published(job: Job, problem: ProtectionProblem) -> Published | None:
     """Read the earlier releases of a job."""
     found: dict[str, EarlierRelease] = {}
+    periods = {spec.name or spec.file.stem: spec.period for spec in job.published if spec.period}
     for spec in job.published:
         name = spec.name or spec.file.stem
         if name in found:
@@ -92,7 +93,7 @@ def _published(job: Job, problem: ProtectionProblem) -> Published | None:
     if job.registered is not None:
         register = Register(job.registered.folder)
         found |= register.published(problem, job.series, job.registered.receiver)
-    return Published(found, tuple(job.between)) if found else None
+    return Published(found, tuple(job.between), periods) if found else None
 
 
 def load_problem(job: Job, engine: str = "duckdb") -> ProtectionProblem:

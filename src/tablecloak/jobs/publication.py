@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError, model_validator
 
@@ -18,6 +18,7 @@ from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.schema import Job
 from tablecloak.planning.jobs import JobWriter
 from tablecloak.planning.page import ClusterState, write_plan
+from tablecloak.planning.periods import in_order, together
 from tablecloak.planning.plan import Plan
 from tablecloak.planning.planner import plan
 from tablecloak.registered import Section
@@ -38,6 +39,7 @@ class PublicationSpec(Section, BaseModel):
     variable: str = ""
     columns: dict[str, str] = {}
     field_column: str = ""
+    fields: Literal["apart", "in order", "together"] = "apart"
 
     @model_validator(mode="after")
     def _some_tables(self) -> PublicationSpec:
@@ -58,21 +60,6 @@ class PublicationSpec(Section, BaseModel):
             field=self.field,
             variable=self.variable,
         )
-
-
-@dataclass(frozen=True)
-class Publication:
-    """A publication that has been read: the plan and the job of each cluster.
-
-    Parameters
-    ----------
-    plan : Plan
-    jobs : mapping of str to Job
-        By the name of the folder of their results.
-    """
-
-    plan: Plan
-    jobs: dict[str, Job]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +89,68 @@ class PublicationResult:
         return "\n".join(f"{name}: {outcome.message}" for name, outcome in self.outcomes.items())
 
 
+@dataclass(frozen=True)
+class Publication:
+    """A publication that has been read: the plan and the job of each cluster.
+
+    Parameters
+    ----------
+    plan : Plan
+    jobs : mapping of str to Job
+        By the name of the folder of their results.
+    out : Path
+        Folder of all results. Where fields are protected in order, jobs read results of others.
+    """
+
+    plan: Plan
+    jobs: dict[str, Job]
+    out: Path
+
+    def run(
+        self,
+        *,
+        engine: str = "duckdb",
+        executor: Executor | None = None,
+        said: Callable[[JobOutcome], None] | None = None,
+    ) -> PublicationResult:
+        """Do the job of each cluster; see `run_publication`."""
+        done = run_jobs(self.jobs, self.out, executor=executor, said=said, engine=engine)
+        outcomes = {outcome.name: outcome for outcome in done}
+        if outcomes and all(outcome.has_failed for outcome in done):
+            messages = dict.fromkeys(outcome.message for outcome in done)
+            raise InputError(" ".join(messages))
+        states = {name: _state_of(outcome, self.out / name) for name, outcome in outcomes.items()}
+        return PublicationResult(
+            self.plan, outcomes, write_plan(self.plan, self.out, states=states)
+        )
+
+    def sizes(self) -> dict[str, ClusterState]:
+        """Return the size of the problem of each cluster, and how long it is expected to take.
+
+        Results of an earlier run, which lie in the folder of results, tell best how long that is.
+        """
+        states = {}
+        for name, job in self.jobs.items():
+            try:
+                problem = load_problem(job)
+            except TablecloakError as error:
+                states[name] = ClusterState({}, f"cannot be read: {error}")
+                continue
+            earlier = finished(self.out / name)
+            seconds = (earlier.figures if earlier else {}).get("seconds")
+            table = problem.table
+            figures = {"cells": table.n_cells, "relations": table.n_relations,
+                       "expected seconds": seconds or expected_seconds(job, problem)}  # fmt: skip
+            states[name] = ClusterState(figures)
+        return states
+
+
 def is_publication(path: str | Path) -> bool:
     """Whether a job file describes a whole publication."""
     return "publication" in read_toml(path)[1]
 
 
-def read_publication(path: str | Path) -> Publication:
+def read_publication(path: str | Path, out: str | Path) -> Publication:
     """Read a job file with a section ``[publication]``.
 
     Parameters
@@ -115,19 +158,21 @@ def read_publication(path: str | Path) -> Publication:
     path : str or Path
         Data, dimensions, rules and methods are those of every cluster; its tables, variables and
         equations come from the plan. Paths are relative to the file.
+    out : str or Path
+        Folder of the results.
 
     Raises
     ------
     InputError
         Names file and remedy.
     """
-    path = Path(path)
+    path, out = Path(path), Path(out)
     text, _ = read_toml(path)
-    made, jobs = planned(path)
-    return Publication(made, {name: job_of(each, path, text) for name, each in jobs.items()})
+    made, jobs = planned(path, out)
+    return Publication(made, {name: job_of(each, path, text) for name, each in jobs.items()}, out)
 
 
-def planned(path: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
+def planned(path: Path, out: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
     """Return the plan of a publication, and the tables of the job file of each cluster."""
     raw = read_toml(path)[1]
     given = raw.get("publication")
@@ -143,7 +188,10 @@ def planned(path: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
     shared = copy.deepcopy({key: value for key, value in raw.items() if key != "publication"})
     _check_sections(path, shared)
     made = spec.plan(path.parent)
-    return made, JobWriter(made, shared, spec.columns, spec.field_column).jobs()
+    jobs = JobWriter(made, shared, spec.columns, spec.field_column).jobs()
+    if spec.fields == "in order":
+        jobs = in_order(made, jobs, out.resolve())
+    return made, together(made, jobs) if spec.fields == "together" else jobs
 
 
 def _check_sections(path: Path, shared: dict[str, Any]) -> None:
@@ -169,7 +217,7 @@ def _in_words(error: ValidationError) -> str:
 
 
 def run_publication(
-    given: Publication | str | Path,
+    path: str | Path,
     out: str | Path,
     *,
     engine: str = "duckdb",
@@ -180,8 +228,8 @@ def run_publication(
 
     Parameters
     ----------
-    given : Publication, str or Path
-        What `read_publication` returns, or the path of its file.
+    path : str or Path
+        A job file with a section ``[publication]``.
     out : str or Path
         Folder for ``plan.html``, ``plan.csv``, and a folder for each cluster with ``release/`` and
         ``internal/``. A cluster whose folder has the results of the same job, data and version is
@@ -196,7 +244,8 @@ def run_publication(
     Returns
     -------
     PublicationResult
-        A cluster that fails does not keep others from being done.
+        A cluster that fails does not keep others from being done, but for those of later fields
+        that are protected beside it.
 
     Raises
     ------
@@ -204,16 +253,7 @@ def run_publication(
         Before anything is protected, if the file, the metadata or the job of a cluster is faulty;
         and if no cluster could be done.
     """
-    publication = given if isinstance(given, Publication) else read_publication(given)
-    done = run_jobs(publication.jobs, out, executor=executor, said=said, engine=engine)
-    outcomes = {outcome.name: outcome for outcome in done}
-    if outcomes and all(outcome.has_failed for outcome in done):
-        messages = dict.fromkeys(outcome.message for outcome in done)
-        raise InputError(" ".join(messages))
-    states = {name: _state_of(outcome, Path(out) / name) for name, outcome in outcomes.items()}
-    return PublicationResult(
-        publication.plan, outcomes, write_plan(publication.plan, out, states=states)
-    )
+    return read_publication(path, out).run(engine=engine, executor=executor, said=said)
 
 
 def _state_of(outcome: JobOutcome, folder: Path) -> ClusterState:
@@ -222,31 +262,6 @@ def _state_of(outcome: JobOutcome, folder: Path) -> ClusterState:
     if outcome.has_failed:
         return ClusterState({}, f"failed: {outcome.message}")
     return ClusterState(outcome.figures, "safe" if outcome.is_safe else "NOT SAFE", link)
-
-
-def sizes_of(publication: Publication, out: str | Path | None = None) -> dict[str, ClusterState]:
-    """Return the size of the problem of each cluster, and how long it is expected to take.
-
-    Parameters
-    ----------
-    publication : Publication
-    out : str or Path, optional
-        Results of an earlier run, which tell best how long a cluster takes.
-    """
-    states = {}
-    for name, job in publication.jobs.items():
-        try:
-            problem = load_problem(job)
-        except TablecloakError as error:
-            states[name] = ClusterState({}, f"cannot be read: {error}")
-            continue
-        earlier = None if out is None else finished(Path(out) / name)
-        seconds = (earlier.figures if earlier else {}).get("seconds")
-        table = problem.table
-        figures = {"cells": table.n_cells, "relations": table.n_relations,
-                   "expected seconds": seconds or expected_seconds(job, problem)}  # fmt: skip
-        states[name] = ClusterState(figures)
-    return states
 
 
 def expected_seconds(job: Job, problem: ProtectionProblem) -> float:

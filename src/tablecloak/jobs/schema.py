@@ -253,6 +253,7 @@ class PublishedSpec(_JobPart):
     file: Path
     problem: Path | None = None
     name: str | None = None
+    period: str = ""
 
 
 class FlaggedCells(_JobPart):

@@ -282,7 +282,8 @@ class Suppression(TableProtection):
         if pattern.before is not None:
             yield "suppression_published_before.csv", pattern.before.to_frame()
         if pattern.before is not None or pattern.problem.table.figures:
-            yield "suppression_problem.jj", partial(write_problem, pattern.problem)
+            for name in ("suppression_problem.jj", "suppression_problem.csv"):
+                yield name, partial(write_problem, pattern.problem)
         if pattern.insiders is not None and pattern.insiders.open:
             yield "suppression_insiders.csv", pattern.insiders.to_frame()
 

@@ -25,8 +25,14 @@ from tablecloak.tables.code_lists import elements, structure_message
 MEASURE = "OBS_VALUE"
 """Column of the values."""
 
+EXTENSION = "CodelistExtension"
+"""Element by which a code list takes codes from another one."""
+
 CODELIST = re.compile(r"Codelist=[^:]+:([^(]+)")
 """Name of a code list in its address."""
+
+CONCEPT = re.compile(r"Concept=[^:]+:[^(]+\([^)]*\)\.(.+)")
+"""Name of a concept in its address."""
 
 
 @dataclass(frozen=True)
@@ -123,9 +129,10 @@ class DataStructure:
             if odd.any():
                 row = int(np.flatnonzero(odd)[0])
                 near = suggestion(entries.iloc[row], part.codes) if part.codes else ""
+                attribute = "Give another one by `flags` or `constants`."
                 raise InputError(
                     f"{self.source}: {part.name!r} has no code {entries.iloc[row]!r}.{near} "
-                    f"Translate it by `codes`."
+                    f"{'Translate it by `codes`.' if part.is_dimension else attribute}"
                 )
         return frame[[name for name in frame.columns if name in names]]
 
@@ -136,27 +143,37 @@ def _in_xml(text: str) -> list[tuple[Component, ...]]:
     lists = {
         codelist.attrib["id"]: [code.attrib["id"] for code in elements(codelist, "Code")]
         for codelist in elements(root, "Codelist")
+        # One that extends another has codes that the file need not hold.
+        if "id" in codelist.attrib and not any(True for _ in elements(codelist, EXTENSION))
     }
-    kinds = {"Dimension": True, "TimeDimension": True, "Attribute": False}
-    return [
-        tuple(
-            _component(part.attrib, lists, _codelist_of(part), is_dimension)
-            for name, is_dimension in kinds.items()
-            for part in elements(structure, name)
-            # References to components have the same names, and no identity.
-            if "id" in part.attrib
-        )
-        for structure in elements(root, "DataStructure")
-        if any(True for _ in elements(structure, "DimensionList"))
-    ]
+    usual = {
+        concept.attrib["id"]: _referred(concept, "Enumeration", CODELIST)
+        for concept in elements(root, "Concept")
+        if "id" in concept.attrib
+    }
+    kinds = {"Dimension": True, "MeasureDimension": True, "TimeDimension": True, "Attribute": False}
+    structures = []
+    for structure in elements(root, "DataStructure"):
+        components = []
+        for kind, is_dimension in kinds.items():
+            for part in elements(structure, kind):
+                concept = _referred(part, "ConceptIdentity", CONCEPT)
+                # References to components have the same names, and no concept.
+                if concept:
+                    codelist = _referred(part, "Enumeration", CODELIST) or usual.get(concept, "")
+                    given = {"id": concept, **part.attrib}
+                    components.append(_component(given, lists, codelist, is_dimension))
+        if components:
+            structures.append(tuple(components))
+    return structures
 
 
-def _codelist_of(part: ElementTree.Element) -> str:
-    """Return the name of the code list: a reference in version 2.1, an address in 3.0."""
-    for place in elements(part, "Enumeration"):
+def _referred(part: ElementTree.Element, kind: str, address: re.Pattern[str]) -> str:
+    """Return the name that a reference in version 2.1, or an address, gives; empty if none does."""
+    for place in elements(part, kind):
         for reference in elements(place, "Ref"):
             return reference.attrib["id"]
-        return _named_in("".join(place.itertext()))
+        return _named_in("".join(place.itertext()), address)
     return ""
 
 
@@ -168,9 +185,18 @@ def _in_json(text: str) -> list[tuple[Component, ...]]:
         codelist["id"]: [code["id"] for code in codelist.get("codes", [])]
         for codelist in data.get("codelists", [])
     }
+    usual = {
+        concept["id"]: _named_in(
+            concept.get("coreRepresentation", {}).get("enumeration", ""), CODELIST
+        )
+        for scheme in data.get("conceptSchemes", [])
+        for concept in scheme.get("concepts", [])
+    }
     structures = []
     for structure in data.get("dataStructures", []):
-        given = structure["dataStructureComponents"]
+        given = structure.get("dataStructureComponents")
+        if given is None:
+            continue
         dimensions, attributes = given["dimensionList"], given.get("attributeList", {})
         time = [dimensions["timeDimension"]] if "timeDimension" in dimensions else []
         time += dimensions.get("timeDimensions", [])
@@ -178,21 +204,22 @@ def _in_json(text: str) -> list[tuple[Component, ...]]:
         parts += [(part, False) for part in attributes.get("attributes", [])]
         structures.append(
             tuple(
-                _component(part, lists, _listed_by(part), is_dimension)
+                _component(part, lists, _listed_by(part, usual), is_dimension)
                 for part, is_dimension in parts
             )
         )
     return structures
 
 
-def _listed_by(part: Mapping[str, Any]) -> str:
-    """Return the name of the code list of a component of SDMX-JSON."""
-    return _named_in(part.get("localRepresentation", {}).get("enumeration", ""))
+def _listed_by(part: Mapping[str, Any], usual: Mapping[str, str]) -> str:
+    """Return the name of the code list of a component of SDMX-JSON, or that of its concept."""
+    local = _named_in(part.get("localRepresentation", {}).get("enumeration", ""), CODELIST)
+    return local or usual.get(_named_in(str(part.get("conceptIdentity", "")), CONCEPT), "")
 
 
-def _named_in(address: str) -> str:
-    match = CODELIST.search(address)
-    return match[1] if match else ""
+def _named_in(text: str, address: re.Pattern[str]) -> str:
+    match = address.search(text)
+    return match[1].strip() if match else ""
 
 
 def _component(

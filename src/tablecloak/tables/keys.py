@@ -44,8 +44,8 @@ def are_rests(keys: pd.DataFrame) -> Flags:
 
 
 def are_derived(keys: pd.DataFrame) -> Flags:
-    """Return which cells are derived figures, shape (n_cells,)."""
-    return _are_marked(keys, (DERIVED,))
+    """Return which cells are derived figures of the new release, shape (n_cells,)."""
+    return _are_marked(keys, (DERIVED,)) & ~are_earlier(keys)
 
 
 def are_earlier(keys: pd.DataFrame) -> Flags:
@@ -59,8 +59,10 @@ def are_sums(keys: pd.DataFrame) -> Flags:
 
 
 def are_figures(keys: pd.DataFrame) -> Flags:
-    """Return which cells are derived figures or what their digits leave, shape (n_cells,)."""
-    return _are_marked(keys, (DERIVED, LIMIT))
+    """Return which cells are derived figures or what their digits leave, in any release."""
+    marked = keys.map(lambda code: DERIVED in str(code) or LIMIT in str(code))
+    flags: Flags = marked.any(axis=1).to_numpy()
+    return flags
 
 
 def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> Flags:
@@ -70,6 +72,15 @@ def _are_marked(keys: pd.DataFrame, marks: tuple[str, ...]) -> Flags:
         if marked:
             found |= keys[name].isin(marked).to_numpy()
     return found
+
+
+def without_later_marks(keys: pd.DataFrame) -> pd.DataFrame:
+    """Return keys in which a cell of a release that a later one holds is marked as of that alone.
+
+    The release of 2024 that was protected beside that of 2023 holds the cells of both, so that in
+    2025 a cell of 2023 is marked by both years.
+    """
+    return keys.map(lambda code: code[max(str(code).rfind(EARLIER), 0) :])
 
 
 def label_of(keys: pd.DataFrame, row: int) -> str:

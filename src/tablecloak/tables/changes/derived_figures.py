@@ -105,7 +105,11 @@ def with_derived(
     statistics = statistics_among(derived)
     if statistics:
         problem = with_order_statistics(problem, statistics, contributions)
-    given = problem if earlier is None else earlier.beside(problem).problem
+    given = problem
+    if earlier is not None:
+        named = [getattr(figure, figure.compared_with, "") for figure in derived]
+        periods = {**{name: name for name in named}, **earlier.periods}
+        given = replace(earlier, periods=periods).beside(problem).problem
     return derived_cells(given, [figure for figure in derived if figure not in statistics]).problem
 
 

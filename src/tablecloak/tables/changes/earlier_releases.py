@@ -4,7 +4,8 @@ An intruder has all releases. Their cells are therefore further cells of the pro
 never published with the new release: those published before are frozen, those hidden before stay
 hidden, with the levels they had. A cell that still has its value is the same cell, so that a
 relation makes the two equal; one whose value was revised is another, since nobody knows by how much
-it was revised. Equations join releases over time, as in ``now = q1 + q2 + q3 + q4``.
+it was revised. Equations join releases over time, as in ``now = q1 + q2 + q3 + q4``. In a release
+of another period no cell is one of the new table, even where both have the same value.
 """
 
 from __future__ import annotations
@@ -24,13 +25,22 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.contributions import LEVELS
 from tablecloak.tables.equations import Equation, match
-from tablecloak.tables.keys import EARLIER, are_rests, number_rows
+from tablecloak.tables.keys import (
+    EARLIER,
+    are_earlier,
+    are_rests,
+    number_rows,
+    without_later_marks,
+)
 from tablecloak.tables.link import completed_keys, linked_hierarchies, stacked_contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
 
 NOW = "now"
 """Name of the release that is made now, in equations."""
+
+PERIOD = "period of a release"
+"""Column beside the codes of cells that are compared; no dimension is called so."""
 
 SAME = 1e-9
 """Relative difference up to which a value counts as unrevised."""
@@ -100,6 +110,10 @@ class Published:
         Equations between releases, wherever their cells have the same codes, in which ``now`` is
         the new one: ``now = q1 + q2 + q3 + q4``. A release that stands in no equation is compared
         with the new one cell by cell: equal values are taken to be the same, others to be revised.
+    periods : mapping of str to str, default={}
+        Periods of releases that are of another one than the new table. Only cells of one period can
+        be the same, whatever their values. `tablecloak.with_derived` takes each release to which a
+        growth rate or an index refers for a period of its own, unless it is given here.
 
     Raises
     ------
@@ -111,6 +125,7 @@ class Published:
         Mapping[str, EarlierRelease | PublishedResult] | Sequence[EarlierRelease | PublishedResult]
     )
     equations: Sequence[Equation | str] = field(default=())
+    periods: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         given = self.releases
@@ -170,7 +185,7 @@ class Published:
             If the tables do not fit together, or an equation does not hold.
         """
         earlier = list(self._known.values())
-        table = _joined_table(problem.table, self._known, tuple(map(Equation.of, self.equations)))
+        table = _joined_table(problem.table, self)
         joint = ProtectionProblem.of(table, problem.stacked(map(_as_further_cells, earlier)))
         return Change.within(problem, joint, relations=None)
 
@@ -223,17 +238,25 @@ def _as_further_cells(release: EarlierRelease) -> ProtectionProblem:
     )
 
 
-def _joined_table(
-    table: Table, releases: Mapping[str, EarlierRelease], equations: Sequence[Equation]
-) -> Table:
+def _joined_table(table: Table, published: Published) -> Table:
     """Return the new table with the cells and relations of the earlier ones, and those between."""
+    releases, equations = published._known, tuple(map(Equation.of, published.equations))
     tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
     keys = dict(zip(tables, comparable_keys(every), strict=True))
-    compared = {NOW, *releases}.difference(*(equation.variables for equation in equations)) | {NOW}
-    between = [_equalities([name in compared for name in tables], list(keys.values()), every)]
-    between += _equated(tables, keys, equations)
+    equated = {name for equation in equations for name in equation.variables} - {NOW}
+    compared = np.repeat([name not in equated for name in tables], [one.n_cells for one in every])
+    periods = published.periods
+    one_each = pd.concat(
+        [codes.assign(**{PERIOD: periods.get(name, "")}) for name, codes in keys.items()]
+    )
+    marked = _marked(table, keys)
+    between = [
+        _equalities(one_each, compared & ~are_rests(one_each), every),
+        _equalities(without_later_marks(marked), are_earlier(marked), every),
+        *_equated(tables, keys, equations),
+    ]
     contributions: dict[str, Any] = {
         level: stacked_contributions(every, level) if getattr(table, level) else None
         for level in LEVELS.values()
@@ -243,7 +266,7 @@ def _joined_table(
     sides += [side for _, side in between]
     return replace(
         table,
-        keys=_marked(table, keys),
+        keys=marked,
         values=np.concatenate([member.values for member in every]),
         relations=csr_array(vstack([*rows, *(more for more, _ in between)], format="csr")),
         right_hand_side=np.concatenate(sides),
@@ -319,7 +342,7 @@ def _tops(table: Table, name: str) -> set[str]:
 
 
 def _equalities(
-    compared: Sequence[bool], keys: Sequence[pd.DataFrame], tables: Sequence[Table]
+    keys: pd.DataFrame, compared: Flags, tables: Sequence[Table]
 ) -> tuple[csr_array, Floats]:
     """Return the relations that make cells of the same codes and the same value one cell.
 
@@ -327,12 +350,10 @@ def _equalities(
     of it together, whether or not the new one has it. Of m copies m - 1 relations are enough, each
     between neighbours when copies are ordered by value.
     """
-    stacked = pd.concat(keys)
-    sizes = [table.n_cells for table in tables]
     values = np.concatenate([table.values for table in tables])
-    tolerance = np.repeat([table.tolerance for table in tables], sizes)
-    cells = np.flatnonzero(np.repeat(compared, sizes) & ~are_rests(stacked))
-    _, number = number_rows(stacked.iloc[cells])
+    tolerance = np.repeat([one.tolerance for one in tables], [one.n_cells for one in tables])
+    cells = np.flatnonzero(compared)
+    _, number = number_rows(keys.iloc[cells])
     order = np.lexsort((values[cells], number))
     number, cells = number[order], cells[order]
     one, other = cells[:-1], cells[1:]

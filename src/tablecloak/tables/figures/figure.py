@@ -26,7 +26,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.parameters import take_parameters
 from tablecloak.registry import Registry
-from tablecloak.tables.keys import DERIVED, EARLIER, are_derived
+from tablecloak.tables.keys import DERIVED, EARLIER, are_derived, without_later_marks
 from tablecloak.tables.table import Table
 
 MOST_DIGITS = 2**31 - 1
@@ -103,6 +103,9 @@ class DerivedFigure(ABC):
 
     refusal: ClassVar[str] = ""
     """Why it is always refused, if it is."""
+
+    compared_with: ClassVar[str] = ""
+    """Parameter that names the earlier release or variable that it compares a cell with, if any."""
 
     def __post_init__(self) -> None:
         take_parameters(self, type(self).__name__)
@@ -265,15 +268,22 @@ def marked_dimension(table: Table) -> str:
 
 
 def earlier_cells(table: Table, cells: Integers, release: str) -> Integers:
-    """Return for each cell the same one of an earlier release, -1 where it has none."""
-    column = marked_dimension(table)
-    codes = EARLIER + release + ": " + table.keys[column].iloc[cells].astype(str)
-    return counterparts(table, cells, **{column: codes})
+    """Return for each cell the same one of an earlier release, -1 where it has none.
+
+    The release may be one that a later one holds, since that was protected beside it.
+    """
+    column, mark = marked_dimension(table), f"{EARLIER}{release}: "
+    every = pd.MultiIndex.from_frame(without_later_marks(table.keys))
+    codes = mark + table.keys[column].iloc[cells].astype(str)
+    wanted = pd.MultiIndex.from_frame(table.keys.iloc[cells].assign(**{column: codes}))
+    first = ~every.duplicated()
+    places = np.flatnonzero(first)[every[first].get_indexer(wanted)]
+    return np.where(wanted.isin(every), places, -1).astype(np.int64)
 
 
 def earlier_names(table: Table) -> list[str]:
     """Return the names of the earlier releases whose cells a table holds."""
-    codes = map(str, table.keys[marked_dimension(table)].unique())
+    codes = map(str, without_later_marks(table.keys)[marked_dimension(table)].unique())
     marked = [code.removeprefix(EARLIER) for code in codes if code.startswith(EARLIER)]
     return list(dict.fromkeys(code.partition(": ")[0] for code in marked))
 

@@ -20,41 +20,43 @@ from tablecloak.tables.figures.figure import (
 from tablecloak.tables.table import Table
 
 
-def quotients_over_time(table: Table, variable: str, before: str, label: str) -> Quotients:
-    """Return each cell of a variable over the same cell of another variable or release.
+@dataclass(frozen=True)
+class FigureOverTime(DerivedFigure):
+    """A quotient of each cell and the same cell of another period.
 
     Parameters
     ----------
-    table : Table
     variable : str
-    before : str
-        A variable, where periods are joined as variables, or the name of an earlier release.
-    label : str
-        Of the figure, for messages.
-
-    Raises
-    ------
-    InputError
-        If there is no such variable or release.
+        The name of the measure, in a table of one variable.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
     """
-    cells = cells_of(table, variable, label)
-    variables, releases = table.variables, earlier_names(table)
-    if variables is not None and before in variables.names:
-        below = counterparts(table, cells, **{variables.dimension: before})
-    elif before in releases:
-        below = earlier_cells(table, cells, before)
-    else:
-        choices = [*(variables.names if variables else ()), *releases]
-        raise InputError(
-            f"{label}: there is neither a variable nor an earlier release {before!r}."
-            f"{suggestion(before, choices)} Give earlier releases as `published`."
+
+    variable: Annotated[str, Field(description="Variable.")]
+
+    def quotients_in(self, table: Table) -> Quotients:
+        """Return each cell over the same one of the variable or release that it compares with."""
+        cells, before = (
+            cells_of(table, self.variable, self.label),
+            getattr(self, self.compared_with),
         )
-    return Quotients.of_cells(cells, below)
+        variables, releases = table.variables, earlier_names(table)
+        if variables is not None and before in variables.names:
+            below = counterparts(table, cells, **{variables.dimension: before})
+        elif before in releases:
+            below = earlier_cells(table, cells, before)
+        else:
+            choices = [*(variables.names if variables else ()), *releases]
+            raise InputError(
+                f"{self.label}: there is neither a variable nor an earlier release {before!r}."
+                f"{suggestion(before, choices)} Give earlier releases as `published`."
+            )
+        return Quotients.of_cells(cells, below)
 
 
 @FIGURES.register
 @dataclass(frozen=True)
-class Growth(DerivedFigure):
+class Growth(FigureOverTime):
     """Growth rate of each cell since another period.
 
     Parameters
@@ -69,10 +71,10 @@ class Growth(DerivedFigure):
         See `DerivedFigure`.
     """
 
-    variable: Annotated[str, Field(description="Variable.")]
     since: Annotated[str, Field(description="Earlier release or variable with which it compares.")]
     per_cent: Annotated[bool, Field(description="Whether it is printed in per cent.")] = True
     name: ClassVar[str] = "growth"
+    compared_with: ClassVar[str] = "since"
 
     @property
     def label(self) -> str:
@@ -89,14 +91,10 @@ class Growth(DerivedFigure):
         """No growth is a quotient of 1."""
         return -self.scale
 
-    def quotients_in(self, table: Table) -> Quotients:
-        """Return each cell over that of the earlier period."""
-        return quotients_over_time(table, self.variable, self.since, self.label)
-
 
 @FIGURES.register
 @dataclass(frozen=True)
-class Index(DerivedFigure):
+class Index(FigureOverTime):
     """Index of each cell: 100 is its value in the base period.
 
     Parameters
@@ -109,9 +107,9 @@ class Index(DerivedFigure):
         See `DerivedFigure`.
     """
 
-    variable: Annotated[str, Field(description="Variable.")]
     base: Annotated[str, Field(description="Earlier release or variable that is 100.")]
     name: ClassVar[str] = "index"
+    compared_with: ClassVar[str] = "base"
 
     @property
     def label(self) -> str:
@@ -122,7 +120,3 @@ class Index(DerivedFigure):
     def scale(self) -> int:
         """The base is 100."""
         return 100
-
-    def quotients_in(self, table: Table) -> Quotients:
-        """Return each cell over that of the base period."""
-        return quotients_over_time(table, self.variable, self.base, self.label)

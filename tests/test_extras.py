@@ -27,6 +27,8 @@ from tablecloak.render.page import Page
 from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.safe.appetite import Appetite
 from tablecloak.solve.solver import SOLVERS, Request, using_solver
+from tablecloak.tables.formats import write_frame
+from tablecloak.tables.tabulation.records import open_database
 from test_layout import WINGS
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
@@ -173,9 +175,9 @@ USES = {
     "distributed": lambda folder: list(executor_named("dask").run(abs, [-1])),
     "flask": lambda folder: create_app(folder, "token"),
     "matplotlib": lambda folder: RiskUtilityMap(pd.DataFrame()).plot(),
-    "ibis": lambda folder: tc.tabulate(tc.examples.firms(), ["region"], "turnover"),
+    "ibis": lambda folder: open_database("sqlite://", "firms"),
     "openpyxl": lambda folder: tc.run_job(excel_job(folder)),
-    "pyarrow": lambda folder: tc.examples.write("firms", folder),
+    "pyarrow": lambda folder: write_frame(tc.examples.firms(), folder / "firms.parquet"),
     "pulp": lambda folder: SOLVERS["cbc"]().run(small(), Request()),
     "tqdm": lambda folder: tc.ProgressBar(),
     "waitress": lambda folder: serve(),

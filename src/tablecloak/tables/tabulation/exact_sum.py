@@ -19,6 +19,8 @@ WORD_BITS = 62
 MOST_DIGITS = 6
 """Digits after the decimal point that are looked for; numbers with more are split."""
 
+DIGITS = range(MOST_DIGITS + 1)
+
 
 @dataclass(frozen=True)
 class ExactSum:
@@ -107,10 +109,20 @@ def digits_of(terms: Any) -> Any:
     """
     import ibis
 
-    def has_at_most(digits: int) -> Any:
-        # Engines turn what is rounded down into whole numbers of 64 bits.
-        scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
-        return (scaled + 0.5).floor().cast("float64") / 10.0**digits == terms
+    # Engines turn what is rounded down into whole numbers of 64 bits.
+    fits = [_has_at_most(digits, terms, lambda c: c.floor().cast("float64")) for digits in DIGITS]
+    return ibis.cases(*zip(fits, DIGITS, strict=True), else_=MOST_DIGITS + 1)
 
-    cases = [(has_at_most(digits), digits) for digits in range(MOST_DIGITS + 1)]
-    return ibis.cases(*cases, else_=MOST_DIGITS + 1)
+
+def most_digits(terms: Floats) -> int:
+    """Return the most digits of any term of an array, as `digits_of` finds them."""
+    for digits in DIGITS:
+        terms = terms[~_has_at_most(digits, terms, np.floor)]
+        if not len(terms):
+            return digits
+    return MOST_DIGITS + 1
+
+
+def _has_at_most(digits: int, terms: Any, floor: Callable[[Any], Any]) -> Any:
+    scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
+    return floor(scaled + 0.5) / 10.0**digits == terms

@@ -1,7 +1,7 @@
 """From microdata to a table: a few questions to an engine, then a roll-up of what comes back.
 
 The records are read and aggregated by Ibis (DuckDB by default, or any backend that the caller's
-Ibis table lives on). What comes back are cells, not records. Leaves, the combinations of the most
+Ibis table lives on), or by pandas where no engine is installed. What comes back are cells, not records. Leaves, the combinations of the most
 detailed codes, are rolled up here where they are few. Contributors that occur in more than one leaf
 count once in every margin, with all that they contribute there: where they are few they are carried
 one by one, and else the engine groups by contributor once more for each margin.
@@ -15,6 +15,7 @@ from typing import Any
 
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.frames import aggregated_frame, frame_records
 from tablecloak.tables.tabulation.queries import aggregated
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
 from tablecloak.tables.tabulation.roll_up import checked_tables, rolled_up
@@ -92,8 +93,9 @@ def tabulate(
         Whether cells into which no record falls are listed with the value 0, one for each further
         combination of codes. Where zeros may be suppressed, this is needed; see `protect`.
     engine : str, default="duckdb"
-        What reads a file: "duckdb", "spark", or a cluster such as "spark://host:7077". The table
-        is the same. An Ibis table is aggregated where it lies.
+        What reads a file: "duckdb", "spark", a cluster such as "spark://host:7077", or "pandas",
+        which holds all records in memory and is taken where DuckDB is not installed. The table is
+        the same. An Ibis table is aggregated where it lies.
 
     Returns
     -------
@@ -144,9 +146,13 @@ def tabulate(
         waiver=waiver,
         waiver_p=waiver_p,
     )
-    with checked_records(data, dimensions, roles, engine) as records:
-        chosen = checked_tables(tables, records.hierarchies)
-        leaves = aggregated(records, roles, n_largest, chosen)
+    if (frame := frame_records(data, dimensions, roles, engine)) is not None:
+        chosen = checked_tables(tables, frame.hierarchies)
+        leaves = aggregated_frame(frame, roles, n_largest, chosen)
+    else:
+        with checked_records(data, dimensions, roles, engine) as records:
+            chosen = checked_tables(tables, records.hierarchies)
+            leaves = aggregated(records, roles, n_largest, chosen)
     _warn_negative(leaves.overview)
     return rolled_up(leaves, chosen, roles, unit, decimals, empty_cells)
 

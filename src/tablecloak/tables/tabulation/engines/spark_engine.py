@@ -47,7 +47,7 @@ class Spark(Engine):
                 case "csv":
                     table = connection.read_csv(str(path.resolve()), header=True)
                     return _with_numbers(table, text_columns)
-            return ibis.memtable(file_format.read(path, text_columns))
+            return ibis.memtable(file_format.records(path, text_columns))
 
     def _builder(self, session: Any) -> Any:
         builder = session.builder.appName("tablecloak").config("spark.ui.enabled", "false")

@@ -277,7 +277,7 @@ def test_pandas_and_duckdb_read_the_same_codes(tmp_path):
     one, two = (tc.tabulate(path, ["a"], "v", engine=name) for name in ("duckdb", "pandas"))
     assert_same_tables(one, two)
     assert one.keys["a"].tolist() == ["Total", "01", "1", "NA", "null"]
-    days = pd.to_datetime(["2026-01-01", "2026-01-02 12:30"])
+    days = pd.to_datetime(["2026-01-01 00:00", "2026-01-02 12:30"])
     frame = pd.DataFrame({"b": [True, False], "f": [1.0, 2.5], "d": days, "i": [7, 8], "v": [1, 2]})
     for name in ("b", "f", "d", "i"):
         one, two = (tc.tabulate(frame, [name], "v", engine=each) for each in ("duckdb", "pandas"))

@@ -99,9 +99,7 @@ def keyed_cells(
     return _rolled_up(leaves, positions, records.hierarchies, modulus)
 
 
-def _leaf_sums_of(
-    records: FrameRecords, roles: ColumnRoles
-) -> tuple[AnyIntegers, pd.DataFrame]:
+def _leaf_sums_of(records: FrameRecords, roles: ColumnRoles) -> tuple[AnyIntegers, pd.DataFrame]:
     """Add up records that pandas holds for each leaf; return the positions of leaves as well."""
     columns, exact = records.columns, records.overview.sums["weight"]
     scaled = columns["record_key"].to_numpy() * (1 if roles.has_whole_keys else HIGH)

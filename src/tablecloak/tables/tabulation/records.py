@@ -472,9 +472,7 @@ def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
     return wrong_entries(records, roles, lambda c: c.isnull() | c.isnan(), lambda c: c.isinf())
 
 
-def _bad_key(
-    key: Any, is_whole: bool, is_missing: Callable[[Any], Any]
-) -> tuple[Any, str]:
+def _bad_key(key: Any, is_whole: bool, is_missing: Callable[[Any], Any]) -> tuple[Any, str]:
     bad = is_missing(key) | (key < 0)
     if is_whole:
         return bad | (key != key.round()), "a whole number of 0 or more"

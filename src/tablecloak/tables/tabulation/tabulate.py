@@ -1,10 +1,11 @@
 """From microdata to a table: a few questions to an engine, then a roll-up of what comes back.
 
 The records are read and aggregated by Ibis (DuckDB by default, or any backend that the caller's
-Ibis table lives on), or by pandas where no engine is installed. What comes back are cells, not records. Leaves, the combinations of the most
-detailed codes, are rolled up here where they are few. Contributors that occur in more than one leaf
-count once in every margin, with all that they contribute there: where they are few they are carried
-one by one, and else the engine groups by contributor once more for each margin.
+Ibis table lives on), or by pandas where no engine is installed. What comes back are cells, not
+records. Leaves, the combinations of the most detailed codes, are rolled up here where they are few.
+Contributors that occur in more than one leaf count once in every margin, with all that they
+contribute there: where they are few they are carried one by one, and else the engine groups by
+contributor once more for each margin.
 """
 
 from __future__ import annotations

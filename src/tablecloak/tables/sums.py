@@ -94,12 +94,10 @@ class Groups:
         return cls.asked((given,) if isinstance(given, Rule) else tuple(given))
 
     @classmethod
-    def asked(
-        cls, rules: Sequence[Rule], *, secondary_room: float = 0.0, **levels: float
-    ) -> Groups | None:
+    def asked(cls, rules: Sequence[Rule], secondary_room: float = 0.0) -> Groups | None:
         """Return groups, or None if there is no rule and no room."""
         is_asked = rules or secondary_room
-        return cls(rules, secondary_room=secondary_room, **levels) if is_asked else None
+        return cls(rules, secondary_room=secondary_room) if is_asked else None
 
 
 def rules_for_sums() -> str:

@@ -77,7 +77,7 @@ class FrameRecords:
 
     def by_contributor(
         self, contributor: str | None
-    ) -> tuple[AnyIntegers, Integers, Any, Floats, Floats]:
+    ) -> tuple[Integers, Integers, Any, Floats, Floats]:
         """Add up what each contributor adds to each leaf.
 
         Returns
@@ -98,7 +98,8 @@ class FrameRecords:
             [],
         )
         added, total = (of.of_arrays(word) for of, word in zip(sums.values(), words, strict=True))
-        return rows[:, :-1], rows[:, -1].astype(np.int64), names, added, total
+        rows = rows.astype(np.int64)
+        return rows[:, :-1], rows[:, -1], names, added, total
 
 
 def frame_records(
@@ -160,7 +161,8 @@ def _own_columns(
             given[role] = _text(source[column])
     frame = pd.DataFrame(given, index=pd.RangeIndex(len(source)))
     frame["request"] = frame["request"].fillna(0.0) if roles.request else 0.0
-    waives, own = np.zeros(len(frame), dtype=bool), np.zeros(len(frame))
+    waives: Any = np.zeros(len(frame), dtype=bool)
+    own: Any = 0.0
     if roles.waiver:
         frame["waiver"] = frame["waiver"].fillna("").str.strip().str.lower()
         waives = frame["waiver"].isin(YES).to_numpy()
@@ -185,7 +187,8 @@ def _text(column: pd.Series) -> Any:
 def _numbers(column: pd.Series) -> Floats:
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind in ("integer", "floating", "decimal", "mixed-integer-float"):
-        numbers: Floats = column.astype("Float64").to_numpy(np.float64, na_value=np.nan)
+        plain = column.astype("Float64").to_numpy(np.float64, na_value=np.nan)
+        numbers: Floats = np.asarray(plain, dtype=np.float64)
         return numbers
     if kind.startswith("mixed"):
         raise mixed_column(f"column {column.name!r}")
@@ -201,7 +204,7 @@ def _resolved(given: pd.DataFrame, axis: int, dimension: Dimension) -> Hierarchy
 
 
 def _positions(codes: pd.Series, name: str, tree: Hierarchy) -> AnyIntegers:
-    positions = pd.Index(tree.leaves).get_indexer(codes)
+    positions = pd.Index(tree.leaves).get_indexer(pd.Index(codes))
     odd = positions < 0
     if odd.any():
         unknown = set(codes[odd].dropna())

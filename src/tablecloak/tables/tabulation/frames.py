@@ -98,8 +98,8 @@ class FrameRecords:
             [],
         )
         added, total = (of.of_arrays(word) for of, word in zip(sums.values(), words, strict=True))
-        rows = rows.astype(np.int64)
-        return rows[:, :-1], rows[:, -1], names, added, total
+        leaves: Integers = rows[:, :-1].astype(np.int64)
+        return leaves, rows[:, -1].astype(np.int64), names, added, total
 
 
 def frame_records(

@@ -162,14 +162,14 @@ def _own_columns(
     frame = pd.DataFrame(given, index=pd.RangeIndex(len(source)))
     frame["request"] = frame["request"].fillna(0.0) if roles.request else 0.0
     waives: Any = np.zeros(len(frame), dtype=bool)
-    own: Any = 0.0
+    margins: Any = 0.0
     if roles.waiver:
         frame["waiver"] = frame["waiver"].fillna("").str.strip().str.lower()
         waives = frame["waiver"].isin(YES).to_numpy()
     if roles.waiver_p:
         # A margin of its own holds also where a record is marked as waived.
-        waives, own = waives | frame["waiver_p"].notna(), frame["waiver_p"].fillna(0.0)
-    return frame.assign(unwaived=np.where(waives, 0.0, 1.0), own_p=own)
+        waives, margins = waives | frame["waiver_p"].notna(), frame["waiver_p"].fillna(0.0)
+    return frame.assign(unwaived=np.where(waives, 0.0, 1.0), own_p=margins)
 
 
 def _text(column: pd.Series) -> Any:

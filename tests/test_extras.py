@@ -27,6 +27,8 @@ from tablecloak.render.page import Page
 from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.safe.appetite import Appetite
 from tablecloak.solve.solver import SOLVERS, Request, using_solver
+from tablecloak.tables.formats import write_frame
+from tablecloak.tables.tabulation.records import open_database
 from test_layout import WINGS
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
@@ -117,16 +119,23 @@ for name in names:
         # The folder of an extra may need what the extra brings.
         if EXTRA_OF.get(error.name.partition(".")[0]) != name.split(".")[1]:
             raise
+table = tablecloak.tabulate(
+    tablecloak.examples.firms(100), ["region", "industry"], "turnover", contributor="firm"
+)
+pattern = tablecloak.suppress(table.protect(tablecloak.PPercent(10)), time_limit=5)
+pattern.certificate.verify()
+pattern.write("release.csv")
 print(len(names))
 """
 
 
-def test_every_module_can_be_imported_without_any_extra():
+def test_the_package_alone_imports_all_modules_and_protects_records(tmp_path):
     extra_of = json.dumps(dict(EXTRA_OF) | {"networkx": ""})
     command = [sys.executable, "-c", WITHOUT_EXTRAS, extra_of]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 300
+    assert (tmp_path / "release.csv").exists()
 
 
 def test_importing_the_package_loads_the_standard_library_alone():
@@ -173,9 +182,9 @@ USES = {
     "distributed": lambda folder: list(executor_named("dask").run(abs, [-1])),
     "flask": lambda folder: create_app(folder, "token"),
     "matplotlib": lambda folder: RiskUtilityMap(pd.DataFrame()).plot(),
-    "ibis": lambda folder: tc.tabulate(tc.examples.firms(), ["region"], "turnover"),
+    "ibis": lambda folder: open_database("sqlite://", "firms"),
     "openpyxl": lambda folder: tc.run_job(excel_job(folder)),
-    "pyarrow": lambda folder: tc.examples.write("firms", folder),
+    "pyarrow": lambda folder: write_frame(tc.examples.firms(), folder / "firms.parquet"),
     "pulp": lambda folder: SOLVERS["cbc"]().run(small(), Request()),
     "tqdm": lambda folder: tc.ProgressBar(),
     "waitress": lambda folder: serve(),

@@ -4,7 +4,8 @@
     python tests/wheel_check.py --dist dist     # checks what `make dist` has built
 
 The wheel is installed in an empty environment, away from the repository. First without extras:
-a finished table is protected there, and what is missing is named. Then with the extras that README
+a finished table is protected there, what is missing is named, and the main job of README is run,
+from records to releases with certificates. Then with the extras that README
 tells readers to install: its Python and its commands are run as printed, in an empty folder. Needs
 the network, or another index of packages, for pip alone.
 """
@@ -57,6 +58,8 @@ def main() -> None:
         install(python, wheel)
         (folder / "bare").mkdir()
         check_bare(python, folder / "bare")
+        (folder / "main").mkdir()
+        run_page(python, main_job(options.readme.read_text(encoding="utf-8")), folder / "main")
         check_import(python, folder / "bare")
         (folder / "readme").mkdir()
         run_readme(python, wheel, options.readme, folder / "readme")
@@ -136,8 +139,7 @@ assert tc.adjust(problem, time_limit=10).release() is not None
 for use in (
     lambda: pattern.plot(),
     lambda: tc.suppress(problem, solver="cbc"),
-    lambda: tc.tabulate(tc.examples.firms(), ["region"], "turnover"),
-    lambda: tc.examples.write("firms"),
+    lambda: tc.write_frame(tc.examples.firms(), "firms.parquet"),
     lambda: __import__("tablecloak.app").app.serve(),
 ):
     try:
@@ -182,6 +184,21 @@ def run_readme(python: Path, wheel: Path, page: Path, folder: Path) -> None:
     if wanted := readme.extras(text):
         install(python, wheel, wanted)
     require(bool(readme.steps(text)), f"{page} has nothing to run")
+    run_page(python, text, folder)
+
+
+MAIN_JOB = ("tablecloak example firms", "tablecloak init ", "tablecloak protect job.toml ")
+"""Commands of README that need no extra; its Python needs none either."""
+
+
+def main_job(text: str) -> str:
+    """Return README without all other commands."""
+    other = "|".join(re.escape(command.removeprefix("tablecloak ")) for command in MAIN_JOB)
+    return re.sub(rf"^tablecloak (?!{other}).*\n", "", text, flags=re.M)
+
+
+def run_page(python: Path, text: str, folder: Path) -> None:
+    """Run what a page shows in an empty folder."""
     # Beside the folder, which stays empty but for what README itself writes.
     program = folder.parent / "readme.py"
     shutil.copyfile(readme.__file__, program)

@@ -104,6 +104,7 @@ def test_another_solver_and_its_licence_are_named_as_not_applied(tmp_path):
     assert [line.split(":")[0] for line in result.not_applied] == [
         "line 1, SOLVER", "line 1, SOLVER", "line 3, GOINTERACTIVE",
     ]  # fmt: skip
+    assert "No table is written: write <SUPPRESS> MOD(1) and <WRITETABLE>" in result.not_applied[2]
     assert result.exit_code == 3
 
 

@@ -560,7 +560,13 @@ class GoInteractive(BatchCommand):
 
     def do(self, batch: BatchState, command: Command, arguments: Arguments) -> None:
         """Apply the line."""
-        batch.skip(command, "there is no window; see `tablecloak app`")
+        what = "there is no window; see `tablecloak app`"
+        if not any(output.is_table for output in batch.outputs):
+            lines = '<WRITETABLE> (1,4,AS+,"table.sbs")'
+            if not any(job.protected for job in batch.jobs):
+                lines = f"<SUPPRESS> MOD(1) and {lines}"
+            what += f". No table is written: write {lines} above this line"
+        batch.skip(command, what)
 
 
 @COMMANDS.register

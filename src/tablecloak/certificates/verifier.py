@@ -416,15 +416,17 @@ def compare(data, path):
     narrower = np.any(ours[0] > low) or np.any(ours[1] < high)
     require(count(words[end]) == relations, "the number of relations differs")
     side = compare_relations(data, words[end + 1 :], relations)
-    further = check_further(data, n, relations)
+    sums, single = check_further(data, n, relations)
     parts = (word.lower().partition("e") for word in cells[1])  # digits, and a power of ten
     shown = (len(one[0].partition(".")[2].rstrip("0")) - int(one[2] or 0) for one in parts)
     coarse = int(data.get("decimals", NO_DECIMALS)) < max(shown, default=0)
     apart = int(np.sum((np.array(cells[3]) == "u") & ~is_sensitive(data)[:n]))
     return np.append(side, np.zeros(more)), [
         (narrower, "the external bounds are narrower than in the problem file"),
-        (further, f"{further} sums of cells of the problem file are protected as well, at levels of"
-                  " the certificate"),
+        (sums, f"{sums} sums of cells of the problem file are protected as well, at levels of"
+               " the certificate"),
+        (single, f"{single} hidden cells of the problem file have further levels of the"
+                 " certificate"),
         (more and "bound" in data["claims"], "the bound is for releases that protect sums too"),
         (coarse, "values of the problem file are written with more digits than a release has"),
         (apart, f"NOTHING is claimed of {apart} sensitive cells that are no small counts"),
@@ -435,11 +437,12 @@ def check_further(data, n, relations):
     """Require that cells from the n-th on are sums of cells, by one further relation each.
 
     They are sensitive, so that witnesses prove them, weigh nothing: the loss is the file's, and
-    have as much room as their cells. Return how many different ones have several hidden cells.
+    have as much room as their cells. Return how many different ones have several hidden cells, and
+    how many hidden cells stand alone in one.
     """
     more, starts = len(data["values"]) - n, data["relation_starts"]
     if not more:
-        return 0
+        return 0, 0
     require(str(data["release"]) == "suppression", "the problem file has other cells")
     require("protection" in data["claims"], "further cells without a claim of protection")
     inner = data["relation_cells"][: starts[relations]]
@@ -457,14 +460,15 @@ def check_further(data, n, relations):
     require(defined, "a further cell is no sum of cells of the problem file")
     cells, place = cells[~last], place[~last]
     hidden = data["suppressed"][cells]
-    several = (np.bincount(place, minlength=more) > 1) & (np.bincount(place, hidden, more) > 0)
-    require(np.all(several), "a further cell is no sum of several cells with a hidden one")
+    has_hidden = np.bincount(place, hidden, more) > 0
+    require(np.all(has_hidden), "a further cell is no sum of cells with a hidden one")
     for bound in (data["lower_bound"], data["upper_bound"]):
         far, error = np.abs(bound - data["values"]), last_places(bound, data["values"])
         least = np.bincount(place, far[cells], more) - np.bincount(place, error[cells], more)
         require(np.all(far[n:] >= least - error[n:]), "a sum with less room than its cells")
     parts = np.split(cells[hidden], np.flatnonzero(np.diff(place[hidden])) + 1)
-    return len({part.tobytes() for part in parts if len(part) > 1})
+    several = len({part.tobytes() for part in parts if len(part) > 1})
+    return several, len({part.tobytes() for part in parts}) - several
 
 
 def compare_relations(data, rest, n_relations):

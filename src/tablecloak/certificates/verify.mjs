@@ -1839,7 +1839,7 @@ function compareProblem(file, text) {
     must(entries.length === cells.length && entries.every(([cell, c], at) => cell === cells[at] && c === data[at]), "J6",
       `relation ${j} differs`);
   });
-  const sums = extra ? checkFurther(file, n, m) : 0;
+  const [sums, single] = extra ? checkFurther(file, n, m) : [0, 0];
   const sides = [...problem.relations.map(({ side }) => side), ...range(extra).map(() => 0)];
   const found = checkTrueTable(file, sides);
   sides.forEach((side, j) =>
@@ -1849,6 +1849,7 @@ function compareProblem(file, text) {
   if (!rounded && problem.cells.some(({ lower, upper }, i) => file.lower_bound[i] > lower || file.upper_bound[i] < upper))
     lines.push("the external bounds are narrower than in the problem file");
   if (sums) lines.push(`${sums} sums of cells of the problem file are protected as well, at levels of the certificate`);
+  if (single) lines.push(`${single} hidden cells of the problem file have further levels of the certificate`);
   if (extra && file.claims.includes("bound")) lines.push("the bound is for releases that protect sums too");
   const digits = (word) => {
     const [mantissa, exponent] = word.toLowerCase().split("e");
@@ -1867,7 +1868,7 @@ function compareProblem(file, text) {
   return lines;
 }
 
-/** J7; returns the number of different sums of at least two hidden cells. */
+/** J7; returns the numbers of different sums of at least two hidden cells, and of hidden cells that stand alone in one. */
 function checkFurther(file, n, m) {
   must(file.release === "suppression" && file.claims.includes("protection"), "J7", "further cells without a claim of protection");
   must(file.rows.slice(0, m).every((row) => row.cells.every((cell) => cell < n)), "J7", "a relation of the problem file has further cells");
@@ -1881,7 +1882,7 @@ function checkFurther(file, n, m) {
     must(cells.every((cell, at) => (cell < n ? data[at] === 1 : cell === own && data[at] === -1)) && parts.length === cells.length - 1
       && file.right_hand_side[m + i] === 0, "J7", "a further cell is no sum of cells of the problem file");
     const hidden = parts.filter((cell) => file.hidden[cell]);
-    must(parts.length >= 2 && hidden.length >= 1, "J7", "a further cell is no sum of several cells with a hidden one");
+    must(hidden.length >= 1, "J7", "a further cell is no sum of cells with a hidden one");
     for (const bounds of [file.lower_bound, file.upper_bound]) {
       const far = (cell) => Math.abs(bounds[cell] - file.values[cell]);
       const place = (cell) => 4 * ulpOfLargest(bounds[cell], file.values[cell]);
@@ -1892,9 +1893,10 @@ function checkFurther(file, n, m) {
       }
       must(far(own) >= total - dust - place(own), "J7", "a sum with less room than its cells");
     }
-    if (hidden.length >= 2) sums.add(hidden.join());
+    sums.add(hidden.join());
   }
-  return sums.size;
+  const several = [...sums].filter((cells) => cells.includes(",")).length;
+  return [several, sums.size - several];
 }
 
 // --- the verdict (section 11) ----------------------------------------------------------------------------------------

@@ -219,15 +219,16 @@ def suppress(
     """
     from tablecloak.publish.released_cells import read_previous
     from tablecloak.suppression.suppress import suppress as run
+    from tablecloak.tables.sums import Groups
 
-    previous = asked.pop("previous", None)
+    previous, room = asked.pop("previous", None), asked.pop("secondary_room")
     with reporting() as reporter:
         problem, rules = read_with_group_rules(file, tolerance, groups=asked.pop("groups"))
         require_writable_result(output, certificate)
         pattern = run(
             problem,
             **asked,
-            groups=rules,
+            groups=Groups.asked(rules, secondary_room=room) or (),
             published=read_earlier(problem, published, between),
             previous=None if previous is None else read_previous(problem, previous),
             time_limit=time_limit,

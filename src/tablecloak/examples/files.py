@@ -148,15 +148,15 @@ def write(name: str, folder: str | Path = ".") -> list[Path]:
 
 @EXAMPLES.register
 class Firms(Example):
-    """Records of 2,000 firms, two hierarchies and a job file: firms.parquet, *.hrc, job.toml."""
+    """Records of 2,000 firms, two hierarchies and a job file: firms.csv, *.hrc, job.toml."""
 
     name = "firms"
 
     def write(self, folder: Path) -> None:
         """Write records, hierarchies and the job."""
-        write_frame(firms(), folder / "firms.parquet")
+        write_frame(firms(), folder / "firms.csv")
         _write_hierarchies(folder)
-        _write_text(folder / "job.toml", _JOB.format(title="", data="firms.parquet", folder=""))
+        _write_text(folder / "job.toml", _JOB.format(title="", data="firms.csv", folder=""))
 
 
 @EXAMPLES.register
@@ -232,7 +232,7 @@ class Jobs(Example):
         (folder / "jobs").mkdir()
         _write_hierarchies(folder / "jobs")
         for seed, year in enumerate(("2024", "2025"), start=1):
-            data = f"firms-{year}.parquet"
+            data = f"firms-{year}.csv"
             write_frame(firms(seed=seed), folder / "jobs" / data)
             text = _JOB.format(title=f" in {year}", data=data, folder="")
             _write_text(folder / "jobs" / f"{year}.toml", text)

@@ -82,6 +82,15 @@ class Suppression(TableProtection):
     groups: Annotated[
         bool, Field(description="Protect sums of hidden cells by the rules of a job as well.")
     ] = False
+    secondary_room: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=100,
+            description="Per cent of its value by which each hidden cell that is not sensitive "
+            "must be able to move as well, up and down.",
+        ),
+    ] = 0.0
     unfreeze: Annotated[
         bool,
         Field(
@@ -195,12 +204,13 @@ class Suppression(TableProtection):
         """
         table = material.problem.table
         if not self.groups:
-            return None
+            return Groups.asked((), secondary_room=self.secondary_room)
         if table.contributions or table.holdings:
             return Groups(
                 list(material.group_rules),
                 floor=material.floor,
                 lower_factor=material.lower_factor,
+                secondary_room=self.secondary_room,
             )
         raise InputError(
             "[suppression] groups = true needs contributors of each cell, which the data do not "

@@ -3,7 +3,8 @@
 Two cells of a row with one contributor each may both be well protected. If no other cell of the row
 is hidden, everybody knows their sum, and each contributor can subtract its own value from it. Such
 a sum is a cell of the problem with a relation of its own: it is sensitive, has levels by the rule,
-weighs nothing, and is never published.
+weighs nothing, and is never published. A hidden cell that is not sensitive, but must have room as
+well, is a sum of one cell.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, Texts
 from tablecloak.errors import InputError
 from tablecloak.tables.changes.sums import SumsOfCells, set_names
 from tablecloak.tables.contributions import LEVELS, Contributions, Waivers
@@ -31,6 +32,9 @@ MOST_SUMS = 2000
 of fewer cells are: with `most=5` five of up to 12, four of up to 15, three of up to 22 and two of
 up to 63."""
 
+SECONDARY = "secondary"
+"""Reason for which a hidden cell that is not sensitive has levels."""
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -38,7 +42,7 @@ class Groups:
 
     Parameters
     ----------
-    rules : sequence of Rule
+    rules : sequence of Rule, default=()
         Each sum is judged as if it were a cell, contributions of one contributor added up. Rules
         apply to sums if their class says so, see `Rule.applies_to_sums`.
     most : int, default=5
@@ -46,20 +50,29 @@ class Groups:
         them, and of all but one, is judged whatever their number.
     floor, lower_factor : float, default=1
         As in `tablecloak.protect`.
+    secondary_room : float, default=0
+        Per cent of its value by which each hidden cell that is not sensitive must be able to move,
+        up and down, as far as everybody's bounds let it; 0 asks for nothing. A hidden 0 needs none.
 
     Raises
     ------
     InputError
-        If there is no rule, one does not apply to sums, or a number is out of range.
+        If nothing is asked for, a rule does not apply to sums, or a number is out of range.
     """
 
-    rules: Sequence[Rule]
+    rules: Sequence[Rule] = ()
     most: int = 5
     floor: float = 1.0
     lower_factor: float = 1.0
+    secondary_room: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.rules or not all(isinstance(rule, Rule) for rule in self.rules):
+        if not 0 <= self.secondary_room <= 100:
+            raise InputError(
+                f"`secondary_room` is a percentage from 0 to 100. Got {self.secondary_room!r}."
+            )
+        is_asked = self.rules or self.secondary_room
+        if not is_asked or not all(isinstance(rule, Rule) for rule in self.rules):
             raise InputError(
                 f"`groups` must be rules that sums of hidden cells obey, such as "
                 f"[PPercent(10)]. Got {self.rules!r}."
@@ -78,8 +91,13 @@ class Groups:
         """Accept groups, one rule, several, or none; an empty sequence asks for nothing."""
         if given is None or isinstance(given, Groups):
             return given
-        rules = (given,) if isinstance(given, Rule) else tuple(given)
-        return cls(rules) if rules else None
+        return cls.asked((given,) if isinstance(given, Rule) else tuple(given))
+
+    @classmethod
+    def asked(cls, rules: Sequence[Rule], secondary_room: float = 0.0) -> Groups | None:
+        """Return groups, or None if there is no rule and no room."""
+        is_asked = rules or secondary_room
+        return cls(rules, secondary_room=secondary_room) if is_asked else None
 
 
 def rules_for_sums() -> str:
@@ -89,7 +107,7 @@ def rules_for_sums() -> str:
 
 
 def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> SumsOfCells:
-    """Return the sums of hidden cells that a rule finds unsafe.
+    """Return the sums of hidden cells that a rule finds unsafe, and single cells that need room.
 
     Parameters
     ----------
@@ -106,6 +124,9 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     a rule that compares a weighted sum of contributions with the total, a sum of safe cells is
     safe. For the same reason a published cell makes no sum less safe.
     """
+    single = _secondary(problem, hidden, groups.secondary_room)
+    if not groups.rules:
+        return single
     sets = _judged(problem, hidden & ~problem.table.rests, groups.most)
     known = set(set_names(_defined(problem)))
     is_new = np.array([name not in known for name in set_names(sets)], dtype=np.bool_)
@@ -117,14 +138,30 @@ def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> Sums
     reasons = reasons_by(hits, len(kept))
     unsafe = np.flatnonzero(reasons != "")
     if not len(unsafe):
-        return SumsOfCells(
-            csr_array((0, problem.table.n_cells)), np.empty(0), np.empty(0), reasons[:0]
-        )
-    lower, upper = levels_by(table, hits, groups.floor, groups.lower_factor)
-    # Nobody expects a sum to leave what everybody knows of its cells.
-    lower = np.minimum(lower, sets @ (problem.table.values - problem.lower_bound))
-    upper = np.minimum(upper, sets @ (problem.upper_bound - problem.table.values))
-    return SumsOfCells(sets, lower, upper, reasons).chosen(unsafe)
+        return single
+    levels = levels_by(table, hits, groups.floor, groups.lower_factor)
+    return _within_bounds(problem, sets, levels, reasons).chosen(unsafe).joined(single)
+
+
+def _within_bounds(
+    problem: ProtectionProblem, sets: csr_array, levels: tuple[Floats, Floats], reasons: Texts
+) -> SumsOfCells:
+    """Return sums with levels: nobody expects one to leave what everybody knows of its cells."""
+    lower = np.minimum(levels[0], sets @ (problem.table.values - problem.lower_bound))
+    upper = np.minimum(levels[1], sets @ (problem.upper_bound - problem.table.values))
+    return SumsOfCells(sets, lower, upper, reasons)
+
+
+def _secondary(problem: ProtectionProblem, hidden: Flags, percent: float) -> SumsOfCells:
+    """Return the hidden cells that are not sensitive, each as a sum of one cell."""
+    values = problem.table.values
+    is_asked = hidden & ~problem.sensitive & ~problem.table.rests & (values != 0)
+    cells = np.flatnonzero(is_asked & (percent > 0))
+    level = percent / 100 * np.abs(values[cells])
+    one = csr_array(
+        (np.ones(len(cells)), (np.arange(len(cells)), cells)), shape=(len(cells), len(values))
+    )
+    return _within_bounds(problem, one, (level, level), np.full(len(cells), SECONDARY))
 
 
 def _judged(problem: ProtectionProblem, hidden: Flags, most: int) -> csr_array:

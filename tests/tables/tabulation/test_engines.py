@@ -243,21 +243,23 @@ def test_names_that_look_like_patterns_are_names(tmp_path, name):
     assert found.keys.a.tolist() == ["Total", "x", "z"]
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "pandas"])
 @pytest.mark.parametrize("contributor", [None, "firm"])
-def test_an_error_far_down_names_the_line_and_keeps_the_record(tmp_path, contributor):
+def test_an_error_far_down_names_the_line_and_keeps_the_record(tmp_path, contributor, engine):
     """Engines guess types from the first records; what comes later fails while they work."""
     frame = pd.DataFrame({"a": ["x", "y"] * 20_000, "firm": "f", "v": "1.5"})
     frame.loc[35_000] = ["x", "firm 77", "confidential"]
     frame.to_csv(tmp_path / "late.csv", index=False)
-    with pytest.raises(tc.InputError, match="[Ll]ine 35002, column 'v'") as error:
-        tc.tabulate(tmp_path / "late.csv", ["a"], "v", contributor=contributor)
+    place = "([Ll]ine 35002, |Row 35001: )column 'v'"
+    with pytest.raises(tc.InputError, match=place) as error:
+        tc.tabulate(tmp_path / "late.csv", ["a"], "v", contributor=contributor, engine=engine)
     assert "confidential" not in str(error.value)
     assert "firm 77" not in str(error.value)
     ragged = (tmp_path / "late.csv").read_text().splitlines()
     ragged[30_000] = "x,firm 77,3,confidential"
     (tmp_path / "ragged.csv").write_text("\n".join(ragged[:33_000]))
-    with pytest.raises(tc.InputError) as error:
-        tc.tabulate(tmp_path / "ragged.csv", ["a"], "v", contributor=contributor)
+    with pytest.raises(tc.InputError, match="[Ll]ine 30001.*4 entries.* 3") as error:
+        tc.tabulate(tmp_path / "ragged.csv", ["a"], "v", contributor=contributor, engine=engine)
     assert "confidential" not in str(error.value)
     assert "firm 77" not in str(error.value)
 
@@ -266,3 +268,21 @@ def test_columns_that_differ_in_capitals_only_are_refused():
     frame = pd.DataFrame({"a": ["x", "y"], "A": ["p", "q"], "v": [5.0, 7]})
     with pytest.raises(tc.InputError, match="'a' and 'A' differ in capitals only"):
         tc.tabulate(frame, ["a", "A"], "v")
+
+
+def test_pandas_and_duckdb_read_the_same_codes(tmp_path):
+    """NA is a code such as that of Namibia; an empty entry is missing, and 01 is not 1."""
+    path = tmp_path / "records.csv"
+    path.write_text("a,v,w\n01,0.1,1\nNA,0.2,1\n1,3,1\nnull,1e-3,1\n")
+    one, two = (tc.tabulate(path, ["a"], "v", engine=name) for name in ("duckdb", "pandas"))
+    assert_same_tables(one, two)
+    assert one.keys["a"].tolist() == ["Total", "01", "1", "NA", "null"]
+    days = pd.to_datetime(["2026-01-01 00:00", "2026-01-02 12:30"])
+    frame = pd.DataFrame({"b": [True, False], "f": [1.0, 2.5], "d": days, "i": [7, 8], "v": [1, 2]})
+    for name in ("b", "f", "d", "i"):
+        one, two = (tc.tabulate(frame, [name], "v", engine=each) for each in ("duckdb", "pandas"))
+        assert_same_tables(one, two)
+    (tmp_path / "gap.csv").write_text("a,v\nx,1\n,2\n")
+    for engine in ("duckdb", "pandas"):
+        with pytest.raises(tc.InputError, match="Row 2: the code of dimension 'a' is missing"):
+            tc.tabulate(tmp_path / "gap.csv", ["a"], "v", engine=engine)

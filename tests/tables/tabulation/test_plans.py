@@ -1,4 +1,4 @@
-"""Whoever adds up, the engine or numpy, the table is the same to the last digit."""
+"""Whoever adds up, an engine, numpy or pandas, the table is the same to the last digit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import tablecloak as tc
 from contributors import with_contributors
-from random_records import assert_same_tables, random_records, through
+from random_records import assert_same_tables, random_records, reader, through
 from tablecloak.tables.tabulation import queries
 
 SEEDS = range(5)
@@ -28,31 +28,34 @@ def test_all_plans_give_the_same_tables_of_random_records(monkeypatch):
         through("engine", monkeypatch)
         there = tc.tabulate(frame.sample(frac=1, random_state=seed), trees, "v", **options)
         cells += assert_same_tables(here, there)
+        pure = tc.tabulate(frame[::-1], trees, "v", engine="pandas", **options)
+        assert_same_tables(here, pure)
         assert_same_tables(here, with_contributors(frame, trees, "v", **options))
         asked |= set(options)
     assert cells > 30 * len(SEEDS)
     assert asked == ASKED
 
 
-@pytest.mark.parametrize("plan", ["engine", "numpy"])
+@pytest.mark.parametrize("plan", ["engine", "numpy", "pandas"])
 def test_sums_of_decimal_numbers_are_the_decimal_numbers(monkeypatch, plan):
     """0.1 + 0.2 is 0.3, for a cell, a contributor and a margin."""
     through(plan, monkeypatch)
     frame = pd.DataFrame({"a": list("xxyz"), "f": list("pppq"), "v": [0.1, 0.2, 0.4, 0.6]})
-    table = tc.tabulate(frame, ["a"], "v", contributor="f", n_largest=1)
+    table = tc.tabulate(frame, ["a"], "v", contributor="f", n_largest=1, engine=reader(plan))
     assert table.values.tolist() == [1.3, 0.3, 0.4, 0.6]
     assert table.contributions.total.tolist() == [1.3, 0.3, 0.4, 0.6]
     assert table.contributions.largest.ravel().tolist() == [0.7, 0.3, 0.4, 0.6]
 
 
-@pytest.mark.parametrize("plan", ["engine", "numpy"])
+@pytest.mark.parametrize("plan", ["engine", "numpy", "pandas"])
 def test_requests_for_protection_reach_the_margins(monkeypatch, plan):
     through(plan, monkeypatch)
     frame = pd.DataFrame({
         "a": list("xxyyz"), "b": list("ppqqq"), "f": list("stsuv"),
         "v": [5.0, 7, 6, 2, 9], "r": [1, 0, 0, 2, 0],
     })  # fmt: skip
-    table = tc.tabulate(frame, ["a", "b"], "v", contributor="f", request="r")
+    asked = {"contributor": "f", "request": "r", "engine": reader(plan)}
+    table = tc.tabulate(frame, ["a", "b"], "v", **asked)
     found = dict(
         zip(map(tuple, table.keys.to_numpy()), table.contributions.largest_request, strict=True)
     )
@@ -82,3 +85,19 @@ def test_records_are_contributors_where_none_are_named(monkeypatch, seed):
     assert np.array_equal(one.largest, two.largest)
     largest = [of.names[of.largest_contributor[of.largest > 0]] for of in (one, two)]
     assert list(map(int, largest[0])) == list(largest[1])
+
+
+@pytest.mark.parametrize("contributor", ["firm", None])
+def test_contributors_of_leaves_are_the_same_through_every_engine(contributor):
+    for seed in SEEDS:
+        frame, trees, options = random_records(seed)
+        one, two = (
+            tc.contributed(
+                frame, trees, "v", contributor=contributor, weight=options.get("weight"), engine=of
+            )
+            for of in ("duckdb", "pandas")
+        )
+        assert (one.own != two.own).nnz == 0
+        assert one.names.tolist() == two.names.tolist()
+        for name in ("leaves", "totals"):
+            assert (getattr(one, name) == getattr(two, name)).all()

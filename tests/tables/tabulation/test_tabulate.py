@@ -188,19 +188,22 @@ def test_counts_without_a_value():
         ({"region": None}, "Row 1: the code of dimension 'region' is missing"),
     ],
 )
-def test_bad_records_are_named(change, message):
+@pytest.mark.parametrize("engine", ["duckdb", "pandas"])
+def test_bad_records_are_named(change, message, engine):
     frame = microdata(0)
     for column, entry in change.items():
         frame[column] = frame[column].astype(object) if isinstance(entry, str) else frame[column]
         frame.loc[0, column] = entry
+    options = {"contributor": "firm", "weight": "w", "engine": engine}
     with pytest.raises(tc.InputError, match=message):
-        tc.tabulate(frame, {"region": REGIONS}, "turnover", contributor="firm", weight="w")
+        tc.tabulate(frame, {"region": REGIONS}, "turnover", **options)
 
 
-def test_contributor_with_two_weights_is_refused():
+@pytest.mark.parametrize("engine", ["duckdb", "pandas"])
+def test_contributor_with_two_weights_is_refused(engine):
     frame = pd.DataFrame({"d": ["a", "b"], "v": [1.0, 2.0], "f": ["x", "x"], "w": [1.0, 2.0]})
-    with pytest.raises(tc.InputError, match="different weights"):
-        tc.tabulate(frame, ["d"], "v", contributor="f", weight="w")
+    with pytest.raises(tc.InputError, match="'x' have different weights, 1 and 2"):
+        tc.tabulate(frame, ["d"], "v", contributor="f", weight="w", engine=engine)
 
 
 def test_misspelt_column_suggests_the_right_one():

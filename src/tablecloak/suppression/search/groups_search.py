@@ -4,6 +4,9 @@ Which sums are sensitive does not depend on the pattern as long as rules compare
 totals: a sum with a published cell is no less safe than without it. So sums are asked for only once
 a pattern hides all their cells and lets them be estimated; the search then begins anew with
 these as further cells. A bound that was proved without some sums holds with them.
+
+A hidden cell that is not sensitive but needs room is asked for in the same way. It stays hidden
+then, although another pattern might publish it, so that only the bound of the first search counts.
 """
 
 from __future__ import annotations
@@ -112,9 +115,13 @@ class SearchWithSums:
         # Sensitive cells are hidden in every pattern, and so are their sums.
         always = find_sums(problem, problem.sensitive | problem.forced, self.groups)
         change, cost = SumsAsCells.of(problem, always.chosen(np.zeros(0, dtype=np.int64))), None
-        share = FIRST_SHARE
+        share, bound = FIRST_SHARE, np.inf
         for _ in range(MOST_ROUNDS):
             pattern = self.search(change.problem, budget.share(share))
+            if self.groups.secondary_room:
+                # Only what is hidden needs room: later searches hide what others may publish.
+                bound = min(bound, pattern.bound)
+                pattern = replace(pattern, bound=bound)
             hidden = change.flags(pattern.suppressed)
             larger = change.again(find_sums(problem, hidden, self.groups))
             audit = _audit_of(pattern, larger.problem, budget)

@@ -149,13 +149,16 @@ def set_names(cells: csr_array) -> list[bytes]:
 
 
 def _keys(keys: pd.DataFrame, cells: csr_array) -> pd.DataFrame:
-    """Return codes of sums: those that its cells share, or the mark of a sum and those of each."""
+    """Return codes of sums: those that its cells share, or the mark of a sum and those of each.
+
+    A sum of one cell has the mark everywhere, since the cell itself has its codes.
+    """
     codes = keys.to_numpy(dtype=object)
     ordered = cells.sorted_indices()
     rows = []
     for members in np.split(ordered.indices, ordered.indptr[1:-1]):
         own = codes[members]
-        same = (own == own[0]).all(axis=0)
+        same = (own == own[0]).all(axis=0) & (len(members) > 1)
         told = [SUM + "+".join(map(str, own[:, axis])) for axis in range(own.shape[1])]
         rows.append(np.where(same, own[0], np.array(told, dtype=object)))
     return pd.DataFrame(np.array(rows, dtype=object), columns=keys.columns)

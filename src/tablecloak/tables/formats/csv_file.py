@@ -36,8 +36,16 @@ class CSV(FrameFormat):
 
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
         """Read a whole file."""
+        return self._whole(path, text_columns)
+
+    def records(self, path: Path, text_columns: Sequence[str]) -> pd.DataFrame:
+        """Read a whole file, in which nothing but an empty entry is missing."""
+        only_empty: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False}
+        return self._whole(path, text_columns, **only_empty)
+
+    def _whole(self, path: Path, text_columns: Sequence[str], **how: Any) -> pd.DataFrame:
         self._require_names_once(path)
-        frame = self._parsed(path, [*text_columns, *map(marked, text_columns)])
+        frame = self._parsed(path, [*text_columns, *map(marked, text_columns)], **how)
         if not isinstance(frame.index, pd.RangeIndex):
             # pandas would take the surplus entries for names of rows, and move all columns.
             raise InputError(

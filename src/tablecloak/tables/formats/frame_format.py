@@ -200,6 +200,10 @@ class RecordFormat(Format):
     def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
         """Read a whole file; the named columns as text, so that "01" stays "01"."""
 
+    def records(self, path: Path, text_columns: Sequence[str]) -> pd.DataFrame:
+        """Read a whole file as databases do: the code "NA" is not a missing one."""
+        return self.read(path, text_columns)
+
     def column_names(self, path: Path) -> list[str]:
         """Return the names of the columns."""
         return list(map(str, self.read(path).columns))

@@ -22,6 +22,7 @@ from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.figures import group_rows
+from tablecloak.tables.tabulation.frames import frame_records
 from tablecloak.tables.tabulation.records import ColumnRoles, checked_records
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand
 
@@ -155,24 +156,35 @@ def contributed(
         As `tabulate` does.
     """
     roles = ColumnRoles(value, contributor, None, weight, value, None)
-    with checked_records(data, as_dimensions(dimensions), roles, engine) as records:
-        table, overview = records.table, records.overview
+    parsed = as_dimensions(dimensions)
+    if (records := frame_records(data, parsed, roles, engine)) is not None:
+        return Contributed(records.hierarchies, *_of_rows(*records.by_contributor(contributor)))
+    with checked_records(data, parsed, roles, engine) as asked:
+        table, overview = asked.table, asked.overview
         who = "contributor" if contributor else "row"
         # A weight stands for others, who get no noise of their own.
         once = table.value * table.weight.clip(upper=1.0)
         frame = (
-            table.group_by([*records.axes, who])
+            table.group_by([*asked.axes, who])
             .agg(
                 own=overview.sums["once"].of(once),
                 total=overview.sums["value"].of(table.value * table.weight),
             )
-            .order_by([*records.axes, who])
+            .order_by([*asked.axes, who])
             .to_pandas()
         )
-    leaves, leaf = group_rows(records.positions(frame))
     number, names = pd.factorize(frame[who], sort=True)
-    own = csr_array((frame["own"].to_numpy(), (leaf, number)), shape=(len(leaves), len(names)))
+    sums = (frame[name].to_numpy(np.float64) for name in ("own", "total"))
+    rows = _of_rows(asked.positions(frame), number, names, *sums)
+    return Contributed(asked.hierarchies, *rows)
+
+
+def _of_rows(
+    positions: Integers, number: Integers, names: Any, added: Floats, total: Floats
+) -> tuple[Integers, csr_array, Floats, npt.NDArray[np.object_]]:
+    """Arrange what contributors add to leaves: leaves, a row for each, their totals, and names."""
+    leaves, leaf = group_rows(positions)
+    own = csr_array((added, (leaf, number)), shape=(len(leaves), len(names)))
     totals: Floats = np.zeros(len(leaves))
-    np.add.at(totals, leaf, frame["total"].to_numpy(np.float64))
-    names = np.asarray(names, dtype=object)
-    return Contributed(records.hierarchies, leaves, own, totals, names)
+    np.add.at(totals, leaf, total)
+    return leaves, own, totals, np.asarray(names, dtype=object)

@@ -19,6 +19,8 @@ WORD_BITS = 62
 MOST_DIGITS = 6
 """Digits after the decimal point that are looked for; numbers with more are split."""
 
+DIGITS = range(MOST_DIGITS + 1)
+
 
 @dataclass(frozen=True)
 class ExactSum:
@@ -98,3 +100,13 @@ class ExactSum:
     def of(self, terms: Any) -> Any:
         """Return the sum of a column of terms."""
         return self.joined([word.sum().cast("float64") for word in self.words(terms)])
+
+
+def most_digits(terms: Floats) -> int:
+    """Return the most digits after the point of any term; one more than looked for if more."""
+    for digits in range(MOST_DIGITS + 1):
+        scaled = (terms * 10.0**digits).clip(-(2.0**EXACT_BITS), 2.0**EXACT_BITS)
+        terms = terms[np.floor(scaled + 0.5) / 10.0**digits != terms]
+        if not len(terms):
+            return digits
+    return MOST_DIGITS + 1

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
 from tablecloak.tables.tabulation.figures import roll_up
+from tablecloak.tables.tabulation.frames import FrameRecords, frame_records
 from tablecloak.tables.tabulation.levels import levels_of
 from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, checked_records
 
@@ -89,10 +90,36 @@ def keyed_cells(
     roles = ColumnRoles(
         value, None, None, weight, value, None, record_key, has_whole_keys=not has_fractions
     )
-    with checked_records(data, as_dimensions(dimensions), roles, engine) as records:
+    parsed = as_dimensions(dimensions)
+    if (frame := frame_records(data, parsed, roles, engine)) is not None:
+        positions, leaves = _leaf_sums_of(frame, roles)
+        return _rolled_up(leaves, positions, frame.hierarchies, modulus)
+    with checked_records(data, parsed, roles, engine) as records:
         leaves = _leaf_sums(records, roles)
         positions = records.positions(leaves)
     return _rolled_up(leaves, positions, records.hierarchies, modulus)
+
+
+def _leaf_sums_of(records: FrameRecords, roles: ColumnRoles) -> tuple[AnyIntegers, pd.DataFrame]:
+    """Add up records that pandas holds for each leaf; return the positions of leaves as well."""
+    columns, exact = records.columns, records.overview.sums["weight"]
+    scaled = columns["record_key"].to_numpy() * (1 if roles.has_whole_keys else HIGH)
+    high = np.floor(scaled)
+    sums = {"count": np.ones(len(high)), "high": high, "low": np.floor((scaled - high) * LOW + 0.5)}
+    extremes = np.zeros((len(high), 0))
+    if roles.value:
+        value = columns["value"].to_numpy()
+        sums |= {f"nonzero_{name}": np.where(value != 0, sums[name], 0) for name in ("high", "low")}
+        extremes = np.column_stack([value, -value])
+    words = np.column_stack(exact.words_of(columns["weight"].to_numpy()))
+    added = np.column_stack(list(sums.values())).astype(np.int64)
+    positions, (added, words), highest = roll_up(records.positions, [added, words], extremes, [])
+    leaves = pd.DataFrame(dict(zip(sums, added.T, strict=True))).assign(
+        weight=exact.of_arrays(words)
+    )
+    if roles.value:
+        leaves = leaves.assign(largest=highest[:, 0], smallest=-highest[:, 1])
+    return positions, leaves
 
 
 def _leaf_sums(checked: CheckedRecords, roles: ColumnRoles) -> pd.DataFrame:
@@ -114,7 +141,7 @@ def _leaf_sums(checked: CheckedRecords, roles: ColumnRoles) -> pd.DataFrame:
 
 def _rolled_up(
     leaves: pd.DataFrame,
-    positions: Integers,
+    positions: AnyIntegers,
     hierarchies: Mapping[str, Hierarchy],
     modulus: int,
 ) -> KeyedCells:

@@ -633,8 +633,12 @@ def _columns(answer: Any, names: Iterable[str], kind: Any) -> Any:
 def _check_weights(units: Any, level: str, who: str) -> None:
     uneven = units.filter(units.lightest < units.weight).order_by(who).limit(1).to_pandas()
     if len(uneven):
-        raise InputError(
-            f"Records of {level} {uneven[who].iloc[0]!r} have different weights, "
-            f"{uneven['lightest'].iloc[0]:g} and {uneven['weight'].iloc[0]:g}. All records of a "
-            f"{level} need the same weight."
-        )
+        raise uneven_weights(level, *uneven[[who, "lightest", "weight"]].iloc[0])
+
+
+def uneven_weights(level: str, name: Any, lightest: float, heaviest: float) -> InputError:
+    """Return the error for a contributor whose records have several weights."""
+    return InputError(
+        f"Records of {level} {name!r} have different weights, {lightest:g} and {heaviest:g}. All "
+        f"records of a {level} need the same weight."
+    )

@@ -17,7 +17,7 @@ from tablecloak.errors import InputError, InterruptedSearch, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
-from tablecloak.tables.tabulation.engines import engine_named
+from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import explained
 from tablecloak.tables.tabulation.exact_sum import EXACT_BITS, MOST_DIGITS, ExactSum
 
@@ -129,7 +129,7 @@ def checked_records(
     """
     required("ibis", "Tables from records")
     with engine_errors(data), ExitStack() as opened:
-        source, is_quick = _open_source(data, dimensions, roles, engine)
+        source, is_quick = open_source(data, dimensions, roles, engine)
         if isinstance(data, str | os.PathLike):
             opened.callback(engine_named(engine).close, source)
 
@@ -180,10 +180,10 @@ def engine_errors(data: Any) -> Iterator[None]:
         raise InputError(f"{source}: cannot be read as a table. {explained(error)}") from None
 
 
-def _open_source(
+def open_source(
     data: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, engine: str
 ) -> tuple[Any, bool]:
-    """Return an Ibis table over the data, and whether reading it again costs little.
+    """Return a table over the data, of Ibis or pandas, and whether reading it again costs little.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def _open_source(
     """
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
     text = [name for name in (roles.contributor, roles.holding, roles.waiver) if name]
-    table, is_quick = _as_ibis(data, [*codes, *text], engine)
+    table, is_quick = _as_table(data, [*codes, *text], engine_named(engine))
     alike: dict[str, str] = {}
     for column in [*codes, *roles.columns()]:
         if column not in table.columns:
@@ -207,21 +207,23 @@ def _open_source(
     return table, is_quick
 
 
-def _as_ibis(data: Any, text_columns: list[str], engine: str) -> tuple[Any, bool]:
+def _as_table(data: Any, text_columns: list[str], engine: Engine) -> tuple[Any, bool]:
     if isinstance(data, str | os.PathLike):
-        return engine_named(engine).open_file(data, text_columns)
+        return engine.open_file(data, text_columns)
     if isinstance(data, pd.DataFrame):
-        return _open_frame(data), True
+        return (_open_frame(data) if engine.has_ibis else data), True
     if hasattr(data, "collect_schema") and not hasattr(data, "to_arrow"):
         data = data.collect()  # a query of polars that has not run yet
     if hasattr(data, "to_arrow") and not hasattr(data, "__arrow_c_stream__"):
         data = data.to_arrow()  # frames of polars before release 1.3
     if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "execute"):
         # Frames of polars, tables of Arrow, and others that speak its protocol.
+        table = required("pyarrow", "Frames other than those of pandas").table(data)
+        if not engine.has_ibis:
+            return table.to_pandas(), True
         import ibis
-        import pyarrow as pa
 
-        return ibis.memtable(pa.table(data)), True
+        return ibis.memtable(table), True
     return data, False
 
 
@@ -233,10 +235,15 @@ def _open_frame(frame: pd.DataFrame) -> Any:
     try:
         return ibis.memtable(pa.Table.from_pandas(frame, preserve_index=False))
     except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
-        raise InputError(
-            f"The frame cannot be read: {' '.join(map(str, error.args))}. A column mixes numbers "
-            f"and text; look for entries such as '-' or 'x' in it."
-        ) from error
+        raise mixed_column(" ".join(map(str, error.args))) from error
+
+
+def mixed_column(place: str) -> InputError:
+    """Return the error for a column with numbers and text."""
+    return InputError(
+        f"The frame cannot be read: {place}. A column mixes numbers and text; look for entries "
+        f"such as '-' or 'x' in it."
+    )
 
 
 def open_database(address: str, table: str) -> Any:
@@ -281,7 +288,7 @@ def _resolved(
     """Return the hierarchies, and the codes that occur."""
     hierarchies, codes = {}, {}
     for axis, (name, dimension) in enumerate(dimensions.items()):
-        columns = _code_columns(axis, dimension)
+        columns = code_columns(axis, dimension)
         present = records.select(*columns.values()).distinct().to_pandas()
         present = present.set_axis(list(columns), axis=1)
         hierarchies[name] = dimension.resolve(present.dropna())
@@ -289,7 +296,7 @@ def _resolved(
     return hierarchies, codes
 
 
-def _code_columns(axis: int, dimension: Dimension) -> dict[str, str]:
+def code_columns(axis: int, dimension: Dimension) -> dict[str, str]:
     """Our names of the columns of a dimension, by theirs; that of the records' codes is d0, ..."""
     levels = [column for column in dimension.columns if column != dimension.column]
     return {column: f"level{axis}_{i}" for i, column in enumerate(levels)} | {
@@ -350,7 +357,7 @@ def _given_columns(
     given: dict[str, Any] = {
         ours: source[theirs].cast("string")
         for axis, dimension in enumerate(dimensions.values())
-        for theirs, ours in _code_columns(axis, dimension).items()
+        for theirs, ours in code_columns(axis, dimension).items()
     }
     for role in ("value", "shadow", "weight"):
         column = getattr(roles, role)
@@ -394,29 +401,39 @@ def _number(number: float) -> Any:
     return ibis.literal(str(number)).cast("float64")
 
 
+def no_numbers(place: str, kind: Any) -> InputError:
+    """Return the error for a column of another type."""
+    return InputError(
+        f"{place} must hold numbers, but its type is {kind}. Look for text such as '-' or 'x' in "
+        f"it. If the file has decimal commas, say decimal = ','."
+    )
+
+
 def _as_float(source: Any, column: str) -> Any:
     if not source[column].type().is_numeric():
-        raise InputError(
-            f"Column {column!r} must hold numbers, but its type is {source[column].type()}. Look "
-            f"for text such as '-' or 'x' in it. If the file has decimal commas, say decimal = ','."
-        )
+        raise no_numbers(f"Column {column!r}", source[column].type())
     return source[column].cast("float64")
 
 
-def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
-    """For each role which records are wrong, and what they must be."""
+def wrong_entries(
+    records: Any,
+    roles: ColumnRoles,
+    is_missing: Callable[[Any], Any],
+    is_infinite: Callable[[Any], Any],
+) -> dict[str, tuple[Any, str]]:
+    """For each role which records are wrong, and what they must be; of Ibis or pandas."""
     conditions = {}
     for role in ("value", "shadow", "weight"):
         if getattr(roles, role) and not (role == "shadow" and roles.shadow == roles.value):
             column = records[role]
-            bad = column.isnull() | column.isnan() | column.isinf()
+            bad = is_missing(column) | is_infinite(column)
             bad = (bad | (column <= 0)) if role == "weight" else bad
             conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
     for role in ("contributor", "holding"):
         if getattr(roles, role):
             conditions[role] = records[role].isnull(), "an identifier"
     if roles.record_key:
-        conditions["record_key"] = _bad_key(records.record_key, roles.has_whole_keys)
+        conditions["record_key"] = _bad_key(records.record_key, roles.has_whole_keys, is_missing)
     if roles.request:
         conditions["request"] = ~records.request.isin([0, 1, 2]), "0, 1 or 2"
     if roles.waiver:
@@ -425,14 +442,18 @@ def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
     if roles.waiver_p:
         wanted = "a percentage from 0 to 100, or empty where there is no partial waiver"
         outside = (records.waiver_p < 0) | (records.waiver_p > 100)
-        conditions["waiver_p"] = (outside & ~records.waiver_p.isnan()).fill_null(False), wanted
+        conditions["waiver_p"] = outside & ~is_missing(records.waiver_p), wanted
     return conditions
 
 
-def _bad_key(key: Any, is_whole: bool) -> tuple[Any, str]:
-    bad = key.isnull() | key.isnan() | (key < 0)
+def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
+    return wrong_entries(records, roles, lambda c: c.isnull() | c.isnan(), lambda c: c.isinf())
+
+
+def _bad_key(key: Any, is_whole: bool, is_missing: Callable[[Any], Any]) -> tuple[Any, str]:
+    bad = is_missing(key) | (key < 0)
     if is_whole:
-        return bad | (key != key.floor()), "a whole number of 0 or more"
+        return bad | (key != key.round()), "a whole number of 0 or more"
     return bad | (key >= 1), "a record key of 0 or more and below 1"
 
 
@@ -451,7 +472,7 @@ def _check_records(
         Names row, column and code of the first wrong entry.
     """
     bad = _bad(records, roles)
-    terms = _terms(records, roles)
+    terms = terms_of(records, roles)
     counts = {f"bad_{role}": condition.sum() for role, (condition, _) in bad.items()}
     missing = {f"no_d{axis}": records[f"d{axis}"].isnull().sum() for axis in range(len(codes))}
     sizes = {f"largest_{name}": term.abs().max() for name, term in terms.items()}
@@ -459,7 +480,7 @@ def _check_records(
     columns = {"count": records.count(), "negative": negative, **counts, **missing}
     counted = records.agg(**columns, **sizes).to_pandas().iloc[0]
     if counted["count"] == 0:
-        raise InputError("The data has no records. Check that it is the right file or table.")
+        raise InputError(NO_RECORDS)
     for role in bad:
         if counted[f"bad_{role}"]:
             condition, expected = _bad(numbered, roles)[role]
@@ -472,15 +493,26 @@ def _check_records(
     largest = {name: float(counted[f"largest_{name}"]) for name in terms}
     digits = records.agg(**{n: _digits_of(term, largest[n]).max() for n, term in terms.items()})
     most = digits.to_pandas().iloc[0]
-    sums = {name: ExactSum.fitting(count, largest[name], int(most[name])) for name in terms}
+    looks = {name: (largest[name], int(most[name])) for name in terms}
+    return overview_of(count, looks, bool(counted["negative"]), bool(roles.weight))
+
+
+def overview_of(
+    count: int, looks: Mapping[str, tuple[float, int]], negative: bool, is_weighted: bool
+) -> Overview:
+    """Return the overview for the largest size and the most digits of each of `terms_of`."""
+    sums = {
+        name: ExactSum.fitting(count, float(largest), int(digits))
+        for name, (largest, digits) in looks.items()
+    }
     shared = {"total": "shadow", "once": "shadow", "value": "total"}
     for name, same in shared.items():
         sums.setdefault(name, sums[same])
     sums.setdefault("weight", ExactSum.fitting(count, 1.0, 0))
-    return Overview(count, sums, bool(counted["negative"]), bool(roles.weight))
+    return Overview(count, sums, negative, is_weighted)
 
 
-def _terms(records: Any, roles: ColumnRoles) -> dict[str, Any]:
+def terms_of(records: Any, roles: ColumnRoles) -> dict[str, Any]:
     """Return what is added up, of which each is another."""
     terms = {"shadow": records.shadow}
     if roles.weight:
@@ -515,31 +547,42 @@ def _digits_of(terms: Any, largest: float) -> Any:
     return ibis.cases(*((has(digits), digits) for digits in exact), else_=MOST_DIGITS + 1)
 
 
+NO_RECORDS = "The data has no records. Check that it is the right file or table."
+
+
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
     first = records.filter(bad).order_by("row").limit(1).to_pandas()
-    entry = first[role].iloc[0]
+    raise wrong_entry(first["row"].iloc[0], column, first[role].iloc[0], expected)
+
+
+def wrong_entry(row: int, column: str | None, entry: Any, expected: str) -> InputError:
+    """Return the error for an entry of a record; rows are numbered from 0."""
     shown = "missing" if pd.isna(entry) else f"{entry}"
-    raise InputError(
-        f"Row {first['row'].iloc[0] + 1}: column {column!r} is {shown}, but must be "
-        f"{expected}. Correct the record or leave it out."
+    return InputError(
+        f"Row {row + 1}: column {column!r} is {shown}, but must be {expected}. Correct the record "
+        f"or leave it out."
     )
 
 
 def _reject_code(records: Any, axis: int, name: str, tree: Hierarchy, unknown: set[str]) -> None:
-    """Tell of an unknown code, or else of a missing one."""
-    missing = not unknown
-    code = None if missing else min(unknown)
     column = records[f"d{axis}"]
-    where = column.isnull() if missing else column == code
-    row = records.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0] + 1
-    if missing:
-        raise InputError(f"Row {row}: the code of dimension {name!r} is missing. Fill it in.")
+    where = column == min(unknown) if unknown else column.isnull()
+    row = records.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
+    raise wrong_code(row, name, tree, unknown)
+
+
+def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str]) -> InputError:
+    """Return the error for the first unknown code, or else a missing one; rows count from 0."""
+    row += 1
+    if not unknown:
+        return InputError(f"Row {row}: the code of dimension {name!r} is missing. Fill it in.")
+    code = min(unknown)
     if code in tree.position:
-        raise InputError(
+        return InputError(
             f"Row {row}: code {code!r} of dimension {name!r} has codes below it in the hierarchy. "
             f"Records need a code of the most detailed level, such as {listed(tree.leaves, 3)}."
         )
-    raise InputError(
+    return InputError(
         f"Row {row}: code {code!r} of dimension {name!r} is not in its hierarchy (unknown are "
         f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data."
     )

@@ -240,11 +240,11 @@ def _spanning(
         keys, (signed,), highest = roll_up(at, [rows.signed[source]], asked, [])
         size = np.abs(overview.sums["shadow"].of_arrays(signed))
         largest = Largest(keys[:, :-1], size, highest[:, 0], keys[:, -1], highest[:, n_known:])
-        figures = _figures_of(largest, highest[:, 1:n_known], overview)
+        figures = figures_of(largest, highest[:, 1:n_known], overview)
         yield replace(figures, largest=largest.largest(k))
 
 
-def _figures_of(units: Largest, request: Floats, overview: Overview) -> Figures:
+def figures_of(units: Largest, request: Floats, overview: Overview) -> Figures:
     """Figures of contributors one by one."""
     counts, greatest = [np.ones(len(units.size), dtype=np.int64)], []
     if overview.is_weighted:

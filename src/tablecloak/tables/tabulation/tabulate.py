@@ -1,10 +1,11 @@
 """From microdata to a table: a few questions to an engine, then a roll-up of what comes back.
 
 The records are read and aggregated by Ibis (DuckDB by default, or any backend that the caller's
-Ibis table lives on). What comes back are cells, not records. Leaves, the combinations of the most
-detailed codes, are rolled up here where they are few. Contributors that occur in more than one leaf
-count once in every margin, with all that they contribute there: where they are few they are carried
-one by one, and else the engine groups by contributor once more for each margin.
+Ibis table lives on), or by pandas where no engine is installed. What comes back are cells, not
+records. Leaves, the combinations of the most detailed codes, are rolled up here where they are few.
+Contributors that occur in more than one leaf count once in every margin, with all that they
+contribute there: where they are few they are carried one by one, and else the engine groups by
+contributor once more for each margin.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from tablecloak.errors import InputError, TablecloakWarning, suggestion
 from tablecloak.tables.hierarchy import as_dimensions
 from tablecloak.tables.table import Table
+from tablecloak.tables.tabulation.frames import aggregated_frame, frame_records
 from tablecloak.tables.tabulation.queries import aggregated
 from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
 from tablecloak.tables.tabulation.roll_up import rolled_up
@@ -93,8 +95,9 @@ def tabulate(
         Whether cells into which no record falls are listed with the value 0, one for each further
         combination of codes. Where zeros may be suppressed, this is needed; see `protect`.
     engine : str, default="duckdb"
-        What reads a file: "duckdb", "spark", or a cluster such as "spark://host:7077". The table
-        is the same. An Ibis table is aggregated where it lies.
+        What reads a file: "duckdb", "spark", a cluster such as "spark://host:7077", or "pandas",
+        which holds all records in memory and is taken where DuckDB is not installed. The table is
+        the same. An Ibis table is aggregated where it lies.
 
     Returns
     -------
@@ -146,8 +149,12 @@ def tabulate(
         waiver=waiver,
         waiver_p=waiver_p,
     )
-    with checked_records(data, as_dimensions(dimensions), roles, engine) as records:
-        leaves = aggregated(records, roles, n_largest, chosen)
+    parsed = as_dimensions(dimensions)
+    if (frame := frame_records(data, parsed, roles, engine)) is not None:
+        leaves = aggregated_frame(frame, roles, n_largest, chosen)
+    else:
+        with checked_records(data, parsed, roles, engine) as records:
+            leaves = aggregated(records, roles, n_largest, chosen)
     _warn_negative(leaves.overview)
     return rolled_up(leaves, chosen, roles, unit, decimals, empty_cells)
 

@@ -195,6 +195,8 @@ class Moves:
     most: int
     own: int
     known: dict[tuple[int, int], tuple[Integers, Signs]] = field(default_factory=dict)
+    fullness: dict[int, Integers] = field(default_factory=dict)
+    """How many cells have each leaf of a dimension as their code."""
 
     def of(self, dimension: int, code: int) -> tuple[Integers, Signs]:
         """Return the moves of a code, one a row: codes as differences of points, and their signs.
@@ -212,7 +214,9 @@ class Moves:
 
     def _made(self, dimension: int, code: int) -> tuple[Integers, Signs]:
         cover = self.grid.covers[dimension]
-        filled = _of_leaves(cover, self.grid.filled[dimension])
+        if dimension not in self.fullness:
+            self.fullness[dimension] = _of_leaves(cover, self.grid.filled[dimension])
+        filled = self.fullness[dimension]
         own = np.flatnonzero(cover[code])
         if not len(own):
             return np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int8)
@@ -221,11 +225,15 @@ class Moves:
         up, down = cover[:, own].T, cover[:, others].T
         # In the last move of each leaf no other leaf goes down: all codes above it move.
         down = np.vstack([down, np.zeros((1, len(cover)), dtype=np.int8)])
-        every = (up[:, None, :] - down[None, :, :]).reshape(-1, len(cover))
+        # A code moves unless it is above both leaves or neither. With virtual cells a dimension has
+        # thousands of codes: all moves as vectors would take a gigabyte.
+        above_both = (up.astype(np.float32) @ down.astype(np.float32).T).astype(np.int64)
+        above = [side.sum(axis=1, dtype=np.int64) for side in (up, down)]
+        length = (above[0][:, None] + above[1] - 2 * above_both).ravel()
         fullness = np.tile(np.append(filled[others], 0), len(own))
-        length = np.count_nonzero(every, axis=1)
         chosen = np.lexsort((-fullness, length))[: self.most]
-        every, most = every[chosen], int(length[chosen].max())
+        every = up[chosen // len(down)] - down[chosen % len(down)]
+        most = int(length[chosen].max())
         # Codes that move come first in each row.
         order = np.argsort(every == 0, axis=1, kind="stable")[:, :most]
         moved = np.take_along_axis(every, order, axis=1)

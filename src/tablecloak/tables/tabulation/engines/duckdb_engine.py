@@ -44,7 +44,7 @@ class DuckDB(Engine):
                 header = connection.read_csv(name, **options).columns
                 types = {c: "VARCHAR" for c in text_columns if c in header}
                 return connection.read_csv(name, types=types, **options), False
-        return connection.create_table("records", file_format.read(path, text_columns)), True
+        return connection.create_table("records", file_format.records(path, text_columns)), True
 
     def close(self, table: Any) -> None:
         """Close the connection: memory that is free again goes back to the system only then."""

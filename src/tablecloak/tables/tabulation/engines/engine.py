@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from tablecloak.errors import InputError, suggestion
+from tablecloak.extras import is_installed
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, format_of
@@ -30,6 +31,8 @@ class Engine(ABC):
     """How addresses of it begin, such as ``spark://``."""
     forms: ClassVar[tuple[str, ...]]
     """How it is written, with an example of an address."""
+    has_ibis: ClassVar[bool] = True
+    """Whether it opens tables of Ibis; else frames of pandas."""
 
     def __init__(self, address: str = "") -> None:
         self.address = address
@@ -47,7 +50,7 @@ class Engine(ABC):
     def open_file(
         self, path: str | os.PathLike[str], text_columns: Sequence[str]
     ) -> tuple[Any, bool]:
-        """Open a file of records as an Ibis table.
+        """Open a file of records as a table.
 
         Parameters
         ----------
@@ -58,7 +61,7 @@ class Engine(ABC):
 
         Returns
         -------
-        table : ibis.Table
+        table : ibis.Table or pandas.DataFrame
         is_quick : bool
             Whether reading it again costs little.
 
@@ -84,13 +87,15 @@ ENGINES: Registry[Engine] = Registry("engine", "tablecloak.tables.tabulation.eng
 
 
 def engine_named(name: str) -> Engine:
-    """Return an engine by its name or its address.
+    """Return an engine by its name or its address; pandas where DuckDB is not installed.
 
     Raises
     ------
     InputError
         If there is none.
     """
+    if name == "duckdb" and not is_installed("ibis"):
+        name = "pandas"
     if name in ENGINES:
         return ENGINES[name]()
     for each in ENGINES:
@@ -103,11 +108,12 @@ def engine_named(name: str) -> Engine:
 def explained(error: Exception) -> str:
     """Say what an engine found, without the record that its message quotes."""
     text = str(error)
-    line = re.search(r"on Line: (\d+)", text)
+    line = re.search(r"(?:on Line: |in line )(\d+)", text)
     column = re.search(r'converting column "([^"]*)"', text)
     places = [f"line {line.group(1)}"] if line else []
     places += [f"column {column.group(1)!r}"] if column else []
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    width = width or re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", text)
     if width:
         what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
     elif "not utf-8" in text.lower():

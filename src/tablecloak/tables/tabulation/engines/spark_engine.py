@@ -49,7 +49,7 @@ class Spark(Engine):
                 case "csv":
                     table = connection.read_csv(str(path.resolve()), header=True)
                     return _with_numbers(table, text_columns), False
-            return ibis.memtable(file_format.read(path, text_columns)), False
+            return ibis.memtable(file_format.records(path, text_columns)), False
 
     def _builder(self, session: Any) -> Any:
         builder = session.builder.appName("tablecloak").config("spark.ui.enabled", "false")

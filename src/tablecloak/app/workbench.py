@@ -15,6 +15,7 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import PROTECTIONS, Protection
+from tablecloak.results import Result
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
@@ -195,6 +196,20 @@ class Solved:
             f"({self.result.secondary.sum()} secondary), loss {self.weights[hidden].sum():,.6g}, "
             f"{self.result.problem.n_sensitive} sensitive cells proved, {self.result.seconds:.1f} s"
         )
+
+    def verdict(self) -> str:
+        """Return what the terminal says of it: is it safe, its cost, how good, and what next."""
+        said = self.result.verdict() if isinstance(self.result, Result) else self.summary()
+        if self.weights is None:
+            return str(said)
+        return "\n".join([*said.splitlines()[:2], NEAR])
+
+
+NEAR = (
+    "How good: searched near the pattern before, so that few cells change; its loss can be larger "
+    "than needed."
+)
+"""What takes the place of a bound, which counts cells that were hidden before for less."""
 
 
 def methods() -> dict[str, type[Protection]]:

@@ -347,6 +347,7 @@ def read_microdata(
                     f"{path.name}: {name!r} is missing in {n_missing} records and read as 0, as "
                     f"τ-ARGUS reads it; these records count as contributors"
                 )
+            text = _with_points(metadata, path, variable, text, notes)
         found[variable.name] = (
             _numbers(path, variable, text) if is_number else _codes(variable, text)
         )
@@ -374,6 +375,16 @@ def _codes(variable: Variable, text: pd.Series) -> pd.Series:
     plain = text.str.strip().str.strip('"').str.strip()
     padded: pd.Series = plain.str.rjust(variable.width)
     return padded
+
+
+def _with_points(
+    metadata: Metadata, path: Path, variable: Variable, text: pd.Series, notes: list[str]
+) -> pd.Series:
+    """Put points for decimal commas, where no comma separates fields, and note that it was done."""
+    if metadata.separator == "," or not text.str.fullmatch(r"\s*-?\d+,\d+\s*").any():
+        return text
+    notes.append(f"{path.name}: decimal commas of {variable.name!r} read as points")
+    return text.str.replace(",", ".", regex=False)
 
 
 def _numbers(path: Path, variable: Variable, text: pd.Series) -> pd.Series:
@@ -414,9 +425,7 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
         if _is_number(variable) or variable.has("FREQUENCY") or variable.has("MAXSCORE"):
             # The dot is how SAS writes a missing number.
             column = column.where(~column.isin(["", "-", "."]))
-            if metadata.separator != "," and column.str.fullmatch(r"-?\d+,\d+").any():
-                column = column.str.replace(",", ".", regex=False)
-                notes.append(f"{path.name}: decimal commas of {variable.name!r} read as points")
+            column = _with_points(metadata, path, variable, column, notes)
             numbers = pd.to_numeric(column, errors="coerce")
             bad = np.flatnonzero(numbers.isna() & column.notna())
             if len(bad):

@@ -28,6 +28,8 @@ def test_one_release_is_not_compared(pattern):
     text = internal_report("t", pattern.problem, [Product(pattern)]).html()
     assert "<h2>Suppression</h2>" in text
     assert "Risk and utility" not in text
+    places = [text.index(line) for line in (*pattern.verdict().splitlines(), pattern.summary())]
+    assert places == sorted(places)
 
 
 def test_a_comparison_can_be_left_out(pattern):

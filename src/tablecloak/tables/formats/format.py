@@ -193,8 +193,8 @@ def formats_holding(kind: type[F]) -> list[F]:
 
 
 NO_PROBLEM = (
-    " This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` writes "
-    "a first job; a finished table is opened by `tablecloak app`."
+    " This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` "
+    "writes a first job; a finished table is opened by `tablecloak app`."
 )
 """What is said of another file where a problem is expected."""
 

@@ -68,5 +68,5 @@ def test_a_table_without_a_drawing_of_its_own_shows_its_summary_and_first_rows()
     table = tc.examples.cox_rounded().table
     text = showing.html(table)
     assert table.summary() in text
-    # Ten of its cells and a head.
-    assert text.count("<tr") == 11
+    # Twenty of its cells and a head.
+    assert text.count("<tr") == 21

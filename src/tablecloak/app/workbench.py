@@ -323,7 +323,7 @@ class Workbench:
                 self.queue.forget(self.task.name)
             self.limit = limit
             search = partial(self._search, method, limit, self.problem, self.version, self.marks)
-            self.task = self.queue.add(QueuedTask(search, _explained, method))
+            self.task = self.queue.add(QueuedTask(search, explained, method))
 
     def stop(self) -> None:
         """End the search; the best that is proved is kept."""
@@ -385,7 +385,11 @@ class Workbench:
         self.solved[method] = found
 
 
-def _explained(error: Exception) -> str:
+def explained(error: Exception) -> str:
+    """Return the message about an error; one of the program may quote records, and is left out."""
     if isinstance(error, TablecloakError):
         return str(error)
-    return f"This is an error of the program ({type(error).__name__}): report it."
+    return (
+        f"This is an error of the program ({type(error).__name__}). Download job.toml, or the "
+        "problem, and run it on the command line to see its details."
+    )

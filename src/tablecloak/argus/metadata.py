@@ -408,7 +408,8 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
     notes : list of str
         Values that were accepted in another spelling, such as decimal commas.
     """
-    rows, notes = [], []
+    rows: list[list[str]] = []
+    notes: list[str] = []
     for number, line in lines_of(path):
         parts = [part.strip() for part in _split(line, metadata.separator or ";")]
         if len(parts) != len(metadata.variables):

@@ -31,13 +31,8 @@ from tablecloak.render.palette import BOUND, LOSS, STATUS, VERDICTS
 from tablecloak.render.plotting import new_figure, save_secret
 from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.suppression.attack.audit import Audit
-from tablecloak.suppression.intervals.intervals import IntervalPattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.table import Table
-
-FIRST_CELLS = 10
-"""Cells of a table that a notebook shows."""
 
 
 @showing.page.register
@@ -88,8 +83,7 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
     axes.set_ylabel("exact width" if audit.exact else "width proved so far (at least)")
     axes.set_title("Internal: audit of a suppression pattern")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 @showing.plot.register
@@ -112,8 +106,7 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
     axes.set_title("Internal: suppression pattern")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 def _colour(status: str) -> str:
@@ -137,8 +130,7 @@ def plot_adjustment(adjusted: Adjustment, path: str | Path | None = None) -> Any
     axes.set(xlabel="true value", ylabel="change", xscale="symlog", yscale="symlog")
     axes.set_title("Internal: adjusted table")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 @showing.plot.register
@@ -172,14 +164,7 @@ def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> 
     axes.set_xlabel("risk")
     axes.set_ylabel("utility")
     axes.legend()
-    save_secret(figure, path)
-    return figure
-
-
-@showing.html.register
-def _(table: Table) -> str:
-    head = table.to_frame().head(FIRST_CELLS)
-    return f"<p>{escape(table.summary())}</p>{head.to_html(index=False)}"
+    return save_secret(figure, path)
 
 
 @showing.html.register
@@ -192,11 +177,6 @@ def _(problem: ProtectionProblem) -> str:
 def _(pattern: SuppressionPattern) -> str:
     square = suppression_squares(pattern.problem, pattern.statuses())
     return for_notebook(pattern.verdict(), pattern.problem.table, square, SUPPRESSION)
-
-
-@showing.html.register
-def _(intervals: IntervalPattern) -> str:
-    return f"<p>{escape(intervals.summary())}</p>"
 
 
 @showing.html.register

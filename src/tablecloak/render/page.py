@@ -236,8 +236,7 @@ class Page:
 
     def folded(self, title: str, text: str) -> None:
         """Add text as it was typed, folded away below a title."""
-        summary = f"<summary>{escape(title)}</summary>"
-        self.parts.append(f"<details>{summary}<pre>{escape(text)}</pre></details>")
+        self._fold(f"<pre>{escape(text)}</pre>", title)
 
     def close_with(self, settings: pd.DataFrame, source: str) -> None:
         """Add how a release was made, which ends each report: settings, and the job if any."""

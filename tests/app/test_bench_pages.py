@@ -277,11 +277,11 @@ def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
     others = np.flatnonzero(~problem.sensitive & (problem.status == "s")).tolist()
     bench.decide(others, Mark("stay"))
     bench.start("suppression", 10.0)
-    bench.wait()
+    bench.task.wait(600)
     assert bench.progress()["error"] and not bench.solved
     bench.decide(others, Mark())
     bench.start("suppression", 60.0)
-    bench.wait()
+    bench.task.wait(600)
     assert bench.solved["suppression"].result.suppressed[primary]
     assert audit(problem, bench.solved["suppression"].result).is_safe
 

@@ -330,11 +330,6 @@ class Workbench:
         if self.task is not None:
             self.task.stop()
 
-    def wait(self, seconds: float = 600.0) -> None:
-        """Wait until the search has ended."""
-        if self.task is not None:
-            self.task.wait(seconds)
-
     def progress(self) -> Mapping[str, Any]:
         """Return what is known of the search, with numbers as text."""
         task = self.task

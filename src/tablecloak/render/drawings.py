@@ -69,14 +69,9 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
     achieved = np.minimum(achieved, ends[1])
     for verdict, colour in VERDICTS.items():
         chosen = (frame["verdict"] == verdict).to_numpy()
-        axes.scatter(
-            np.maximum(required[chosen], floor),
-            np.maximum(achieved[chosen], floor),
-            s=14,
-            color=colour,
-            label=f"{verdict} ({int(chosen.sum())})",
-            alpha=0.7,
-        )
+        label = f"{verdict} ({int(chosen.sum())})"
+        places = np.maximum(required[chosen], floor), np.maximum(achieved[chosen], floor)
+        axes.scatter(*places, s=14, color=colour, label=label, alpha=0.7)
     axes.plot(ends, ends, color="black", linewidth=0.8)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     axes.set_xlabel("required width of the intruder's interval")
@@ -95,13 +90,8 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
     below = np.zeros(len(levels))
     for status in ("published", "secondary", "primary"):
         counts = np.array([np.sum((depth == level) & (statuses == status)) for level in levels])
-        axes.bar(
-            levels,
-            counts,
-            bottom=below,
-            color=_colour(status),
-            label=f"{status} ({counts.sum():,})",
-        )
+        label = f"{status} ({counts.sum():,})"
+        axes.bar(levels, counts, bottom=below, color=_colour(status), label=label)
         below += counts
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
     axes.set_title("Internal: suppression pattern")
@@ -119,14 +109,10 @@ def plot_adjustment(adjusted: Adjustment, path: str | Path | None = None) -> Any
     problem = adjusted.problem
     figure, axes = new_figure(7, 4)
     for name, chosen in (("others", ~problem.sensitive), ("sensitive", problem.sensitive)):
-        axes.scatter(
-            problem.table.values[chosen],
-            (adjusted.values - problem.table.values)[chosen],
-            s=12,
-            alpha=0.7,
-            color=_colour("primary" if name == "sensitive" else "published"),
-            label=f"{name} ({int(chosen.sum()):,})",
-        )
+        colour = _colour("primary" if name == "sensitive" else "published")
+        label = f"{name} ({int(chosen.sum()):,})"
+        places = problem.table.values[chosen], (adjusted.values - problem.table.values)[chosen]
+        axes.scatter(*places, s=12, alpha=0.7, color=colour, label=label)
     axes.set(xlabel="true value", ylabel="change", xscale="symlog", yscale="symlog")
     axes.set_title("Internal: adjusted table")
     axes.legend()

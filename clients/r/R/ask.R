@@ -69,7 +69,9 @@ started <- function() {
   if (.Platform$OS.type == "windows") return(FALSE)
   told <- tempfile("tablecloak-")
   server <- paste(library_path(), shQuote(program_of_user()), "serve --attached >", shQuote(told), "2>&1")
-  system(paste("while kill -0", Sys.getpid(), "2>/dev/null; do sleep 1; done |", server), wait = FALSE)
+  # Nothing of R's own output is held open: who waits for its end would wait for the server.
+  alive <- paste("exec >/dev/null 2>&1; while kill -0", Sys.getpid(), "; do sleep 1; done |")
+  system(paste(alive, server), wait = FALSE)
   for (tried in 1:600) {
     lines <- if (file.exists(told)) readLines(told, warn = FALSE)
     if (length(lines) >= 2) break

@@ -788,7 +788,7 @@ def test_a_way_to_protect_registered_at_run_time_is_on_the_form_and_on_the_bench
     assert job["blanking"] == {"time_limit": 5, "largest": 0.8}
     bench = Workbench(tc.examples.cox_rounded())
     bench.start("blanking", 5)
-    bench.wait()
+    bench.task.wait(600)
     assert bench.solved["blanking"].audit.is_safe
 
 

@@ -56,7 +56,8 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
             f"{path}: cannot be read ({error}). Check the path and the encoding (UTF-8)."
         ) from None
     except ValueError as error:
-        raise InputError(f"{path}: not valid TOML: {error}.") from None
+        about = "" if path.suffix == ".toml" else " A job is a file .toml; see `tablecloak init`."
+        raise InputError(f"{path}: not valid TOML: {error}.{about}") from None
     if levels_of(tables) > MOST_LEVELS:
         raise InputError(_too_deep(path))
     return text, tables

@@ -17,7 +17,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app.server import create_app
-from tablecloak.app.workbench import Workbench
+from tablecloak.app.workbench import NEAR, Workbench
 from tablecloak.examples import write
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.attack.audit import audit_pattern
@@ -80,15 +80,25 @@ def test_the_grid_tells_hidden_from_published_cells_and_the_release_shows_no_hid
         assert f",{value:.0f}," not in text
 
 
+def verdict(client) -> str:
+    return client.post("/grid/view", json={"method": "suppression"}).get_json()["summary"]
+
+
 def test_a_hidden_cell_told_to_stay_stays_and_the_rest_is_still_protected(clients, problem):
     user, _ = clients
     solve(user)
+    # The words of the terminal: is it safe, how much is hidden, how good is it, what next.
+    said = verdict(user).splitlines()
+    assert [line.split(":")[0].split(" ")[0] for line in said] == ["Safe", "Hidden", "How", "Next"]
+    assert f"{problem.n_sensitive} sensitive cells" in said[0]
     first = next(square["cell"] for square in squares(user) if square["kind"] == "secondary")
     decided = user.post("/grid/decide", json={"cells": [first], "decision": "stay"})
     assert decided.status_code == 200
+    assert verdict(user).startswith("Decisions have changed since: protect again.\n")
     # What was found before the decision may not leave any more.
     assert user.get("/grid/release/suppression.zip").status_code == 400
     solve(user)
+    assert verdict(user).splitlines()[2:] == [NEAR]
     found = squares(user)
     hidden = np.zeros(problem.table.n_cells, dtype=bool)
     hidden[[square["cell"] for square in found if square["shown"] == "x"]] = True
@@ -267,11 +277,11 @@ def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
     others = np.flatnonzero(~problem.sensitive & (problem.status == "s")).tolist()
     bench.decide(others, Mark("stay"))
     bench.start("suppression", 10.0)
-    bench.wait()
+    bench.task.wait(600)
     assert bench.progress()["error"] and not bench.solved
     bench.decide(others, Mark())
     bench.start("suppression", 60.0)
-    bench.wait()
+    bench.task.wait(600)
     assert bench.solved["suppression"].result.suppressed[primary]
     assert audit(problem, bench.solved["suppression"].result).is_safe
 

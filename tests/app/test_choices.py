@@ -78,7 +78,7 @@ def test_texts_that_would_end_a_string_stay_in_it():
         ({"p-percent": ""}, "at least one rule"),
         ({"suppression": ""}, "at least one method"),
         ({"time_limit": ""}, "time_limit: '' is not a number"),
-        ({"decimals": "x"}, "decimals: 'x' is not a whole number"),
+        ({"decimals": "x"}, "decimals: 'x' is not a number"),
     ],
 )
 def test_what_is_missing_is_asked_for(change, message):

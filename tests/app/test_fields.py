@@ -10,7 +10,7 @@ from pydantic import Field
 
 import tablecloak as tc
 from tablecloak.app.choices import ways
-from tablecloak.app.fields import FormField, choices_of, number, options_of, whole
+from tablecloak.app.fields import FormField, choices_of, number, options_of
 from tablecloak.parameters import parameters_of
 from tablecloak.protection import PROTECTIONS
 from tablecloak.registry import Registry
@@ -98,17 +98,6 @@ def test_all_that_is_registered_can_be_ticked_with_its_parameters():
     form = {"sample:needed": "5", "sample:count": "3", "sample:kind": "b", "sample:label": "x"}
     # Defaults are left out, so that a job says only what was chosen.
     assert choice.read(form) == {"needed": 5, "kind": "b"}
-
-
-@pytest.mark.parametrize(("text", "value"), [("3", "3"), ("", ""), (" -2 ", "-2")])
-def test_whole_numbers_are_kept_as_text(text, value):
-    assert whole({"d": text}, "d") == value
-
-
-@pytest.mark.parametrize("text", ["1.5", "a", "--2", "1e3"])
-def test_other_text_is_no_whole_number(text):
-    with pytest.raises(tc.InputError, match="d: .* is not a whole number"):
-        whole({"d": text}, "d")
 
 
 def test_a_whole_number_is_an_int_and_others_are_floats():

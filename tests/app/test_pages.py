@@ -251,7 +251,7 @@ def test_devices_folders_and_odd_paths_are_refused_at_once(client, path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"decimals": "1.5"}, "not a whole number"),
+        ({"decimals": "1.5"}, "decimals"),
         ({"p-percent:p": "inf"}, "not a finite number"),
         ({"time_limit": "nan"}, "not a finite number"),
         ({"decimals": "99"}, "decimals"),

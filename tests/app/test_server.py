@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tablecloak as tc
+from tablecloak.app import server as module
 from tablecloak.app.pages import ROUTES, Pages
-from tablecloak.app.server import create_app, listening
+from tablecloak.app.server import create_app
 
 
 @pytest.fixture
@@ -34,12 +35,12 @@ def test_this_machine_alone_is_called_by_its_names(user):
     assert user.get("/?token=secret", headers={"Host": "evil.example"}).status_code == 403
 
 
-def test_an_upload_is_cut_off_where_it_is_refused(app):
-    server = listening(app, 0)
-    try:
-        assert server.adj.max_request_body_size == app.config["MAX_CONTENT_LENGTH"]
-    finally:
-        server.close()
+def test_an_upload_is_cut_off_where_it_is_refused(app, tmp_path, monkeypatch):
+    begun = []
+    monkeypatch.setattr(module, "run", begun.append)
+    module.serve(open_browser=False, folder=tmp_path)
+    assert begun[0].adj.max_request_body_size == app.config["MAX_CONTENT_LENGTH"]
+    begun[0].close()
 
 
 @pytest.mark.parametrize("token", ["", "secrets"])

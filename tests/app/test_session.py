@@ -95,7 +95,7 @@ def test_while_a_job_runs_nothing_changes_and_its_result_is_kept(session, monkey
     ("raised", "told"),
     [
         (tc.ModelError("no way out"), "no way out"),
-        (KeyError("row 4711"), "The job ended with an error of the program (KeyError)."),
+        (KeyError("row 4711"), "This is an error of the program (KeyError)."),
     ],
 )
 def test_a_job_that_fails_says_so_and_quotes_no_record(session, monkeypatch, raised, told):

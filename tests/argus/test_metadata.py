@@ -41,6 +41,14 @@ def test_other_words_and_weights_that_are_missing_stop_the_batch(tmp_path, text)
         read_microdata(metadata, tmp_path / "m.asc", ["a", "v", "w"])
 
 
+def test_decimal_commas_of_records_are_read_and_named(tmp_path):
+    found = metadata(tmp_path, "Town 1 1\n<RECODEABLE>\nSales 2 7\n<NUMERIC> <DECIMALS> 2\n")
+    (tmp_path / "m.asc").write_text("A   1,50\nB -20,25\n")
+    frame, notes = read_microdata(found, tmp_path / "m.asc", ["Town", "Sales"])
+    assert frame["Sales"].tolist() == [1.5, -20.25]
+    assert notes == ["m.asc: decimal commas of 'Sales' read as points"]
+
+
 def metadata(folder, text: str):
     path = folder / "d.rda"
     path.write_text(text)

@@ -11,8 +11,10 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import ModuleType
 
@@ -170,7 +172,7 @@ found <- tab_rtauargus(
   table, c("region", "size"), value = "TOT", freq = "N_OBS", secret_var = "is_secret_prim",
   totcode = c(region = "Total", size = "Total"), verbose = FALSE
 )
-cat(sum(found$Status != "V"), "\\n")
+cat(tablecloak:::session$server$port, sum(found$Status != "V"), "\\n")
 """
 
 
@@ -190,10 +192,18 @@ def test_r_asks_the_program_and_gets_a_protected_table(tmp_path):
     done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     # One sensitive cell; three more make a rectangle around it.
-    assert done.stdout.split()[-1] == "4"
+    port, hidden = done.stdout.split()[-2:]
+    assert hidden == "4"
+    # The server of the session ends with it.
+    with pytest.raises(ConnectionRefusedError):
+        for _ in range(100):
+            socket.create_connection(("127.0.0.1", int(port)), timeout=5).close()
+            time.sleep(0.2)
     given = ["Rscript", "requests.R"]
     folder = PACKAGE / "tests"
     subprocess.run(given, env=environment, cwd=folder, check=True, capture_output=True)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    given, environment = ["Rscript", "tables.R"], environment | {"PATH": path}
-    subprocess.run(given, env=environment, cwd=folder, check=True, capture_output=True)
+    environment |= {"PATH": path}
+    for name in ("tables.R", "objects.R"):
+        given = ["Rscript", name]
+        subprocess.run(given, env=environment, cwd=folder, check=True, capture_output=True)

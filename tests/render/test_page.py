@@ -86,6 +86,17 @@ def test_a_grid_needs_a_line_of_squares_for_each_row():
         SquareGrid([("a", 0), ("b", 0)], [("x", 0)], [[Square("1")]]).html()
 
 
+def test_a_large_grid_has_its_rows_in_strips_as_wide_as_the_longest_text():
+    rows, columns = [(f"r{i}", 0) for i in range(45)], [(f"c{j}", 0) for j in range(100)]
+    squares = [[Square("9" * (j + 1)) for j in range(100)] for _ in rows]
+    text = SquareGrid(rows, columns, squares).html()
+    assert text.count("<tbody>") == 5
+    assert re.findall(r'scope="row"[^>]*>(\w+)<', text) == [code for code, _ in rows]
+    widths = [int(width) for width in re.findall(r"calc\((\d+)ch", text)]
+    assert len(widths) == 101
+    assert all(width >= j + 1 for j, width in enumerate(widths[1:]))
+
+
 def test_a_folded_grid_opens_below_its_title():
     page = Page("t")
     page.grid(SquareGrid([("a", 0)], [("x", 0)], [[Square("1")]]), folded="year = 2020")

@@ -11,6 +11,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.history import History
 from tablecloak.protection import Product
+from tablecloak.render.page import Page, Square, SquareGrid
 from tablecloak.render.report import internal_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -106,6 +107,30 @@ def test_a_browser_shows_it_in_light_and_dark_and_fetches_nothing(report, tmp_pa
         assert colours["light"] != colours["dark"]
         page.emulate_media(media="print")
         assert len(page.pdf()) > 20_000
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="no Chromium on this machine")
+def test_the_last_cell_of_a_large_grid_stands_below_its_header_and_is_read_as_a_cell(tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    codes = [(str(i), 0) for i in range(70)]
+    page = Page("t")
+    page.grid(
+        SquareGrid(codes, codes, [[Square(f"{i * j:,}") for j in range(70)] for i in range(70)])
+    )
+    page.write(tmp_path / "large.html")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        view = browser.new_page(viewport={"width": 600, "height": 400})
+        view.goto((tmp_path / "large.html").as_uri())
+        last = view.get_by_role("cell", name="4,761", exact=True)
+        last.scroll_into_view_if_needed()
+        box, header = last.bounding_box(), view.locator("thead th").last.bounding_box()
+        assert (box["x"], box["width"]) == pytest.approx((header["x"], header["width"]), abs=0.5)
+        # Headers stay in sight beside it.
+        assert view.locator("tbody th").last.bounding_box()["x"] < 60
+        assert header["y"] < box["y"]
         browser.close()
 
 

@@ -1,7 +1,8 @@
 # All that passes between R and tablecloak: a request in JSON, a command, an answer in JSON.
 
-# Run the program with these words. Returns its exit code and what it printed.
-run <- function(words, program = getOption("tablecloak.program", "tablecloak")) {
+program_of_user <- function() getOption("tablecloak.program", "tablecloak")
+
+require_program <- function(program) {
   if (Sys.which(program) == "" && !file.exists(program)) {
     stop(
       "The program ", program, " cannot be found. Install it with: pip install tablecloak. If it is ",
@@ -9,6 +10,11 @@ run <- function(words, program = getOption("tablecloak.program", "tablecloak")) 
       call. = FALSE
     )
   }
+}
+
+# Run the program with these words. Returns its exit code and what it printed.
+run <- function(words, program = program_of_user()) {
+  require_program(program)
   quoted <- shQuote(words, type = if (.Platform$OS.type == "windows") "cmd" else "sh")
   told <- suppressWarnings(
     system2(program, quoted, stdout = TRUE, stderr = TRUE, env = library_path())
@@ -28,6 +34,22 @@ library_path <- function(given = Sys.getenv("LD_LIBRARY_PATH")) {
 
 # Ask one question and return the answer. `request` has the arguments by name.
 ask <- function(call, request) {
+  require_program(program_of_user())
+  if (is.null(session$server)) session$server <- started()
+  if (isFALSE(session$server)) return(ask_by_file(call, request))
+  job <- http("POST", paste0("/v1/", call, "?wait=60"), as_json(request))
+  # Also when the user interrupts: this ends the search, and nothing is kept of it.
+  on.exit(if (!is.null(job$id)) http("DELETE", paste0("/v1/jobs/", job$id)))
+  while (isTRUE(job$state %in% c("waiting", "running"))) {
+    job <- http("GET", paste0("/v1/jobs/", job$id, "?wait=60"))
+  }
+  for (each in unlist(job$warnings)) warning(each, call. = FALSE)
+  if (is.null(job$answer)) stop(if (is.null(job$error)) "Nothing was proved." else job$error$message, call. = FALSE)
+  job$answer
+}
+
+# Where the program has no server, each question is a run of its own.
+ask_by_file <- function(call, request) {
   in_folder(function(folder) {
     sent <- file.path(folder, "request.json")
     got <- file.path(folder, "answer.json")
@@ -37,6 +59,45 @@ ask <- function(call, request) {
     if (!done$status %in% c(0L, 1L) || !file.exists(got)) stop(paste(done$told, collapse = "\n"), call. = FALSE)
     jsonlite::fromJSON(got)
   })
+}
+
+# The server of this session: port and token, or FALSE where there can be none.
+session <- new.env()
+
+# Start a server on a free port. It ends when its standard input does, and that a second after R.
+started <- function() {
+  if (.Platform$OS.type == "windows") return(FALSE)
+  told <- tempfile("tablecloak-")
+  server <- paste(library_path(), shQuote(program_of_user()), "serve --attached >", shQuote(told), "2>&1")
+  # Nothing of R's own output is held open: who waits for its end would wait for the server.
+  alive <- paste("exec >/dev/null 2>&1; while kill -0", Sys.getpid(), "; do sleep 1; done |")
+  system(paste(alive, server), wait = FALSE)
+  for (tried in 1:600) {
+    lines <- if (file.exists(told)) readLines(told, warn = FALSE)
+    if (length(lines) >= 2) break
+    Sys.sleep(0.1)
+  }
+  address <- regmatches(lines, regexpr("(?<=^tablecloak serves at http://127.0.0.1:)[0-9]+", lines, perl = TRUE))
+  if (!length(address)) return(FALSE)
+  list(port = as.integer(address), token = sub("^token: ", "", lines[2]))
+}
+
+# R has no POST of its own: a request of HTTP/1.0, whose answer ends where the connection does.
+http <- function(verb, path, body = "") {
+  server <- session$server
+  connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 300)
+  on.exit(close(connection))
+  body <- charToRaw(enc2utf8(body))
+  head <- paste0(
+    verb, " ", path, " HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ", server$token,
+    "\r\nContent-Type: application/json\r\nContent-Length: ", length(body), "\r\n\r\n"
+  )
+  writeBin(c(charToRaw(head), body), connection)
+  parts <- list()
+  while (length(part <- readBin(connection, "raw", 2^20))) parts <- c(parts, list(part))
+  answer <- rawToChar(do.call(c, parts))
+  Encoding(answer) <- "UTF-8"
+  jsonlite::fromJSON(sub("(?s)^.*?\r\n\r\n", "", answer, perl = TRUE))
 }
 
 # A table is sent as its columns, a single value as itself, NULL and what is missing as null.

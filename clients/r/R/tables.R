@@ -50,7 +50,7 @@ rule <- function(name, ...) list(rule = name, ...)
 #'
 #' Hides the cells whose loss is least, so that no sensitive value can be inferred, and attacks the
 #' result.
-#' @param problem Of \code{\link{protect}}.
+#' @param problem Of \code{\link{protect}}, or what \code{\link{as_problem}} takes.
 #' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds).
 #' @return A release: \code{release} may be published, all else is secret. \code{is_safe} says
 #'   whether the attack failed, \code{loss} and \code{bound} how good the pattern is.
@@ -96,6 +96,7 @@ round_counts <- function(problem, base = 3, ...) one_way(problem, "round", base 
 #' @param ... Further keys of the section perturbation of a job file, such as \code{threshold}.
 #' @return A release, as of \code{\link{suppress}}. Records need a column \code{record_key}.
 cell_keys <- function(problem, ptable, ...) {
+  problem <- as_problem(problem)
   problem$request$files[["ptable.csv"]] <- text_of(ptable)
   one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = "ptable.csv"), list(...)))
 }
@@ -103,12 +104,14 @@ cell_keys <- function(problem, ptable, ...) {
 #' Attack a release
 #'
 #' @inheritParams suppress
-#' @param release A release, whoever made it: of \code{\link{suppress}}, or a data frame with codes
-#'   and \code{status} (published or suppressed), or codes and \code{value}.
+#' @param release A release, whoever made it: of \code{\link{suppress}}, a data frame with codes
+#'   and \code{status} (published or suppressed), or codes and \code{value}, a table of
+#'   \code{\link{tab_rtauargus}} or \code{\link{tab_multi_manager}}, or a protected problem of sdcTable.
 #' @param ... Arguments of the call, such as \code{detail = "intervals"}.
 #' @return A list: \code{is_safe}, \code{summary}, and \code{sensitive}, a data frame that is secret.
 audit <- function(problem, release, ...) {
-  answer <- ask("audit", c(problem$request, list(release = as.data.frame(release)), list(...)))
+  problem <- as_problem(problem)
+  answer <- ask("audit", c(problem$request, list(release = release_of(release, problem)), list(...)))
   answer$sensitive <- as.data.frame(answer$sensitive)
   answer
 }
@@ -128,7 +131,7 @@ audit <- function(problem, release, ...) {
 verify <- function(certificate, original = NULL, verifier = c("any", "python", "node")) {
   verifier <- match.arg(verifier)
   if (!file.exists(certificate)) stop("There is no file ", certificate, ".", call. = FALSE)
-  python <- getOption("tablecloak.program", "tablecloak")
+  python <- program_of_user()
   has <- c(python = nzchar(Sys.which(python)) || file.exists(python), node = nzchar(Sys.which("node")))
   if (verifier == "any") verifier <- names(has)[has][1]
   if (is.na(verifier) || !has[[verifier]]) {
@@ -149,7 +152,7 @@ verify <- function(certificate, original = NULL, verifier = c("any", "python", "
 #' @return Lines of text. Secret.
 explain <- function(problem, release, cells) {
   in_folder(function(folder) {
-    write_cells(as.data.frame(release), file.path(folder, "release.csv"))
+    write_cells(release_of(release, as_problem(problem)), file.path(folder, "release.csv"))
     output_of(c("explain", write_job(problem, folder), file.path(folder, "release.csv"), cells))
   })
 }
@@ -255,7 +258,7 @@ or_empty <- function(given) if (length(given)) given else empty()
 options_of <- function(...) or_empty(list(...))
 
 one_way <- function(problem, call, ...) {
-  answer <- ask(call, c(problem$request, list(...)))
+  answer <- ask(call, c(as_problem(problem)$request, list(...)))
   tables <- intersect(c("release", "cells", "sensitive"), names(answer))
   answer[tables] <- lapply(answer[tables], function(table) if (!is.null(table)) as.data.frame(table))
   structure(answer, class = "tablecloak_release")
@@ -312,8 +315,12 @@ words_of <- function(options) {
 
 # A job file beside its data, with sections of ways to protect.
 write_job <- function(problem, folder, ways = list(suppression = empty())) {
-  request <- problem$request
-  write_cells(request$files[["data.csv"]], file.path(folder, "data.csv"))
+  request <- as_problem(problem)$request
+  for (name in names(request$files)) {
+    given <- request$files[[name]]
+    path <- file.path(folder, name)
+    if (is.data.frame(given)) write_cells(given, path) else writeLines(enc2utf8(given), path, useBytes = TRUE)
+  }
   sections <- c(request[setdiff(names(request), "files")], ways)
   lines <- paste(names(sections), "=", vapply(sections, toml, ""))
   writeLines(enc2utf8(lines), file.path(folder, "job.toml"), useBytes = TRUE)

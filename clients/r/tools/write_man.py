@@ -115,8 +115,9 @@ def page(name: str, signature: str) -> str:
 
 
 def commented() -> dict[str, str]:
-    """Text of the pages of R/tables.R, by the function that each begins with."""
-    text = (PACKAGE / "R" / "tables.R").read_text("utf-8")
+    """Text of the pages of R/tables.R and R/objects.R, by the function that each begins with."""
+    files = (PACKAGE / "R" / name for name in ("tables.R", "objects.R"))
+    text = "\n".join(path.read_text("utf-8") for path in files)
     blocks = re.findall(
         r"((?:^#'.*\n)+)(\w+) <- function\(((?:[^()]|\((?:[^()]|\(\))*\))*)\)", text, re.M
     )

@@ -308,11 +308,11 @@ class _Squares:
         return _number(self.problem.table.values[cell])
 
     def summary(self) -> str:
-        """Return the summary of what was found, in its words."""
+        """Return what is said above the grid: the verdict on what was found."""
         if self.solved is None:
             return self.problem.summary()
-        old = "Decisions have changed since: protect again. " if self.is_old else ""
-        return old + self.solved.summary()
+        old = "Decisions have changed since: protect again.\n" if self.is_old else ""
+        return old + self.solved.verdict()
 
     def facts(self, cell: int) -> list[tuple[str, str]]:
         """Return rows of a table about a cell."""

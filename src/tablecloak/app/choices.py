@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tablecloak
-from tablecloak.app.fields import choices_of, fields_of, number, options_of, whole
+from tablecloak.app.fields import choices_of, fields_of, number, options_of
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.extras import required
@@ -40,8 +40,9 @@ class Choices:
     ----------
     file : DataFile
         Microdata: one row for each record.
-    title, decimals : str
+    title : str
         Empty if not given.
+    decimals : float, optional
     columns : dict of str to str
         Columns of the file by their roles, such as ``value``; see `ROLES`.
     dimensions : dict of str to list of str
@@ -58,7 +59,7 @@ class Choices:
 
     file: DataFile
     title: str = ""
-    decimals: str = ""
+    decimals: float | None = None
     columns: dict[str, str] = field(default_factory=dict)
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     rules: list[dict[str, Any]] = field(default_factory=list)
@@ -103,7 +104,7 @@ class Choices:
             file=file,
             title=form.get("title", ""),
             columns={role: form[name] for role, name in ROLES.items() if form.get(name)},
-            decimals=whole(form, "decimals"),
+            decimals=number(form, "decimals") if form.get("decimals") else None,
             dimensions=dimensions,
             rules=rules,
             methods=methods,
@@ -115,8 +116,8 @@ class Choices:
         tomli_w = required("tomli_w", "Job files written by the app")
 
         data: dict[str, Any] = {"file": str(self.file)} | self.file.signs | self.columns
-        if self.decimals:
-            data["decimals"] = int(self.decimals)
+        if self.decimals is not None:
+            data["decimals"] = self.decimals
         content: dict[str, Any] = {"title": self.title} if self.title else {}
         content["data"] = data
         content["dimensions"] = {
@@ -142,7 +143,7 @@ class Choices:
         file = f"tc.DataFile({str(self.file)!r}{signs})" if signs else repr(str(self.file))
         lines += [f"    {file},", f"    dimensions={dimensions!r},"]
         lines += [f"    {name}={given!r}," for name, given in self.columns.items()]
-        lines += [f"    decimals={int(self.decimals)},"] if self.decimals else []
+        lines += [] if self.decimals is None else [f"    decimals={self.decimals},"]
         lines += [")", f"problem = table.protect({', '.join(rules)})"]
         for method, options in self.methods.items():
             way = PROTECTIONS[method]
@@ -189,9 +190,14 @@ def _in_python(rule: dict[str, Any]) -> tuple[str, str]:
     """Return the import that a rule needs, if any, and the call that makes it."""
     kind = RULES[rule["rule"]]
     given = _arguments({key: value for key, value in rule.items() if key != "rule"})
+    return imported(kind, f"{kind.__name__}({given})")
+
+
+def imported(kind: type, call: str) -> tuple[str, str]:
+    """Return the import that the call of a class needs, if any, and the call as it then stands."""
     if getattr(tablecloak, kind.__name__, None) is kind:
-        return "", f"tc.{kind.__name__}({given})"
-    return f"from {kind.__module__} import {kind.__name__}", f"{kind.__name__}({given})"
+        return "", f"tc.{call}"
+    return f"from {kind.__module__} import {kind.__name__}", call
 
 
 def _arguments(given: Mapping[str, Any]) -> str:

@@ -137,23 +137,6 @@ def number(form: Mapping[str, str], name: str) -> float:
     return int(given) if given == int(given) else given
 
 
-def whole(form: Mapping[str, str], name: str) -> str:
-    """Return a whole number as text; empty if the input is empty.
-
-    Raises
-    ------
-    InputError
-        If the input is not a whole number.
-    """
-    text = form.get(name, "").strip()
-    if text and not text.removeprefix("-").isdecimal():
-        raise InputError(
-            f"{name}: {text!r} is not a whole number. Type one such as 0 or 2, or leave the field "
-            "empty."
-        )
-    return text
-
-
 @dataclass(frozen=True)
 class Option:
     """A key of a section whose value is a registered name, or a list of such names.

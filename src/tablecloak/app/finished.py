@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-import tablecloak
+from tablecloak.app.choices import imported
 from tablecloak.app.fields import FormChoice, choices_of, number
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, listed
@@ -97,15 +97,8 @@ class Finished:
             for name, groups in trees.items()
         ]
         lines += ["}", "table = found.table(hierarchies)"]
-        imports, given = [], []
-        for rule in self.rules:
-            kind = type(rule)
-            if getattr(tablecloak, kind.__name__, None) is kind:
-                given.append(f"tc.{rule!r}")
-            else:
-                imports.append(f"from {kind.__module__} import {kind.__name__}")
-                given.append(repr(rule))
-        lines[1:1] = imports
+        calls = [imported(type(rule), repr(rule)) for rule in self.rules]
+        lines[1:1], given = [line for line, _ in calls if line], [call for _, call in calls]
         if self.proposal.status:
             column, name = self.proposal.status, "sensitive"
             lines.append(f"{name} = found.frame[{column!r}].astype(str).isin({self.unsafe!r})")

@@ -67,7 +67,8 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
         token = secrets.token_urlsafe(24)
         checker = secrets.token_urlsafe(24)
         app = create_app(folder or Path(temporary), token, checker)
-        server = listening(app, port)
+        # Connections that send nothing are closed, so that they keep nobody from a page.
+        server = listen(app, "127.0.0.1", port, threads=4, most_bytes=MOST_SENT)
         start = f"http://127.0.0.1:{server.effective_port}/?token="
         address = f"{start}{token}"
         print(f"tablecloak is at {address}", flush=True)
@@ -76,19 +77,6 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
         if open_browser:
             DelayedCall(BROWSER_SECONDS, webbrowser.open, address)
         run(server)
-
-
-def listening(app: Any, port: int) -> Any:
-    """Return a server that listens on this machine; its method `run` answers.
-
-    Connections that send nothing are closed, so that they keep nobody from a page.
-
-    Raises
-    ------
-    InputError
-        If waitress is not installed, or the port is taken.
-    """
-    return listen(app, "127.0.0.1", port, threads=4, most_bytes=MOST_SENT)
 
 
 def create_app(folder: Path, token: str, checker: str = "") -> Flask:

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from tablecloak.app.choices import Choices
-from tablecloak.app.workbench import Workbench
+from tablecloak.app.workbench import Workbench, explained
 from tablecloak.budget import Progress
 from tablecloak.data_file import DataFile
-from tablecloak.errors import InputError, TablecloakError
+from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import Guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
@@ -144,7 +144,7 @@ class Session:
             self.result = None
             if self.task is not None:
                 self.queue.forget(self.task.name)
-            self.task = self.queue.add(QueuedTask(partial(self._run, self.job), _explained))
+            self.task = self.queue.add(QueuedTask(partial(self._run, self.job), explained))
 
     def stop(self) -> None:
         """Stop the search and keep its best proved result."""
@@ -153,13 +153,3 @@ class Session:
 
     def _run(self, job: Job, progress: Progress) -> None:
         self.result = run_job(job, self.results, progress=progress)
-
-
-def _explained(error: Exception) -> str:
-    """Return the message about an error; one of the program may quote records, and is left out."""
-    if isinstance(error, TablecloakError):
-        return str(error)
-    return (
-        f"The job ended with an error of the program ({type(error).__name__}). Download "
-        "job.toml and run tablecloak protect job.toml to see its details."
-    )

@@ -15,6 +15,7 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import PROTECTIONS, Protection
+from tablecloak.results import Result
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
@@ -196,6 +197,20 @@ class Solved:
             f"{self.result.problem.n_sensitive} sensitive cells proved, {self.result.seconds:.1f} s"
         )
 
+    def verdict(self) -> str:
+        """Return what the terminal says of it: is it safe, its cost, how good, and what next."""
+        said = self.result.verdict() if isinstance(self.result, Result) else self.summary()
+        if self.weights is None:
+            return str(said)
+        return "\n".join([*said.splitlines()[:2], NEAR])
+
+
+NEAR = (
+    "How good: searched near the pattern before, so that few cells change; its loss can be larger "
+    "than needed."
+)
+"""What takes the place of a bound, which counts cells that were hidden before for less."""
+
 
 def methods() -> dict[str, type[Protection]]:
     """Return the ways to protect that stand beside each other, by their names in addresses."""
@@ -308,17 +323,12 @@ class Workbench:
                 self.queue.forget(self.task.name)
             self.limit = limit
             search = partial(self._search, method, limit, self.problem, self.version, self.marks)
-            self.task = self.queue.add(QueuedTask(search, _explained, method))
+            self.task = self.queue.add(QueuedTask(search, explained, method))
 
     def stop(self) -> None:
         """End the search; the best that is proved is kept."""
         if self.task is not None:
             self.task.stop()
-
-    def wait(self, seconds: float = 600.0) -> None:
-        """Wait until the search has ended."""
-        if self.task is not None:
-            self.task.wait(seconds)
 
     def progress(self) -> Mapping[str, Any]:
         """Return what is known of the search, with numbers as text."""
@@ -370,7 +380,11 @@ class Workbench:
         self.solved[method] = found
 
 
-def _explained(error: Exception) -> str:
+def explained(error: Exception) -> str:
+    """Return the message about an error; one of the program may quote records, and is left out."""
     if isinstance(error, TablecloakError):
         return str(error)
-    return f"This is an error of the program ({type(error).__name__}): report it."
+    return (
+        f"This is an error of the program ({type(error).__name__}). Download job.toml, or the "
+        "problem, and run it on the command line to see its details."
+    )

@@ -347,6 +347,7 @@ def read_microdata(
                     f"{path.name}: {name!r} is missing in {n_missing} records and read as 0, as "
                     f"τ-ARGUS reads it; these records count as contributors"
                 )
+            text = _with_points(metadata, path, variable, text, notes)
         found[variable.name] = (
             _numbers(path, variable, text) if is_number else _codes(variable, text)
         )
@@ -376,6 +377,16 @@ def _codes(variable: Variable, text: pd.Series) -> pd.Series:
     return padded
 
 
+def _with_points(
+    metadata: Metadata, path: Path, variable: Variable, text: pd.Series, notes: list[str]
+) -> pd.Series:
+    """Put points for decimal commas, where no comma separates fields, and note that it was done."""
+    if metadata.separator == "," or not text.str.fullmatch(r"\s*-?\d+,\d+\s*").any():
+        return text
+    notes.append(f"{path.name}: decimal commas of {variable.name!r} read as points")
+    return text.str.replace(",", ".", regex=False)
+
+
 def _numbers(path: Path, variable: Variable, text: pd.Series) -> pd.Series:
     numbers = pd.to_numeric(text.str.strip(), errors="coerce")
     bad = np.flatnonzero(numbers.isna())
@@ -397,7 +408,8 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
     notes : list of str
         Values that were accepted in another spelling, such as decimal commas.
     """
-    rows, notes = [], []
+    rows: list[list[str]] = []
+    notes: list[str] = []
     for number, line in lines_of(path):
         parts = [part.strip() for part in _split(line, metadata.separator or ";")]
         if len(parts) != len(metadata.variables):
@@ -414,9 +426,7 @@ def read_cells(metadata: Metadata, path: Path) -> tuple[pd.DataFrame, list[str]]
         if _is_number(variable) or variable.has("FREQUENCY") or variable.has("MAXSCORE"):
             # The dot is how SAS writes a missing number.
             column = column.where(~column.isin(["", "-", "."]))
-            if metadata.separator != "," and column.str.fullmatch(r"-?\d+,\d+").any():
-                column = column.str.replace(",", ".", regex=False)
-                notes.append(f"{path.name}: decimal commas of {variable.name!r} read as points")
+            column = _with_points(metadata, path, variable, column, notes)
             numbers = pd.to_numeric(column, errors="coerce")
             bad = np.flatnonzero(numbers.isna() & column.notna())
             if len(bad):

@@ -42,6 +42,12 @@ def serve(
     ] = "127.0.0.1",
     jobs: Annotated[int, typer.Option(min=1, help="Questions answered at a time.")] = 2,
     most: Annotated[int, typer.Option(min=1, help="Most megabytes of a request.")] = 256,
+    attached: Annotated[
+        bool,
+        typer.Option(
+            "--attached", help="End with the standard input, so with the program that gave it."
+        ),
+    ] = False,
 ) -> None:
     """Answer questions of other programs in JSON over HTTP, on this machine.
 
@@ -58,7 +64,7 @@ def serve(
     from tablecloak.service import serve as run
     from tablecloak.service.server import MEGABYTE
 
-    run(port, host=host, at_once=jobs, most_bytes=most * MEGABYTE)
+    run(port, host=host, at_once=jobs, most_bytes=most * MEGABYTE, attached=attached)
 
 
 def call(

@@ -28,8 +28,7 @@ def plot_noise(shown: NoiseMap, path: str | Path | None = None) -> Any:
     axes.set_xlabel("utility: 1 / mean squared error of the estimate")
     axes.set_ylabel("risk: 1 / mean squared error of the intruder")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 def _draw(axes: Any, curve: Curve) -> None:

@@ -31,13 +31,8 @@ from tablecloak.render.palette import BOUND, LOSS, STATUS, VERDICTS
 from tablecloak.render.plotting import new_figure, save_secret
 from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.suppression.attack.audit import Audit
-from tablecloak.suppression.intervals.intervals import IntervalPattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.table import Table
-
-FIRST_CELLS = 10
-"""Cells of a table that a notebook shows."""
 
 
 @showing.page.register
@@ -74,22 +69,16 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
     achieved = np.minimum(achieved, ends[1])
     for verdict, colour in VERDICTS.items():
         chosen = (frame["verdict"] == verdict).to_numpy()
-        axes.scatter(
-            np.maximum(required[chosen], floor),
-            np.maximum(achieved[chosen], floor),
-            s=14,
-            color=colour,
-            label=f"{verdict} ({int(chosen.sum())})",
-            alpha=0.7,
-        )
+        label = f"{verdict} ({int(chosen.sum())})"
+        places = np.maximum(required[chosen], floor), np.maximum(achieved[chosen], floor)
+        axes.scatter(*places, s=14, color=colour, label=label, alpha=0.7)
     axes.plot(ends, ends, color="black", linewidth=0.8)
     axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
     axes.set_xlabel("required width of the intruder's interval")
     axes.set_ylabel("exact width" if audit.exact else "width proved so far (at least)")
     axes.set_title("Internal: audit of a suppression pattern")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 @showing.plot.register
@@ -101,19 +90,13 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
     below = np.zeros(len(levels))
     for status in ("published", "secondary", "primary"):
         counts = np.array([np.sum((depth == level) & (statuses == status)) for level in levels])
-        axes.bar(
-            levels,
-            counts,
-            bottom=below,
-            color=_colour(status),
-            label=f"{status} ({counts.sum():,})",
-        )
+        label = f"{status} ({counts.sum():,})"
+        axes.bar(levels, counts, bottom=below, color=_colour(status), label=label)
         below += counts
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
     axes.set_title("Internal: suppression pattern")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 def _colour(status: str) -> str:
@@ -126,19 +109,14 @@ def plot_adjustment(adjusted: Adjustment, path: str | Path | None = None) -> Any
     problem = adjusted.problem
     figure, axes = new_figure(7, 4)
     for name, chosen in (("others", ~problem.sensitive), ("sensitive", problem.sensitive)):
-        axes.scatter(
-            problem.table.values[chosen],
-            (adjusted.values - problem.table.values)[chosen],
-            s=12,
-            alpha=0.7,
-            color=_colour("primary" if name == "sensitive" else "published"),
-            label=f"{name} ({int(chosen.sum()):,})",
-        )
+        colour = _colour("primary" if name == "sensitive" else "published")
+        label = f"{name} ({int(chosen.sum()):,})"
+        places = problem.table.values[chosen], (adjusted.values - problem.table.values)[chosen]
+        axes.scatter(*places, s=12, alpha=0.7, color=colour, label=label)
     axes.set(xlabel="true value", ylabel="change", xscale="symlog", yscale="symlog")
     axes.set_title("Internal: adjusted table")
     axes.legend()
-    save_secret(figure, path)
-    return figure
+    return save_secret(figure, path)
 
 
 @showing.plot.register
@@ -172,14 +150,7 @@ def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> 
     axes.set_xlabel("risk")
     axes.set_ylabel("utility")
     axes.legend()
-    save_secret(figure, path)
-    return figure
-
-
-@showing.html.register
-def _(table: Table) -> str:
-    head = table.to_frame().head(FIRST_CELLS)
-    return f"<p>{escape(table.summary())}</p>{head.to_html(index=False)}"
+    return save_secret(figure, path)
 
 
 @showing.html.register
@@ -192,11 +163,6 @@ def _(problem: ProtectionProblem) -> str:
 def _(pattern: SuppressionPattern) -> str:
     square = suppression_squares(pattern.problem, pattern.statuses())
     return for_notebook(pattern.verdict(), pattern.problem.table, square, SUPPRESSION)
-
-
-@showing.html.register
-def _(intervals: IntervalPattern) -> str:
-    return f"<p>{escape(intervals.summary())}</p>"
 
 
 @showing.html.register

@@ -29,7 +29,7 @@ UNCHANGED = 1e-9
 """Change, as a share of the median protection level, that counts as none."""
 
 MOST_SQUARES = 120_000
-"""Squares of a page: a browser opens as many in 2 s. Of more, those nearest to the totals."""
+"""Squares of a page: a browser opens them in 2 s. Of more, those nearest to the totals."""
 
 MOST_IN_NOTEBOOK = 4_000
 """Squares of one output of a notebook, which keeps all outputs."""

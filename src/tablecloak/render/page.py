@@ -33,6 +33,12 @@ def _style(name: str) -> str:
     return text_of("tablecloak", name)
 
 
+MANY_SQUARES = 4_000
+"""Squares above which a browser lays a grid out in strips; of fewer it measures every square."""
+
+ROWS_OF_STRIP = 10
+"""Rows of a strip: what is out of sight is neither measured nor painted."""
+
 # A public page does not contain even the style names of internal ones.
 PUBLIC_STYLE = colours(PUBLIC) + _style("page.css") + _style("grid.css")
 STYLE = colours() + PUBLIC_STYLE + _style("internal.css")
@@ -139,11 +145,29 @@ class SquareGrid:
             + "</tr>"
             for (code, depth), line in zip(self.rows, self.squares, strict=True)
         ]
-        return (
-            f'<div class="scroll" tabindex="0"><table class="grid">'
-            f"<caption>{escape(self.caption)}</caption><thead><tr><td></td>{head}</tr></thead>"
-            f"<tbody>{''.join(lines)}</tbody></table></div>"
+        opened, strip = '<table class="grid">', max(len(lines), 1)
+        if len(lines) * len(self.columns) > MANY_SQUARES:
+            opened = f'<table class="grid strips" style="--columns:{self._widths()}">'
+            strip = ROWS_OF_STRIP
+        body = "".join(
+            f"<tbody>{''.join(lines[start : start + strip])}</tbody>"
+            for start in range(0, len(lines), strip)
         )
+        return (
+            f'<div class="scroll" tabindex="0">{opened}'
+            f"<caption>{escape(self.caption)}</caption><thead><tr><td></td>{head}</tr></thead>"
+            f"{body}</table></div>"
+        )
+
+    def _widths(self) -> str:
+        """Return the width of each column in CSS: strips are laid out before all are measured."""
+        first = max(len(code) + depth for code, depth in self.rows)
+        others = (
+            max(len(code), *(len(line[column].text) for line in self.squares))
+            for column, (code, _) in enumerate(self.columns)
+        )
+        # Bold figures and capitals are wider than a zero, whose width is the unit.
+        return " ".join(f"calc({1.1 * length:.0f}ch + 1rem)" for length in (first, *others))
 
 
 def with_scopes(table: str, caption: str) -> str:
@@ -212,8 +236,7 @@ class Page:
 
     def folded(self, title: str, text: str) -> None:
         """Add text as it was typed, folded away below a title."""
-        summary = f"<summary>{escape(title)}</summary>"
-        self.parts.append(f"<details>{summary}<pre>{escape(text)}</pre></details>")
+        self._fold(f"<pre>{escape(text)}</pre>", title)
 
     def close_with(self, settings: pd.DataFrame, source: str) -> None:
         """Add how a release was made, which ends each report: settings, and the job if any."""

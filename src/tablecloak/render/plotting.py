@@ -39,10 +39,10 @@ def picture_format(path: str | Path) -> str:
     return ending
 
 
-def save_secret(figure: Any, path: str | Path | None) -> None:
-    """Write a figure that is not for publication; None writes nothing."""
-    if path is None:
-        return
-    kind = picture_format(path)
-    with replacing(path, secret=True) as temporary:
-        figure.savefig(temporary, format=kind, dpi=150)
+def save_secret(figure: Any, path: str | Path | None) -> Any:
+    """Write a figure that is not for publication, and return it; None writes nothing."""
+    if path is not None:
+        kind = picture_format(path)
+        with replacing(path, secret=True) as temporary:
+            figure.savefig(temporary, format=kind, dpi=150)
+    return figure

@@ -18,6 +18,7 @@ from tablecloak.protection import Product
 from tablecloak.render.page import Page
 from tablecloak.render.palette import BOUND, LOSS
 from tablecloak.render.plotting import new_figure
+from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 
 COMPARED_CELLS = 5000
@@ -86,7 +87,10 @@ def internal_report(
     for product in products:
         way, release, history = product.way, product.release, product.history
         page.heading(way.noun.capitalize())
-        page.text(release.summary())
+        verdict = release.verdict().splitlines() if isinstance(release, Result) else ()
+        # A kind without a verdict has its summary instead.
+        for line in dict.fromkeys((*verdict, release.summary())):
+            page.text(line)
         if product.audit is not None:
             page.text(product.audit.summary())
         for note in release.notes:

@@ -52,7 +52,12 @@ OF_STATUS: dict[int, tuple[Kind, str]] = {
 
 
 def serve(
-    port: int = 0, *, host: str = "127.0.0.1", at_once: int = 2, most_bytes: int = 256 * MEGABYTE
+    port: int = 0,
+    *,
+    host: str = "127.0.0.1",
+    at_once: int = 2,
+    most_bytes: int = 256 * MEGABYTE,
+    attached: bool = False,
 ) -> None:
     """Answer questions over HTTP until interrupted.
 
@@ -67,6 +72,8 @@ def serve(
         Questions that are answered at a time; others wait.
     most_bytes : int
         Larger requests are refused.
+    attached : bool, default=False
+        Whether to end when the standard input does.
 
     Raises
     ------
@@ -82,7 +89,7 @@ def serve(
         print(f"tablecloak serves at http://{shown}:{server.effective_port}", flush=True)
         print(f"token: {token}\nCtrl-C ends.", flush=True)
         try:
-            run(server)
+            run(server, attached=attached)
         finally:
             work.queue.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import socket
 import sys
@@ -107,14 +108,29 @@ def listen(
     return server
 
 
-def run(server: Any) -> None:
-    """Answer until interrupted, or ended by another program: what a caller cleans up is cleaned."""
+def run(server: Any, *, attached: bool = False) -> None:
+    """Answer until interrupted, or ended by another program: what a caller cleans up is cleaned.
+
+    Parameters
+    ----------
+    server : waitress.server.BaseWSGIServer
+    attached : bool, default=False
+        Whether the end of the standard input ends it too: it ends with the program at the other
+        end, however that one ends.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if attached:
+        threading.Thread(target=_end_with_input, daemon=True).start()
     try:
         server.run()
     finally:
         server.close()
+
+
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _bound(host: str, port: int) -> socket.socket:

@@ -191,27 +191,27 @@ class Tables:
         files = {name: f"table{number}.csv" for number, name in enumerate(self.frames)}
         for name, frame in self.frames.items():
             frame.to_csv(question.folder / files[name], index=False)
-        data = {"kind": "table", "value": asked.value, "tolerance": asked.tolerance}
-        if asked.freq is not None:
-            data["frequency"] = asked.freq
-        if asked.maxscore is not None:
-            data["largest"] = listing(asked.maxscore)
-        if asked.secret_var is not None:
-            data |= {"flags": asked.secret_var, "flags_range": self.level}
         tables = [{"file": files[name], "dimensions": list(self.variables[name])} for name in files]
-        parts: dict[str, Any] = {"tables": tables} if len(tables) > 1 else {}
-        if not parts:
-            data["file"] = tables[0]["file"]
-        rules = asked.rules()
-        if rules:
-            parts["rules"] = rules
-        suppression = {"time_limit": asked.time_limit}
-        return {
-            "data": data,
-            "dimensions": self._dimensions(question, used),
-            "suppression": suppression | ({"cost": asked.cost_var} if asked.cost_var else {}),
-            **parts,
+        is_one = len(tables) == 1
+        data = {
+            "kind": "table",
+            "file": tables[0]["file"] if is_one else None,
+            "value": asked.value,
+            "tolerance": asked.tolerance,
+            "frequency": asked.freq,
+            "largest": listing(asked.maxscore),
+            "flags": asked.secret_var,
+            "flags_range": self.level,
         }
+        suppression = {"time_limit": asked.time_limit, "cost": asked.cost_var}
+        parts: dict[str, Any] = {
+            "data": {key: given for key, given in data.items() if given not in (None, [])},
+            "dimensions": self._dimensions(question, used),
+            "tables": [] if is_one else tables,
+            "rules": asked.rules(),
+            "suppression": {key: given for key, given in suppression.items() if given is not None},
+        }
+        return {key: part for key, part in parts.items() if part}
 
     def _dimensions(self, question: CallQuestion, used: Sequence[str]) -> dict[str, Any]:
         dimensions: dict[str, Any] = {name: {"total": self.totals[name]} for name in used}

@@ -291,16 +291,20 @@ class SuppressionPattern(Result):
         """Say whether it is safe, how much is hidden, how good it is, and what is next. Secret."""
         table, hidden = self.problem.table, self.suppressed
         against = "all who know the published cells, their sums and the external bounds"
-        inside = "" if self.insiders is None else f"; {self.insiders.summary()}"
         is_full = self.requirement is Requirement.TWO_SIDED
         weaker = "" if is_full else f", but only {self.requirement.value} is required"
         shown = ~table.rests
         n, size = int(shown.sum()), np.abs(table.values) * shown
         sensitive = int((self.problem.sensitive & hidden & shown).sum())
+        safe = (
+            f"Safe against {against}: proved for {self._proved_cells()}"
+            f"{self._in_whole_numbers()}{weaker}{self._from_inside()}."
+        )
+        if not (self.problem.n_sensitive or hidden.any()):
+            safe = "Safe: no cell is sensitive, so that nothing needs to be hidden."
         return "\n".join(
             (
-                f"Safe against {against}: proved for {self._proved_cells()}"
-                f"{self._in_whole_numbers()}{weaker}{inside}.",
+                safe,
                 f"Hidden: {self.n_suppressed:,} of {n:,} cells "
                 f"({in_percent(self.n_suppressed, n)}), {sensitive:,} of them sensitive; "
                 f"{self._share_by_level(hidden & shown, size)}.",
@@ -310,6 +314,15 @@ class SuppressionPattern(Result):
                 self._next_step(self.time_limit),
             )
         )
+
+    def _from_inside(self) -> str:
+        """Say which insiders were tried, and how many of them succeed."""
+        if self.insiders is None or not any(self.insiders.intruders.values()):
+            return ""
+        tried = ", ".join(f"{number:,} {name}" for name, number in self.insiders.intruders.items())
+        counts = {"succeed": self.insiders.successful, "are not settled": self.insiders.unsettled}
+        left = " and ".join(f"{number:,} {words}" for words, number in counts.items() if number)
+        return f"; against {tried}, of whom {left or 'none succeeds'}"
 
     def _share_by_level(self, hidden: Flags, size: Floats) -> str:
         """Say which share of the total is hidden, on each level of detail, that of totals first."""

@@ -192,6 +192,13 @@ def formats_holding(kind: type[F]) -> list[F]:
     return [each() for each in FORMATS if issubclass(each, kind)]
 
 
+NO_PROBLEM = (
+    " This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` "
+    "writes a first job; a finished table is opened by `tablecloak app`."
+)
+"""What is said of another file where a problem is expected."""
+
+
 def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | None = None) -> F:
     """Return the format that the name of a file asks for.
 
@@ -225,7 +232,8 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
         return next(each for each in known if each.name == otherwise)
     *first, last = [each.suffixes[0] for each in known]
     expected = f"{', '.join(first)} or {last}" if first else last
-    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.")
+    otherwise = NO_PROBLEM if kind is ProblemFormat else ""
+    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.{otherwise}")
 
 
 def can_hold(path: str | Path, kind: type[Format]) -> bool:

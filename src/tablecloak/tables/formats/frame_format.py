@@ -23,7 +23,13 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
-from tablecloak.tables.formats.format import Format, ProblemFormat, ReleaseFormat, reading
+from tablecloak.tables.formats.format import (
+    NO_PROBLEM,
+    Format,
+    ProblemFormat,
+    ReleaseFormat,
+    reading,
+)
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import relation_matrix
@@ -56,6 +62,8 @@ def _relations_frame(table: Table) -> pd.DataFrame:
 
 
 def _require_columns(frame: pd.DataFrame, path: Path) -> None:
+    if not set(_REQUIRED) & set(frame.columns) - {"value"}:
+        raise InputError(f"{path}: it has no statuses and levels.{NO_PROBLEM}")
     for column in _REQUIRED:
         if column not in frame.columns:
             raise InputError(

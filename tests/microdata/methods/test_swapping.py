@@ -242,7 +242,10 @@ def test_expected_table_of_unconstrained_swaps(cps):
         value = (1 - rate) * count + rate * (rest * own - count) / (n - 1)
         assert value == pytest.approx(expected, abs=1e-4)
     method = DataSwapping(["age"], rate)
-    first = np.array([method.protect(cps, seed=seed).after for seed in range(40)])
+    coded = CodedRecords.of(cps)
+    table = SwapTable(coded)
+    draws = [method.draw(coded, np.random.default_rng(seed)) for seed in range(40)]
+    first = np.array([table.evaluate(pairs, ["age"])[1] for pairs in draws])
     at = np.argmax(first[0] == first[0].max())
     spread = first[:, at].std() / np.sqrt(40)
     assert abs(first[:, at].mean() - 1254.1834) < 5 * spread

@@ -48,7 +48,7 @@ Nine of ten classes of good releases lack less than 1 %, 99 of 100 less than 60 
 """
 
 
-FINISHING = 3.0
+FINISHING = 5.0
 """Time that is kept for records left over, as a multiple of what finding the pairs takes."""
 
 

@@ -32,13 +32,6 @@ def test_the_last_attribute_runs_first():
     assert coded.cells().tolist() == [4, 9, 6, 11]
 
 
-def test_numbers_of_cells_and_codes_of_attributes_go_there_and_back():
-    coded = CodedRecords.of(FRAME)
-    for codes, back in zip(coded.codes, coded.codes_of(coded.cells()), strict=True):
-        assert codes.tolist() == back.tolist()
-    assert coded.labels().tolist() == coded.cells().tolist()
-
-
 def test_the_part_of_some_attributes_is_what_they_add_to_the_cell():
     coded = CodedRecords.of(FRAME)
     parts = coded.part(["sex", "town"]) + coded.part(["age"])

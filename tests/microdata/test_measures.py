@@ -18,9 +18,9 @@ from tablecloak.microdata import (
     information_loss,
     interval_disclosure,
     key_risk,
-    propensity,
+    propensity_score,
     record_linkage,
-    special_uniques,
+    special_unique_risk,
 )
 
 FRANC = ["Key1", "Key2", "Key3", "Key4"]
@@ -49,7 +49,7 @@ def test_eight_records():
         0.01165448015, 0.29706307738, 0.40235947811, 0.01714426160,
     ]  # fmt: skip
     assert np.allclose(found.individual, expected, atol=1e-11)
-    assert special_uniques(frame, FRANC).tolist() == [0, 0, 0, 8, 6, 4, 8, 0]
+    assert special_unique_risk(frame, FRANC).score.tolist() == [0, 0, 0, 8, 6, 4, 8, 0]
 
 
 @pytest.mark.parametrize("sampled", [1, 2, 4])
@@ -77,7 +77,7 @@ def test_household_survey(instances):
     assert (found.sample == 2).sum() == 124
     assert found.expected == pytest.approx(10.7783, abs=1e-4)
     assert found.share == pytest.approx(0.00235334, abs=1e-8)
-    scores = special_uniques(frame, HOUSEHOLD)
+    scores = special_unique_risk(frame, HOUSEHOLD).score
     assert scores.max() == 720
     assert (scores > 0).sum() == 157
 
@@ -108,18 +108,18 @@ def test_special_uniques_equal_their_definition(seed):
     keys = list("abcd")
     frame = pd.DataFrame(random.integers(0, 3, (12, 4)), columns=keys)
     expected = np.zeros(12, dtype=int)
-    for row in range(12):
+    for row, same in enumerate(frame.to_numpy()[:, None, :] == frame.to_numpy()[None, :, :]):
         alone = [
             set(subset)
             for size in range(1, 5)
-            for subset in itertools.combinations(keys, size)
-            if (frame[list(subset)] == frame.loc[row, list(subset)]).all(axis=1).sum() == 1
+            for subset in itertools.combinations(range(4), size)
+            if same[:, subset].all(axis=1).sum() == 1
         ]
         for subset in alone:
             if not any(other < subset for other in alone):
                 points = {1: 6, 2: 2, 3: 1, 4: 1}[len(subset)]
                 expected[row] += points
-    assert special_uniques(frame, keys).tolist() == expected.tolist()
+    assert special_unique_risk(frame, keys).score.tolist() == expected.tolist()
 
 
 def test_measures_of_an_unchanged_and_of_a_shuffled_file():
@@ -128,10 +128,10 @@ def test_measures_of_an_unchanged_and_of_a_shuffled_file():
     assert information_loss(frame, frame, ["a", "b"]) == 0
     assert interval_disclosure(frame, frame, ["a", "b"]) == 1
     assert record_linkage(frame, frame, ["a", "b"]) == 1
-    assert propensity(frame, frame, ["a", "b"]) == pytest.approx(0, abs=1e-12)
+    assert propensity_score(frame, frame, ["a", "b"]).pmse == pytest.approx(0, abs=1e-12)
     shuffled = frame.sample(frac=1, random_state=1).reset_index(drop=True)
     assert record_linkage(frame, shuffled, ["a", "b"]) < 0.02
-    assert propensity(frame, frame + 3, ["a", "b"]) > 0.15
+    assert propensity_score(frame, frame + 3, ["a", "b"]).pmse > 0.15
     double = pd.concat([frame, frame], ignore_index=True)
     assert record_linkage(double, double, ["a", "b"]) == pytest.approx(0.5)
 
@@ -147,4 +147,4 @@ def test_bad_input_is_named():
     with pytest.raises(tc.InputError, match="fewer than k"):
         Microaggregation(["a"], 5).protect(frame)
     with pytest.raises(tc.InputError, match="at most 16"):
-        special_uniques(frame, ["a"] * 17)
+        special_unique_risk(frame, ["a"] * 17)

@@ -81,7 +81,6 @@ from .risk.population_uniques import UniqueEstimates as UniqueEstimates
 from .risk.population_uniques import population_uniques as population_uniques
 from .risk.special_uniques import SpecialUniqueRisk as SpecialUniqueRisk
 from .risk.special_uniques import special_unique_risk as special_unique_risk
-from .risk.special_uniques import special_uniques as special_uniques
 from .samplers import LegacySampler as LegacySampler
 from .utility.comparison import categories_compared as categories_compared
 from .utility.comparison import correlations_compared as correlations_compared
@@ -93,7 +92,6 @@ from .utility.comparison import regression_compared as regression_compared
 from .utility.noise_maps import plot_mean_map as plot_mean_map
 from .utility.noise_maps import plot_slope_map as plot_slope_map
 from .utility.propensity import PropensityScore as PropensityScore
-from .utility.propensity import propensity as propensity
 from .utility.propensity import propensity_score as propensity_score
 from .utility.risk_utility import risk_utility_map as risk_utility_map
 

@@ -151,23 +151,6 @@ class CodedRecords:
             used *= self.sizes[at]
         return renumbered(label, used)[0]
 
-    def labels(self) -> npt.NDArray[np.integer]:
-        """Return the number of the cell of each record, in a type just large enough.
-
-        For at most 50 million cells.
-        """
-        label = np.zeros(self.n_records, dtype=np.min_scalar_type(-max(self.n_cells, 1)))
-        for size, codes in zip(self.sizes, self.codes, strict=True):
-            label *= label.dtype.type(size)
-            np.add(label, codes, out=label, casting="unsafe")
-        return label
-
-    def codes_of(self, cells: Integers) -> list[Integers]:
-        """Return the code of each attribute of some cells, by their numbers."""
-        return [
-            (cells // stride) % size for stride, size in zip(self.strides, self.sizes, strict=True)
-        ]
-
     def first_of_each(self, name: str) -> Integers:
         """Return the position of the first record with each category of an attribute."""
         codes = self.codes[self.position(name)]

@@ -12,6 +12,7 @@ import tablecloak as tc
 from tablecloak.microdata.methods import neighbours
 from tablecloak.microdata.methods.neighbours import NearRecords, NeighbourhoodSampling
 from tablecloak.microdata.samplers import LegacySampler
+from tablecloak.microdata.utility.comparison import regression_compared
 
 COLUMNS = ["age", "sex", "wkswrkd", "ms", "phd", "wageinc"]
 
@@ -37,7 +38,7 @@ def published(eps: float, weight: float, nearest: int = 0) -> NeighbourhoodSampl
 
 
 def fitted(release):
-    return release.regression("wageinc", COLUMNS[:-1])
+    return regression_compared(release.original, release.frame, "wageinc", COLUMNS[:-1])
 
 
 def test_legacy_sampler_draws_the_published_sample(employees):

@@ -54,6 +54,8 @@ def least_by_enumeration(frame: pd.DataFrame, method: Recoding) -> float:
     for node in itertools.product(range(4), range(4), range(2)):
         there = at_levels(frame, *node)
         loss = sum(method.costs[key] * lost(frame[key], there[key]) for key in method.keys)
+        if loss >= best:
+            continue
         # Local suppression is compared with an enumeration in tests of its own.
         fewest = method.local().protect(there).loss
         if method.suppression is None and fewest:

@@ -10,7 +10,6 @@ import tablecloak as tc
 from tablecloak.microdata.risk.special_uniques import (
     MANY_KEYS,
     special_unique_risk,
-    special_uniques,
 )
 
 
@@ -20,31 +19,31 @@ def test_scores_of_four_records_by_hand():
         [(1, 1, 1), (1, 1, 2), (2, 1, 1), (2, 1, 2), (3, 2, 1)], columns=list("abc")
     )
     # A single key that is unique scores (K - 1)(K - 2) = 2, a pair K - 2 = 1, all three 1.
-    assert special_uniques(frame, list("abc")).tolist() == [1, 1, 1, 1, 2 + 2]
+    assert special_unique_risk(frame, list("abc")).score.tolist() == [1, 1, 1, 1, 2 + 2]
 
 
 def test_supersets_of_a_unique_do_not_count_again():
     frame = pd.DataFrame([(1, 1), (1, 2), (1, 2), (2, 2), (2, 2)], columns=list("ab"))
     # Only record 0 is alone, by b; the pair (a, b) contains that.
-    assert special_uniques(frame, list("ab")).tolist() == [1, 0, 0, 0, 0]
+    assert special_unique_risk(frame, list("ab")).score.tolist() == [1, 0, 0, 0, 0]
 
 
 def test_only_subsets_up_to_a_size_are_looked_at():
     frame = pd.DataFrame([(1, 1), (1, 2), (2, 1), (2, 2)], columns=list("ab"))
-    assert special_uniques(frame, list("ab")).tolist() == [1, 1, 1, 1]
-    assert special_uniques(frame, list("ab"), largest=1).tolist() == [0, 0, 0, 0]
+    assert special_unique_risk(frame, list("ab")).score.tolist() == [1, 1, 1, 1]
+    assert special_unique_risk(frame, list("ab"), largest=1).score.tolist() == [0, 0, 0, 0]
 
 
 def test_records_that_are_all_alike_stand_out_nowhere():
     frame = pd.DataFrame(np.ones((6, 3), dtype=int), columns=list("abc"))
-    assert not special_uniques(frame, list("abc")).any()
+    assert not special_unique_risk(frame, list("abc")).score.any()
 
 
 def test_too_many_keys_are_refused():
     names = [f"k{i}" for i in range(MANY_KEYS + 1)]
     frame = pd.DataFrame(np.zeros((2, len(names)), dtype=int), columns=names)
     with pytest.raises(tc.InputError, match=f"{MANY_KEYS + 1} keys have too many subsets"):
-        special_uniques(frame, names)
+        special_unique_risk(frame, names)
 
 
 # The tests of sdcMicro: suda2, example of the guideline for its users.
@@ -99,8 +98,8 @@ def test_without_pairs_every_unique_match_is_right():
 
 def test_a_missing_value_makes_nobody_unique():
     frame = pd.DataFrame({"a": [1, 1, np.nan], "b": [1, 1, 2]})
-    assert special_uniques(frame, ["a", "b"]).tolist() == [0, 0, 1]
-    assert special_uniques(frame, ["a"]).tolist() == [0, 0, 0]
+    assert special_unique_risk(frame, ["a", "b"]).score.tolist() == [0, 0, 1]
+    assert special_unique_risk(frame, ["a"]).score.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.1])

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.microdata import propensity, propensity_score
+from tablecloak.microdata import propensity_score
 
 
 def survey(seed: int, n: int = 400) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def test_files_that_differ_in_a_category_are_told():
 def test_a_logistic_model_of_one_binary_column_is_its_table():
     """The fitted probabilities are the shares of released records in each category."""
     one, other = pd.DataFrame({"x": list("aaab")}), pd.DataFrame({"x": list("abbb")})
-    assert propensity(one, other, ["x"]) == pytest.approx((1 / 4) ** 2, abs=1e-6)
+    assert propensity_score(one, other, ["x"]).pmse == pytest.approx((1 / 4) ** 2, abs=1e-6)
 
 
 def column(values) -> pd.DataFrame:
@@ -74,19 +74,21 @@ def column(values) -> pd.DataFrame:
 def test_a_permuted_file_cannot_be_told_from_the_original_by_one_column():
     random = np.random.default_rng(0)
     x = random.normal(size=200)
-    told = propensity(column(x), column(random.permutation(x)), ["x0"])
+    told = propensity_score(column(x), column(random.permutation(x)), ["x0"]).pmse
     assert told == pytest.approx(0, abs=1e-10)
 
 
 def test_files_that_lie_apart_are_told_without_fail():
     x = np.linspace(0, 1, 50)
-    assert propensity(column(x), column(x + 5), ["x0"]) == pytest.approx(0.25, abs=0.01)
+    assert propensity_score(column(x), column(x + 5), ["x0"]).pmse == pytest.approx(0.25, abs=0.01)
 
 
 def test_more_noise_is_told_more_surely():
     random = np.random.default_rng(1)
     x, noise = random.normal(size=500), random.normal(size=500)
-    told = [propensity(column(x), column(x + s * noise), ["x0"]) for s in (0.0, 1.0, 3.0)]
+    told = [
+        propensity_score(column(x), column(x + s * noise), ["x0"]).pmse for s in (0.0, 1.0, 3.0)
+    ]
     assert told == sorted(told)
     assert told[0] == pytest.approx(0)
 

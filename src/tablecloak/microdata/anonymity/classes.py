@@ -350,7 +350,7 @@ def proved_prices(
     ways: Callable[[Floats], Iterable[Way]],
     loss: float,
     budget: Budget,
-) -> tuple[Floats, float]:
+) -> tuple[Floats, Floats, float]:
     """Raise prices from what each record loses by itself, and prove them over all classes.
 
     Parameters
@@ -367,15 +367,16 @@ def proved_prices(
 
     Returns
     -------
+    raised : numpy.ndarray of float, shape (n_patterns,)
     price : numpy.ndarray of float, shape (n_patterns,)
         The floor, if raised prices prove no more: it needs no proof over classes.
     bound : float
     """
-    price = floor.copy()
-    price[pairs.need] = raised_prices(pairs, floor[pairs.need], loss, budget.share(0.5))
-    bound = price_bound(frequency, pairs.k, price, ways(price), budget.share(0.5))
+    raised = floor.copy()
+    raised[pairs.need] = raised_prices(pairs, floor[pairs.need], loss, budget.share(0.5))
+    bound = price_bound(frequency, pairs.k, raised, ways(raised), budget.share(0.5))
     alone = float(floor @ frequency)
-    return (price, bound) if bound > alone else (floor, alone)
+    return (raised, raised, bound) if bound > alone else (raised, floor, alone)
 
 
 def raised_prices(pairs: ClassPairs, start: Floats, loss: float, budget: Budget) -> Floats:

@@ -7,7 +7,7 @@ one node with equal codes are a class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from heapq import heappop, heappush
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, listed
 from tablecloak.graph import path_to_root
@@ -215,6 +215,9 @@ def _of_widths(
 Node = tuple[int, ...]
 """A level of each key."""
 
+Fits = Callable[[Node, Integers], Flags]
+"""Returns which of some patterns, whose values are there at a node, are safe there."""
+
 FEW_PATTERNS = 5_000
 """Most patterns whose distances are worked out, 2 s."""
 
@@ -405,29 +408,49 @@ class RecordLevels:
                 return
             yield Way(self.number(node), self.loss(node), partial(self.groups, node))
 
+    def cheapest(self, fits: Fits, budget: Budget) -> tuple[Integers, Floats]:
+        """Return where each pattern fits at the least loss, and a loss below which it does not.
+
+        Parameters
+        ----------
+        fits : callable
+        budget : Budget
+            Without enough time the loss may be lower.
+
+        Returns
+        -------
+        number : numpy.ndarray of int, shape (n_patterns,)
+            Number of a node; -1 where none was found in time.
+        floor : numpy.ndarray of float, shape (n_patterns,)
+        """
+        number = np.full(self.patterns.n_patterns, -1)
+        floor = np.full(len(number), np.inf)
+        for least, node in self.nodes():
+            reached = least - self._given
+            if np.all(floor <= reached):
+                break
+            if budget.is_over:
+                return number, np.asarray(np.minimum(floor, np.maximum(reached, 0.0)))
+            loss = self.loss(node)
+            cheaper = np.flatnonzero(loss < floor)
+            if len(cheaper):
+                good = cheaper[fits(node, cheaper)]
+                floor[good], number[good] = loss[good], self.number(node)
+        return number, floor
+
     def floor(self, k: int, budget: Budget) -> Floats:
         """Return a loss at which k records fit each pattern, and below which none do.
 
         Each class of a release holds k records that are equal at its node, whatever others do.
         Without enough time it may be lower.
         """
-        frequency = self.patterns.frequency
-        floor = np.full(len(frequency), np.inf)
-        for least, node in self.nodes():
-            reached = least - self._given
-            if np.all(floor <= reached):
-                break
-            if budget.is_over:
-                return np.asarray(np.minimum(floor, np.maximum(reached, 0.0)))
-            loss = self.loss(node)
-            cheaper = np.flatnonzero(loss < floor)
-            if len(cheaper):
-                label, n_groups = self.groups(node)
-                there = np.where(np.isfinite(loss), frequency, 0)
-                size = np.bincount(label, weights=there, minlength=n_groups)
-                good = cheaper[size[label[cheaper]] >= k]
-                floor[good] = loss[good]
-        return floor
+
+        def holds_k(node: Node, among: Integers) -> Flags:
+            label, n_groups = self.groups(node)
+            size = np.bincount(label, weights=self.patterns.frequency, minlength=n_groups)
+            return np.asarray(size[label[among]] >= k)
+
+        return self.cheapest(holds_k, budget)[1]
 
     def to_neighbours(self, k: int) -> Floats:
         """Return the loss by which each pattern becomes equal to its k-th nearest record.

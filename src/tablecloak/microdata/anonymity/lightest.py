@@ -19,7 +19,8 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.patterns import bits_of
+from tablecloak.microdata.anonymity.levels import Node, RecordLevels
+from tablecloak.microdata.anonymity.patterns import bits_of, mask_of
 from tablecloak.microdata.anonymity.problem import AnonymityProblem
 
 
@@ -45,35 +46,19 @@ def cheapest_choice(problem: AnonymityProblem, budget: Budget) -> KeyChoice:
     The first one that does is proved to be the cheapest. When the time is over, the patterns that
     are left take the greedy choice, and the cost that was reached is their bound.
     """
-    patterns = problem.patterns
-    absent = problem.absent
-    suppressed = absent.copy()
-    floor = np.zeros(patterns.n_patterns)
-    rest = np.arange(patterns.n_patterns)
-    for cost, keys in problem.sets_by_cost():
-        floor[rest] = cost
-        if not len(rest) or budget.is_over:
-            break
-        good = _allowed(problem, keys, rest)
-        suppressed[rest[good]] |= keys
-        rest = rest[~good]
-        budget.report("sets of keys", 0.0, 0.0, len(rest))
+    keys = np.array(list(bits_of(problem.keys)))
+    levels = RecordLevels.of_keys(problem.patterns, problem.keys, problem.costs)
+
+    def is_safe(node: Node, among: Integers) -> Flags:
+        budget.report("sets of keys", 0.0, 0.0, len(among))
+        return problem.allowed(mask_of(keys[np.array(node) == 1].tolist()), among)
+
+    number, floor = levels.cheapest(is_safe, budget)
+    suppressed: Integers = levels.levels_of(np.maximum(number, 0)) @ (1 << keys)
+    rest = np.flatnonzero(number < 0)
     if len(rest):
         suppressed[rest] = greedy_choice(problem, rest)
     return KeyChoice(suppressed, floor)
-
-
-def _allowed(problem: AnonymityProblem, keys: int, among: Integers) -> Flags:
-    """Return for some patterns whether suppressing these keys, which none lacks, suffices."""
-    absent = problem.patterns.missing[among] & problem.keys
-    if not absent.any():
-        return problem.allowed(keys, among)
-    good = np.zeros(len(among), dtype=bool)
-    for lacking in np.unique(absent).tolist():
-        if not lacking & keys:
-            here = np.flatnonzero(absent == lacking)
-            good[here] = problem.allowed(keys | lacking, among[here])
-    return good
 
 
 def greedy_choice(problem: AnonymityProblem, among: Integers | None = None) -> Integers:

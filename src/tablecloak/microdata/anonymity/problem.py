@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heappop, heappush
 from math import log
 from typing import Any
 
@@ -142,20 +141,6 @@ class AnonymityProblem:
             if unsafe is not None:
                 good &= ~unsafe[among]
         return good
-
-    def sets_by_cost(self) -> Iterator[tuple[float, int]]:
-        """Return all sets of keys that are asked for, with their costs, the cheapest first."""
-        keys = list(bits_of(self.keys))
-        yield 0.0, 0
-        # Each set is made once, from the set without its last key.
-        heap = [(self.cost(1 << key), 1 << key, at) for at, key in enumerate(keys)]
-        heap.sort()
-        while heap:
-            cost, chosen, last = heappop(heap)
-            yield cost, chosen
-            for at in range(last + 1, len(keys)):
-                larger = chosen | 1 << keys[at]
-                heappush(heap, (self.cost(larger), larger, at))
 
 
 def maximal(sets: set[int]) -> tuple[int, ...]:

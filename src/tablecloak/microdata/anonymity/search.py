@@ -41,12 +41,15 @@ With 1.0, Adult (seven keys, bands of ages) loses 12,000 values, with 1.3 or mor
 docs/decisions, "Prices of records".
 """
 
-
 LACKING = 0.5
 """What a class may collect too little to be searched, as a share of the mean price of a record.
 
 Nine of ten classes of good releases lack less than 1 %, 99 of 100 less than 60 %.
 """
+
+
+FINISHING = 5.0
+"""Time that is kept for records left over, as a multiple of what finding the pairs takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,28 +108,30 @@ def cheapest_classes(
     home = often, levels.home[often]
     most = floor + (np.inf if is_greedy else REACH * levels.mean_weight)
     ways = islice(levels.ways(most), MANY_NODES)
+    begun = budget.elapsed
     pairs = ClassPairs.of(frequency, k, ways, home, most, budget.share(0.5))
+    searching = budget.within(budget.left - FINISHING * (budget.elapsed - begun))
     spare = np.maximum(frequency - k, 0)
     if is_greedy:
         placing = Placing.begun(pairs, pairs.frequency, spare)
         placing.fill_greedily(random, budget)
         return replace(alone, level=_best(levels, alone.level, placing, budget))
-    price, bound = proved_prices(
-        pairs, frequency, floor, levels.ways, levels.total(top_down), budget
+    raised, price, bound = proved_prices(
+        pairs, frequency, floor, levels.ways, levels.total(top_down), searching
     )
-    unit = float(np.mean(price[pairs.need]))
-    pairs = pairs.kept(pairs.lacking(price[pairs.need]) <= LACKING * unit)
+    guide = raised[pairs.need]
+    pairs = pairs.kept(pairs.lacking(guide) <= LACKING * float(np.mean(guide)))
     placing = Placing.begun(pairs, pairs.frequency, spare)
     incumbent = RecordClasses(top_down, price, bound)
     target = float(np.ceil(bound)) if levels.is_whole else bound
-    placing.fill(price[pairs.need], random, budget)
+    placing.fill(guide, random, searching)
     if len(frequency) * levels.n_nodes <= MANY_PLACES:
-        placing.improve(price[pairs.need], target, random, budget.share(0.2))
+        placing.improve(guide, target, random, searching.share(0.2))
         incumbent = replace(incumbent, level=_best(levels, incumbent.level, placing, budget))
         branched = _branched(levels, k, incumbent, budget)
         if branched is not None:
             return branched
-    placing.improve(price[pairs.need], target, random, budget.share(0.9))
+    placing.improve(guide, target, random, searching)
     return replace(incumbent, level=_best(levels, incumbent.level, placing, budget))
 
 

@@ -32,7 +32,6 @@ from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.samplers import LegacySampler
-from tablecloak.microdata.utility.comparison import regression_compared
 
 Neighbours = tuple[Integers, Integers, Integers]
 """Some records, the neighbours of all of them in one array, and the number of each one's."""
@@ -250,17 +249,6 @@ class NeighbourRelease:
             "masked": self.frame.loc[list(labels)],
         }
         return pd.concat(parts, names=["version"]).swaplevel().sort_index(kind="stable")
-
-    def regression(self, response: str, predictors: Sequence[str]) -> pd.DataFrame:
-        """Compare an analyst's least-squares regression on original and masked records.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Coefficients and standard errors of both, and the relative change of the coefficients.
-            Masked records with missing values are left out.
-        """
-        return regression_compared(self.original, self.frame, response, predictors)
 
     def __repr__(self) -> str:
         return f"<{self.summary()}>"

@@ -215,27 +215,12 @@ def with_gaps(values: Floats, masked: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class NoiseRelease(MaskedRelease):
-    """Masked records whose covariances can be corrected.
-
-    Parameters
-    ----------
-    frame, method, noise, achieved
-        Those of `MaskedRelease`.
-    covariance : numpy.ndarray of float
-        Covariance of the original sensitive columns; usually secret.
-    """
-
-    covariance: Floats
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the sensitive columns."""
-        return tuple(self.achieved.index)
+    """Masked records whose covariances can be corrected; see `MaskedRelease`."""
 
     def summary(self) -> str:
         """Return number of records and columns, and the growth of variances, in one line."""
         return (
-            f"noise: {len(self.frame)} records, {len(self.columns)} columns, variances grow by "
+            f"noise: {len(self.frame)} records, {len(self.achieved)} columns, variances grow by "
             f"{100 * self.noise:.4g} %"
         )
 
@@ -246,7 +231,7 @@ class NoiseRelease(MaskedRelease):
         """
         numeric = self.frame.select_dtypes("number")
         covariance = numeric.cov()
-        block = list(self.columns)
+        block = list(self.achieved.index)
         covariance.loc[block, block] /= 1 + self.noise
         return covariance
 
@@ -282,9 +267,7 @@ class CovarianceNoise(NoiseMethod):
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> NoiseRelease:
         """Add the noise; see `NoiseMethod.apply`."""
-        release = super().apply(frame, random)
-        covariance = _covariance(varying_numbers(frame, self.columns))
-        return NoiseRelease(**vars(release), covariance=covariance)
+        return NoiseRelease(**vars(super().apply(frame, random)))
 
     def masked(self, values: Floats, random: np.random.Generator) -> tuple[Floats, Flags]:
         """Return values with noise."""

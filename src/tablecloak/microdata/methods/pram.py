@@ -19,17 +19,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
+from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import taken_from
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
+from tablecloak.microdata.risk.keys import KeyCells
 
 LEAST_XI = 3 / 7
 """Smallest probability of a correct match that can be guaranteed (Result 2)."""
@@ -144,47 +144,6 @@ def _symmetric(odds: Floats, multiplicity: Integers, most: int) -> Floats:
     return e
 
 
-@dataclass(frozen=True, eq=False)
-class _OccupiedCells:
-    """The non-empty cells of some attributes, in order of their codes.
-
-    Parameters
-    ----------
-    label : numpy.ndarray of int, shape (n_records,)
-        Label of the cell of each record.
-    number : numpy.ndarray of int, shape (n_labels,)
-        Position of each label's cell among the non-empty cells.
-    counts : numpy.ndarray of int, shape (n_cells,)
-    codes : list of numpy.ndarray of int, each of shape (n_cells,)
-        Code of each attribute.
-    """
-
-    label: npt.NDArray[np.integer]
-    number: Integers
-    counts: Integers
-    codes: list[Integers]
-
-    @classmethod
-    def of(cls, records: CodedRecords) -> _OccupiedCells:
-        if records.n_cells <= MOST_CELLS:
-            label = records.labels()
-            every = np.bincount(label)
-            occupied = np.flatnonzero(every)
-            number = np.zeros(len(every), dtype=np.int64)
-            number[occupied] = np.arange(len(occupied))
-            return cls(label, number, every[occupied], records.codes_of(occupied))
-        joint = records.combined(records.names)
-        counts = np.bincount(joint)
-        some_record = np.empty(len(counts), dtype=np.int64)
-        some_record[joint] = np.arange(len(joint))
-        codes = [code[some_record].astype(np.int64) for code in records.codes]
-        return cls(joint, np.arange(len(counts)), counts, codes)
-
-    def of_records(self, values: Floats) -> Floats:
-        """Return the value of each record's cell."""
-        return np.asarray(values[self.number][self.label])
-
-
 @METHODS.register
 @dataclass(frozen=True)
 class GuaranteedPRAM(Method[PRAMRelease]):
@@ -292,8 +251,8 @@ class GuaranteedPRAM(Method[PRAMRelease]):
             raise ModelError("There are no records: the file or frame has no row. Give some.")
         theta = retention(self.xi)
         # Blocks first, so that the cells of a block are consecutive.
-        cells = _OccupiedCells.of(records.only([*self.blocks, *self.keys]))
-        counts, n_blocks = cells.counts, len(self.blocks)
+        cells = KeyCells.of(records.only([*self.blocks, *self.keys]))
+        counts, n_blocks = cells.count, len(self.blocks)
         of_block = cells.codes[:n_blocks]
         first = np.zeros(len(counts), dtype=bool)
         first[0] = True
@@ -304,8 +263,8 @@ class GuaranteedPRAM(Method[PRAMRelease]):
         block = np.cumsum(first) - 1
         self._check(records, counts, start, k, of_block)
         chance = np.where(k[block] > 1, theta / counts, 0.0)
-        moves = np.flatnonzero(random.random(records.n_records) < cells.of_records(chance))
-        at = cells.number[cells.label[moves]]
+        moves = np.flatnonzero(random.random(records.n_records) < chance[cells.of_record])
+        at = cells.of_record[moves]
         own, within = at - start[block[at]], block[at]
         target = np.floor(random.random(len(moves)) * (k[within] - 1)).astype(np.int64)
         target += target >= own
@@ -326,7 +285,7 @@ class GuaranteedPRAM(Method[PRAMRelease]):
         counts: Integers,
         start: Integers,
         k: Integers,
-        of_block: list[Integers],
+        of_block: Sequence[Integers],
     ) -> None:
         """Refuse blocks for which the guarantee fails.
 

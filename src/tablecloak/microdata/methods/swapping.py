@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
+from scipy.stats import contingency, entropy
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import generator
@@ -306,7 +307,7 @@ class SwapTable:
         self.records = records
         self.cells = records.cells()
         self.counts: Integers = np.bincount(self.cells, minlength=records.n_cells)
-        self.entropy = entropy(self.counts)
+        self.entropy = float(entropy(self.counts))
         self.roots = np.sqrt(self.counts.astype(np.float64))
 
     def evaluate(
@@ -347,27 +348,17 @@ class SwapTable:
             risk_before=int(self.counts[before].sum()) / n if n else np.nan,
             hellinger=float(np.sqrt(np.sum((self.roots - np.sqrt(after)) ** 2) / 2 / n)),
             total_variation=float(np.abs(difference).sum()) / 2 / n,
-            entropy_change=entropy(after) - self.entropy,
+            entropy_change=float(entropy(after)) - self.entropy,
         )
         return report, after
 
 
-def entropy(counts: Integers) -> float:
-    """Return the Shannon entropy of a table of counts, in nats."""
-    full = counts[counts > 0].astype(np.float64)
-    n = full.sum()
-    return float(np.log(n) - np.sum(full * np.log(full)) / n) if n else 0.0
-
-
-def association(counts: Floats) -> tuple[float, float]:
+def association(counts: Integers) -> tuple[float, float]:
     """Return contingency coefficient and Cramer's V; NaN if an attribute is constant."""
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    n, smaller = counts.sum(), min(counts.shape) - 1
-    if n == 0 or smaller < 1:
+    if min(counts.shape) < 2:
         return np.nan, np.nan
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
-    chi2 = float(np.sum((counts - expected) ** 2 / expected))
-    return float(np.sqrt(chi2 / (chi2 + n))), float(np.sqrt(chi2 / (n * smaller)))
+    return contingency.association(counts, "pearson"), contingency.association(counts, "cramer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,7 +406,7 @@ class SwapRelease:
         for one, other in itertools.combinations(range(len(shape)), 2):
             rest = tuple(axis for axis in range(len(shape)) if axis not in (one, other))
             measures = [
-                association(table.reshape(shape).sum(axis=rest).astype(np.float64))
+                association(table.reshape(shape).sum(axis=rest))
                 for table in (self.before, self.after)
             ]
             names = self.records.names[one], self.records.names[other]

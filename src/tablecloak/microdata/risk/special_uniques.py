@@ -33,35 +33,6 @@ SPARSE = 4
 out by hashing."""
 
 
-def special_uniques(
-    frame: pd.DataFrame, keys: Sequence[str], *, largest: int | None = None
-) -> Integers:
-    """Score records by their minimal sample uniques (SUDA2).
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    keys : sequence of str
-        At most 16 attributes. A missing value makes no record unique, and no other record less
-        so.
-    largest : int, optional
-        Largest number of keys in a minimal unique; by default the number of keys.
-
-    Returns
-    -------
-    numpy.ndarray of int, shape (n_records,)
-        Score: the sum, over the minimal unique subsets of keys, of prod_{i=s}^{m} (K - i) for a
-        subset of size s, with K keys and subsets up to size m < K. The set of all keys counts 1.
-        0 for records without a minimal unique.
-
-    Raises
-    ------
-    InputError
-        If there are too many keys.
-    """
-    return special_unique_risk(frame, keys, largest=largest).score
-
-
 @dataclass(frozen=True, eq=False)
 class SpecialUniqueRisk:
     """Scores of special uniques, and what each key contributes.
@@ -70,7 +41,9 @@ class SpecialUniqueRisk:
     ----------
     keys : tuple of str
     score : numpy.ndarray of int, shape (n_records,)
-        SUDA2 score, 0 for records without a minimal unique.
+        SUDA2 score: the sum, over the minimal unique subsets of keys, of prod_{i=s}^{m} (K - i)
+        for a subset of size s, with K keys and subsets up to size m < K. The set of all keys
+        counts 1. 0 for records without a minimal unique.
     disclosure : numpy.ndarray of float, shape (n_records,)
         DIS-SUDA: probability that a match of the record by the keys is right. It grows with the
         score, and is DIS for all where all scores are equal.
@@ -107,13 +80,14 @@ def special_unique_risk(
     largest: int | None = None,
     fraction: float = 0.01,
 ) -> SpecialUniqueRisk:
-    """Score records by their minimal sample uniques, as a probability of disclosure too.
+    """Score records by their minimal sample uniques (SUDA2), as a probability of disclosure too.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     keys : sequence of str
-        At most 16 attributes, as for `special_uniques`.
+        At most 16 attributes. A missing value makes no record unique, and no other record less
+        so.
     largest : int, optional
         Largest number of keys in a minimal unique; by default the number of keys.
     fraction : float, default=0.01

@@ -42,7 +42,7 @@ class PropensityScore:
     Parameters
     ----------
     pmse : float
-        Mean of (p - c)^2 over the records of both files, where p is the fitted probability of
+        Mean of (p - c)^2 over the records of both files [1]_, where p is the fitted probability of
         being a released record and c the share of released records.
     expected : float
         What this would be if the released records were drawn from the distribution of the
@@ -77,16 +77,6 @@ class PropensityScore:
             f"propensity: mean squared deviation {self.pmse:.4g}, {self.ratio:.4g} times what a "
             f"right synthesis gives ({self.n_parameters} parameters, {self.n_records} records)"
         )
-
-
-def propensity(original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]) -> float:
-    """Return how well a logistic model tells released records from original ones; 0: not at all.
-
-    The mean of (p - 1/2)^2 over both files, where p is the probability of being a released record,
-    fitted by the columns and their squares [1]_. `propensity_score` also compares it with its
-    expected value.
-    """
-    return propensity_score(original, released, columns).pmse
 
 
 def propensity_score(

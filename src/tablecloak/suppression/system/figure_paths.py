@@ -52,20 +52,32 @@ class FiguresOfTotals:
         Cells that are neither figures nor rooms.
     part : System
         Of these, without the rows of figures.
-    figures : list of _Figure
+    of_figure : numpy.ndarray of bool, shape (n_rows,)
+        Rows of figures: that of the room, and that of both rooms.
     """
 
-    def __init__(
-        self, system: System, totals: Integers, part: System, figures: list[_Figure]
-    ) -> None:
+    def __init__(self, system: System, totals: Integers, part: System, of_figure: Flags) -> None:
         self.system, self.totals, self.part = system, totals, part
-        self.of_cell: dict[int, list[_Figure]] = {}
-        pairs = [(cell, figure) for figure in figures for cell, _ in figure.terms]
-        for cell, figure in pairs:
-            self.of_cell.setdefault(cell, []).append(figure)
-        hideable = [(cell, figure.figure) for cell, figure in pairs if figure.figure >= 0]
-        cells, self.figure_cells = np.array(hideable, dtype=np.int64).reshape(-1, 2).T
-        self.cells = np.searchsorted(totals, cells)
+        self.is_total = np.zeros(system.n_unknown, dtype=bool)
+        self.is_total[totals] = True
+        self._of_cell: dict[int, list[_Figure]] = {}
+        columns = system.matrix.indices
+        row = np.repeat(np.arange(len(of_figure)), np.diff(system.matrix.indptr))
+        is_room = system.rooms[columns]
+        n_rooms = np.where(of_figure, np.bincount(row[is_room], minlength=len(of_figure)), 0)
+        both = is_room & (n_rooms == 2)[row]
+        self.row_of_both = np.full(system.n_unknown, -1)
+        self.row_of_both[columns[both]] = row[both]
+        one = is_room & (n_rooms == 1)[row]
+        self.is_of_room = np.zeros(len(of_figure), dtype=bool)
+        self.is_of_room[row[one]] = self.row_of_both[columns[one]] >= 0
+        inside = self.is_of_room[row]
+        figure = np.full(len(of_figure), -1)
+        hideable = inside & ~is_room & ~self.is_total[columns]
+        figure[row[hideable]] = columns[hideable]
+        priced = inside & self.is_total[columns] & (figure >= 0)[row]
+        self.cells = np.searchsorted(totals, columns[priced])
+        self.figure_cells = figure[row[priced]]
 
     @classmethod
     def of(cls, system: System) -> FiguresOfTotals | None:
@@ -84,7 +96,7 @@ class FiguresOfTotals:
         kept = np.flatnonzero(~np.isin(part.rows, system.rows[of_figure]))
         plain = csr_array(part.matrix[kept, :])
         part = replace(part, matrix=plain, rows=part.rows[kept], factor=part.factor[kept])
-        return cls(system, totals, part, _figures_of(system, is_total, of_figure))
+        return cls(system, totals, part, of_figure)
 
     def seen_by(self, system: System) -> FiguresOfTotals:
         """Return the same for somebody who knows other bounds of the same cells."""
@@ -124,12 +136,39 @@ class FiguresOfTotals:
         touched = {
             figure.room: figure
             for number in self.totals[cells].tolist()
-            for figure in self.of_cell.get(number, ())
+            for figure in self._figures_of(number)
         }
         if not all(self._completes(figure, whole, cost, symmetric) for figure in touched.values()):
             return None
         moved = np.flatnonzero(whole)
         return moved, whole[moved]
+
+    def _figures_of(self, cell: int) -> list[_Figure]:
+        """Return the figures of a total; few totals move, so that they are read when asked for."""
+        if cell not in self._of_cell:
+            by_cell = self.system.by_cell
+            rows = by_cell.indices[by_cell.indptr[cell] : by_cell.indptr[cell + 1]]
+            self._of_cell[cell] = [self._figure(int(row)) for row in rows[self.is_of_room[rows]]]
+        return self._of_cell[cell]
+
+    def _figure(self, number: int) -> _Figure:
+        """Return the figure of a row with one room."""
+        (room,), others = self._solved(number)
+        rooms, width = self._solved(int(self.row_of_both[room]))
+        hideable = {cell: size for cell, size in others if not self.is_total[cell]}
+        figure, size = next(iter(hideable.items()), (-1, 0.0))
+        terms = [(cell, size) for cell, size in others if self.is_total[cell]]
+        rest = rooms[1] if rooms[0] == room else rooms[0]
+        return _Figure(figure, room, rest, size, terms, width)
+
+    def _solved(self, number: int) -> tuple[list[int], Terms]:
+        """Return the rooms of a row, and what they are the sum of."""
+        matrix, rooms = self.system.matrix, self.system.rooms
+        part = slice(matrix.indptr[number], matrix.indptr[number + 1])
+        row = list(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
+        inside = [(cell, size) for cell, size in row if rooms[cell]]
+        by = inside[0][1]
+        return [cell for cell, _ in inside], [(c, -size / by) for c, size in row if not rooms[c]]
 
     def _completes(self, figure: _Figure, moves: Floats, cost: Floats, symmetric: bool) -> bool:
         """Move the rooms of a figure, and the figure itself if they do not suffice."""
@@ -205,32 +244,3 @@ class FigurePaths:
             return None
         path = self.network.cheapest(place, target, beside.prices(cost), symmetric=symmetric)
         return None if path is None else beside.completed(*path, cost, symmetric=symmetric)
-
-
-def _figures_of(system: System, is_total: Flags, of_figure: Flags) -> list[_Figure]:
-    """Return the figures of a system from their rows: that of the room, and that of both rooms."""
-    matrix, rooms = system.matrix, system.rooms
-    first: dict[int, dict[int, float]] = {}
-    rest: dict[int, tuple[int, Terms]] = {}
-    for number in np.flatnonzero(of_figure).tolist():
-        part = slice(matrix.indptr[number], matrix.indptr[number + 1])
-        row = dict(zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True))
-        inside = [cell for cell in row if rooms[cell]]
-        # What the room, or both, are the sum of.
-        others = {cell: -size / row[inside[0]] for cell, size in row.items() if not rooms[cell]}
-        if len(inside) == 1:
-            first[inside[0]] = others
-        elif len(inside) == 2:
-            width = list(others.items())
-            rest |= {inside[0]: (inside[1], width), inside[1]: (inside[0], width)}
-    figures = []
-    for room, row in first.items():
-        if room not in rest:
-            continue
-        terms = [(cell, size) for cell, size in row.items() if is_total[cell]]
-        hideable = [cell for cell in row if not is_total[cell]]
-        figure = hideable[0] if hideable else -1
-        figures.append(
-            _Figure(figure, room, rest[room][0], row.get(figure, 0.0), terms, rest[room][1])
-        )
-    return figures

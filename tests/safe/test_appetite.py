@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
 from tablecloak.errors import InputError
@@ -48,3 +49,21 @@ def test_limits_stay_as_they_are_while_outputs_are_judged_by_them():
     limits = Appetite(safe_threshold=5)
     with pytest.raises(ValueError, match="frozen"):
         limits.safe_threshold = 1
+
+
+def test_codes_of_a_list_that_the_data_centre_names_are_no_amounts(tmp_path):
+    own = tmp_path / "shops.hrc"
+    own.write_text("7\n@7305\n@7481\n", encoding="utf-8")
+    codes = ["01.11", "2822", "7305", "7481"]
+    firms = pd.DataFrame({"activity": codes * 30, "export": [0, 1, 1] * 40})
+
+    def is_doubted(*lists: str) -> bool:
+        project = Project({"code_lists": lists})
+        project.crosstab(firms.activity, firms.export)
+        (output,) = project.outputs.values()
+        return "labels" in {reason.rule for reason in output.outcome.reasons}
+
+    assert not is_doubted("nace-2.1", str(own))
+    assert is_doubted("nace-2.1")  # 7305 and 7481 may be somebody's amounts
+    with pytest.raises(InputError, match="'nace-9' is neither a file nor one of"):
+        is_doubted("nace-9")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from tablecloak.errors import InputError, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
+from tablecloak.tables.classifications import CLASSIFICATIONS
+from tablecloak.tables.hierarchy import Hierarchy
 
 
 class Appetite(BaseModel):
@@ -55,6 +58,30 @@ class Appetite(BaseModel):
     blocked_extensions: Annotated[
         tuple[str, ...], Field(description="Files that may not leave.")
     ] = (".svg", ".gph")
+    code_lists: Annotated[
+        tuple[str, ...],
+        Field(description="Classifications such as nace-2.1, or .hrc files, of codes in labels."),
+    ] = ()
+
+    @field_validator("code_lists")
+    @classmethod
+    def _are_there(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in CLASSIFICATIONS and not Path(name).is_file():
+                known = [each.name for each in CLASSIFICATIONS]
+                raise ValueError(f"{name!r} is neither a file nor one of {', '.join(known)}")
+        return names
+
+    @cached_property
+    def listed_codes(self) -> frozenset[str]:
+        """Codes of the lists, without dots: tables often leave these out."""
+        codes: set[str] = set()
+        for name in self.code_lists:
+            if name in CLASSIFICATIONS:
+                codes |= CLASSIFICATIONS[name]().entries.keys()
+            else:
+                codes |= set(Hierarchy.from_hrc(name).codes)
+        return frozenset(code.replace(".", "") for code in codes)
 
     @classmethod
     def read(cls, path: str | Path) -> Appetite:

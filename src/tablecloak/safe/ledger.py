@@ -199,7 +199,9 @@ class Ledger:
         name = f"output_{self._n_named}"
         self._n_named += 1
         texts = [text for frame in frames for text in _texts(without_labels(frame, frame))]
-        if may_be_amounts(texts) and all(reason.rule != "labels" for reason in outcome.reasons):
+        if may_be_amounts(texts, self.appetite.listed_codes) and all(
+            reason.rule != "labels" for reason in outcome.reasons
+        ):
             text = "names or labels have numbers that may be amounts: choose others"
             reasons = (*outcome.reasons, Reason("review", "labels", text))
             outcome = replace(outcome, reasons=reasons)

@@ -149,12 +149,13 @@ def is_cut_at_an_amount(values: Floats, value: float, threshold: int) -> bool:
     return bool(digits_of(f"{abs(value):.12g}") >= usual)
 
 
-def may_be_amounts(labels: Iterable[object]) -> bool:
+def may_be_amounts(labels: Iterable[object], codes: frozenset[str] = frozenset()) -> bool:
     """Whether labels have numbers that somebody's amount may be: long ones, but years.
 
-    Numbers in a row count something. Codes of one length look like amounts of one length.
+    Numbers in a row count something. Codes of one length look like amounts of one length, unless
+    they are listed (`codes`, without dots).
     """
-    labels = list(labels)
+    labels = [label for label in labels if str(label).replace(".", "") not in codes]
     flat = [number for label in labels for number in NUMBER.findall(str(label))]
     if any(pd.api.types.is_float(label) and label % 1 for label in labels):
         return True

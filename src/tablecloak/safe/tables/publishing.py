@@ -360,7 +360,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     positions, reasons = ledger.identified(columns, records.index)
     codes = ledger.contributors
     who = positions if codes is None else codes[positions]
-    reasons += _of_keys(request, who, ledger.appetite.safe_threshold)
+    reasons += _of_keys(request, who, ledger.appetite)
     table = TableCheck.of(request, who, ledger.appetite)
     reasons += table.reviews()
     if protect == "rounding":
@@ -370,7 +370,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     return _suppressed(table, ledger, positions, reasons, command)
 
 
-def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reason]:
+def _of_keys(request: TableRequest, who: Integers, appetite: Appetite) -> list[Reason]:
     """Return reasons for review where labels are amounts.
 
     Raises
@@ -378,7 +378,7 @@ def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reaso
     InputError
         If most codes of a key have fewer contributors than the threshold.
     """
-    reasons = []
+    reasons, threshold = [], appetite.safe_threshold
     for name in dict.fromkeys([*request.rows, *request.columns]):
         key = request.records[name]
         codes, labels = pd.factorize(key)
@@ -395,8 +395,11 @@ def _of_keys(request: TableRequest, who: Integers, threshold: int) -> list[Reaso
         if isinstance(key.dtype, pd.CategoricalDtype):
             # Lines of categories that nobody has are shown as well.
             leaving += [*key.cat.categories.difference(labels)]
-        if may_be_amounts(leaving):
-            text = f"{said} has labels that may be amounts: choose round numbers, or give names"
+        if may_be_amounts(leaving, appetite.listed_codes):
+            text = (
+                f"{said} has labels that may be amounts: choose round numbers or give names; codes "
+                "pass if the data centre lists them (code_lists)"
+            )
             reasons.append(Reason("review", "labels", text))
     return reasons
 

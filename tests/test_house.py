@@ -317,7 +317,7 @@ class InMemory(Engine):
     forms = ("in-memory",)
 
     def open(self, path: Path, file_format: FrameFormat, text_columns: Sequence[str]) -> Any:
-        return ibis.memtable(file_format.read(path, text_columns))
+        return ibis.memtable(file_format.read(path, text_columns)), True
 
 
 def test_an_engine_registered_at_run_time_is_an_option_and_tabulates(tmp_path):

@@ -212,3 +212,28 @@ def test_certificate_holds_once_what_several_insiders_need():
     rows = proof.deviations.toarray()
     assert claimed > len(rows)
     assert len(np.unique(rows, axis=0)) == len(rows)
+
+
+def test_the_last_digits_of_a_small_need_are_proved_beside_a_large_one_of_the_same_cell():
+    # 0.004 may fall to 0 and must be able to rise to 10.004: what is missing below is less than a
+    # billionth of 10, and ten times what the verifier overlooks of 0.004.
+    values = np.array([0.004, 50.0, 50.004])
+    table = tc.Table(
+        pd.DataFrame({"cell": ["small", "large", "total"]}),
+        values,
+        csr_array([[1.0, 1.0, -1.0]]),
+        np.zeros(1),
+    )
+    problem = tc.ProtectionProblem(
+        table,
+        status=np.array(["u", "s", "s"]),
+        lower_protection=np.array([0.004, 0, 0]),
+        upper_protection=np.array([10.0, 0, 0]),
+        lower_bound=np.zeros(3),
+        upper_bound=np.full(3, 100.0),
+    )
+    needs = needs_of(problem, Requirement.TWO_SIDED)
+    pool = WitnessPool(System.of(problem, needs, np.array([True, True, False])))
+    for distance in (10.0, -0.004 * (1 - 1e-8), -0.004):
+        pool.add_exact(np.array([0, 1]), np.array([distance, -distance]))
+    assert not np.any(pool.open)

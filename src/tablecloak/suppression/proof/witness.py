@@ -36,7 +36,7 @@ HELD_SHARE = 1e-7
 """Cells within this distance of a bound, as a share of the largest move, count as lying at it."""
 
 PROGRESS = 1e-10
-"""Least share of a need by which a witness must move its cell farther to be kept."""
+"""Least share of the need of a side by which a witness must move its cell farther to be kept."""
 
 Witnesses = list[tuple[Integers, Floats]]
 """Witnesses, each as the cells that it moves, increasing, and their moves."""
@@ -277,10 +277,12 @@ class ProvedNeeds:
 
     def _brought_on(self, index: Integers, moves: Floats) -> tuple[Flags, Flags]:
         """Flag the open needs, above and below, that moves bring closer to what they ask."""
-        needs = self.needs
-        step = PROGRESS * np.maximum(np.maximum(needs.upper, needs.lower), needs.width)[index]
-        up = (moves > self.above[index] + step) & self._lacking(index, 1)
-        down = (-moves > self.below[index] + step) & self._lacking(index, -1)
+        width = self.needs.width[index]
+        # Each side has its own step: one may ask for 10, where all of the other is 0.004.
+        higher = PROGRESS * np.maximum(self.needs.upper[index], width)
+        lower = PROGRESS * np.maximum(self.needs.lower[index], width)
+        up = (moves > self.above[index] + higher) & self._lacking(index, 1)
+        down = (-moves > self.below[index] + lower) & self._lacking(index, -1)
         return up, down
 
 

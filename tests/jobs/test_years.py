@@ -161,3 +161,26 @@ def test_years_together_are_variables_of_one_problem_with_their_figures(folder, 
     table = pd.read_csv(tmp_path / "sales/release/suppression/table.csv")
     assert set(table.variable) == {f"sales {year}" for year in YEARS}
     assert problem.n_sensitive >= 4
+
+
+def test_a_release_stays_as_it_is_when_a_later_year_comes_and_is_told_where_it_cannot(
+    folder, tmp_path
+):
+    # Readers keep the first release: another one of the same values beside it would disclose.
+    panel = pd.read_csv(folder / "panel.csv").query("industry != 'C'")
+    lines = (folder / "metadata.csv").read_text()
+
+    def run(years, records, weights):
+        records[records.year <= int(years[-1])].to_csv(tmp_path / "panel.csv", index=False)
+        kept = [line for line in lines.splitlines() if line[1:5] in ("able", *years)]
+        (tmp_path / "metadata.csv").write_text("\n".join(kept) + "\n")
+        job = JOB.replace("[suppression]", f'[suppression]\nweights = "{weights}"')
+        (tmp_path / "job.toml").write_text(job)
+        result = tc.run_publication(tmp_path / "job.toml", tmp_path / "out")
+        return [outcome.is_new for outcome in result.outcomes.values()]
+
+    assert run(YEARS[:1], panel, "value") == [True]
+    assert run(YEARS[:2], panel, "unit") == [False, True]
+    revised = panel.assign(sales=panel.sales + (panel.year == 2024))
+    with pytest.warns(tc.TablecloakWarning, match=r"^2024\.sales is done again"):
+        assert run(YEARS[:2], revised, "unit") == [False, True]

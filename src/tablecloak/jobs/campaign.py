@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,12 +18,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, TablecloakError, listed, suggestion
+from tablecloak.errors import (
+    InputError,
+    TablecloakError,
+    TablecloakWarning,
+    listed,
+    suggestion,
+)
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
-from tablecloak.jobs.write import RESULT
+from tablecloak.jobs.write import RESULT, subject_of
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.records import engine_errors, open_database
 
@@ -116,18 +124,22 @@ def run_jobs(
     ----------
     jobs : mapping of str to Job
         By the names of their folders in `out`. One that reads results of another comes after it.
+        Where later releases build on it, a safe release that tells of the same stays as it is.
     """
     out, left, done = Path(out), dict(jobs), dict[str, JobOutcome]()
     notify = said or (lambda outcome: None)
     before = {
         name: _read_by(job, [n for n in jobs if n != name], out) for name, job in jobs.items()
     }
+    chained = {name for name in jobs if before[name]}.union(*before.values())
     while left:
         ready = [name for name in left if not left.keys() & before[name]] or list(left)
         waiting: list[_Task] = []
         for name in ready:
             job = left.pop(name)
             outcome = _known(name, job, out, [done[other] for other in before[name]])
+            if outcome is None and name in chained:
+                outcome = _staying(name, job, out, engine)
             if outcome is None:
                 waiting.append((job, str(out / name), engine))
             else:
@@ -156,6 +168,27 @@ def _known(name: str, job: Job, out: Path, before: Sequence[JobOutcome]) -> JobO
         return finished(out / name, job.fingerprint()) if job.data.file else None
     except TablecloakError as error:
         return JobOutcome(name, False, True, str(error))
+
+
+def _staying(name: str, job: Job, out: Path, engine: str) -> JobOutcome | None:
+    """Return the outcome of a release that stays: readers would put another one beside it."""
+    there = finished(out / name)
+    if there is None or not there.is_safe:
+        return None
+    state = json.loads((out / name / RESULT).read_text(encoding="utf-8"))
+    try:
+        if state.get("subject") == subject_of(job, load_problem(job, engine)):
+            return there
+    except TablecloakError as error:
+        return JobOutcome(name, False, True, str(error))
+    warnings.warn(
+        f"{name} is done again: its values, levels or figures, or the release before it, have "
+        f"changed. If the release that lay there has left, its readers have both, and what the two "
+        f"tell together is not protected.",
+        TablecloakWarning,
+        stacklevel=3,
+    )
+    return None
 
 
 _Task = tuple[Job, str, str]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -20,12 +21,28 @@ from tablecloak.publish.figures import covered_figures
 from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import internal_report
-from tablecloak.storage import write_text
+from tablecloak.storage import checksum, write_text
 from tablecloak.suppression.waivers_saved import saved_by_waivers
 from tablecloak.tables.formats import write_frame, write_problem
+from tablecloak.tables.problem import ProtectionProblem
 
 RESULT = "internal/result.json"
 """File that says how a job went, and of which inputs its results are."""
+
+
+def subject_of(job: Job, problem: ProtectionProblem) -> str:
+    """Return a hash of what a release tells of, not of how it is searched for.
+
+    That is cells, values, levels, figures and earlier releases. A file that holds other records as
+    well, such as those of a later year, another time limit or version change nothing of it.
+    """
+    searched = ["weights", "capacity_down", "capacity_up"]
+    # The last digits of sums of floats depend on how many other records are read with them.
+    text = problem.to_frame().drop(columns=searched).to_csv(index=False, float_format="%.10g")
+    figures = [repr(figure) for figure in job.derived]
+    files = [path for each in job.published for path in (each.file, each.problem)]
+    earlier = [checksum(path) for path in files if path]
+    return hashlib.sha256("\0".join([text, *figures, *earlier]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -129,6 +146,7 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         result.summary(),
         report=result.report(),
         figures=result.figures(),
+        subject=subject_of(job, result.problem),
     )
     if job.output.report:
         files.written("report.html", _report(job, result, waivers).write)

@@ -40,7 +40,7 @@ def subject_of(job: Job, problem: ProtectionProblem) -> str:
     # The last digits of sums of floats depend on how many other records are read with them.
     text = problem.to_frame().drop(columns=searched).to_csv(index=False, float_format="%.10g")
     figures = [repr(figure) for figure in job.derived]
-    files = [path for each in job.published for path in (each.file, each.problem)]
+    files = [path for release in job.published for path in (release.file, release.problem)]
     earlier = [checksum(path) for path in files if path]
     return hashlib.sha256("\0".join([text, *figures, *earlier]).encode()).hexdigest()
 

@@ -68,8 +68,8 @@ class Appetite(BaseModel):
     def _are_there(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in CLASSIFICATIONS and not Path(name).is_file():
-                known = [each.name for each in CLASSIFICATIONS]
-                raise ValueError(f"{name!r} is neither a file nor one of {', '.join(known)}")
+                listed = ", ".join(kind.name for kind in CLASSIFICATIONS)
+                raise ValueError(f"{name!r} is neither a file nor one of {listed}")
         return names
 
     @cached_property

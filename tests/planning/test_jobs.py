@@ -69,6 +69,16 @@ def test_what_is_said_of_a_variable_counts_in_its_cluster_alone():
         JobWriter(plan, SHARED | {"variables": {"c": {}}})
 
 
+def test_figures_stand_beside_the_cluster_of_their_variables():
+    plan = planned("A f a x\nB f b x\nC f c x", equations={"e": "a = b"})
+    ratio, share = {"figure": "ratio", "formula": "a / b"}, {"figure": "share", "variable": "c"}
+    linked, alone = JobWriter(plan, SHARED | {"derived": [ratio, share]}).jobs().values()
+    assert (linked["derived"], alone["derived"]) == ([ratio], [share])
+    apart = {"figure": "ratio", "formula": "a / c"}
+    with pytest.raises(tc.InputError, match="no cluster has a, c, .*leave the figure out"):
+        JobWriter(plan, SHARED | {"derived": [apart]})
+
+
 def test_a_link_whose_sum_is_known_is_an_equation_too():
     lines = pd.DataFrame(
         {"table_name": list("ABC"), "field": "f", "indicator": ["n_all", "n x", "n_y"],

@@ -118,6 +118,14 @@ class JobWriter:
                 raise InputError(
                     f"No table of the plan has a variable {name!r}.{suggestion(name, variables)}"
                 )
+        for figure in self.shared.get("derived", []):
+            names = _variables_of(figure) & variables
+            if names and not any(names <= set(cluster.variables) for cluster in self.plan.clusters):
+                raise InputError(
+                    f"[[derived]]: no cluster has {listed(sorted(names))}, so that nothing would "
+                    f"protect a figure of them. Protect them in one job of several variables, link "
+                    f"them by an equation, or leave the figure out."
+                )
         lacking = sorted({line.field for line in self.plan.lines if not line.field_codes})
         if self._chooses_records and lacking and not self.field_column:
             raise InputError(
@@ -151,6 +159,10 @@ class JobWriter:
         if not tables:
             return {}
         job["data"] = self._data(cluster)
+        # Figures of other variables stand beside the release of another cluster.
+        others = {line.variable for line in self.plan.lines} - set(cluster.variables)
+        figures = [f for f in job.pop("derived", []) if not _variables_of(f) & others]
+        job |= {"derived": figures} if figures else {}
         if len(tables) == 1:
             ((name, job["tables"]),) = tables.items()
             job |= self._alone(name, job["data"])
@@ -289,6 +301,12 @@ class JobWriter:
             return [level for level in dimension.levels if level in used]
         last = max(dimension.levels.index(level) for level in used)
         return list(dimension.levels[: last + 1])
+
+
+def _variables_of(figure: Tables) -> set[str]:
+    """Return the variables that an entry of ``[[derived]]`` names."""
+    parts = str(figure.get("formula", "")).split("/")
+    return {name for name in (figure.get("variable", ""), *map(str.strip, parts)) if name}
 
 
 def _aliases(dimension: PlannedDimension) -> list[str]:

@@ -64,8 +64,8 @@ def draw_anytime(records: Sequence[Record], to: Path) -> None:
         for mark, tool in zip(np.resize(MARKS, len(others)), others, strict=True):
             for row in (row for row in rows if row["tool"] == tool):
                 filled = {} if is_safe(row) else {"markerfacecolor": "none"}
-                height_ = row["loss"] / last
-                field.plot([row["seconds"]], [height_], mark, color="0.3", label=tool, **filled)
+                place = [row["seconds"]], [row["loss"] / last]
+                field.plot(*place, mark, color="0.3", label=tool, **filled)
         field.set_title(name, fontsize=9)
         field.set_xticks(SECONDS, [f"{second:g}" for second in SECONDS])
         field.set_yticks(LOSSES, [f"{loss:g}" for loss in LOSSES])

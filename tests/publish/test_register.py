@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from tablecloak.publish.audit import ends_of
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 
@@ -20,7 +19,6 @@ import os, random, signal, sys, time
 from pathlib import Path
 import numpy as np, pandas as pd
 import tablecloak as tc
-from tablecloak.publish.audit import ends_of
 from tablecloak.publish.register import Entry, Register
 
 folder, release = Path(sys.argv[1]), Path(sys.argv[2])
@@ -147,8 +145,8 @@ def test_what_is_left_out_because_it_hides_nothing_that_the_new_table_concerns_t
         problem = crossed(*names)
         hidden = problem.sensitive | ((rng.random(problem.table.n_cells) < 0.2) & ~problem.frozen)
         hidden &= len(names) > 1
-        register.enter(Entry(kind="release"), problem, ends_of(problem, hidden), [release])
-        full["-".join(names)] = EarlierRelease(problem, *ends_of(problem, hidden))
+        register.enter(Entry(kind="release"), problem, problem.ends(hidden), [release])
+        full["-".join(names)] = EarlierRelease(problem, *problem.ends(hidden))
     told = register.published(new, "")
     assert min(each.problem.table.n_relations for each in told.values()) == 0
     n_cells = sum(each.problem.table.n_cells for each in told.values())

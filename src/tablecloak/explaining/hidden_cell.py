@@ -197,9 +197,8 @@ def _attack_on_all_else(question: PatternQuestion, problem: ProtectionProblem) -
 
     A pattern that hides less tells more, so that no pattern protects this cell.
     """
-    values, free = problem.table.values, ~problem.frozen
-    low = np.where(free, problem.lower_bound, values)
-    high = np.where(free, problem.upper_bound, values)
+    free = ~problem.frozen
+    low, high = problem.ends(free)
     everything = replace(
         question, problem=problem, lower=low, upper=high, hidden=free, intruders=(), witnesses=()
     )

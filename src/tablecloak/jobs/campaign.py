@@ -165,7 +165,7 @@ def _known(name: str, job: Job, out: Path, before: Sequence[JobOutcome]) -> JobO
         return JobOutcome(name, False, True, why)
     try:
         # Data in a database may have changed without any file being different.
-        return finished(out / name, job.fingerprint()) if job.data.file else None
+        return finished(out / name, fingerprint=job.fingerprint()) if job.data.file else None
     except TablecloakError as error:
         return JobOutcome(name, False, True, str(error))
 
@@ -175,9 +175,8 @@ def _staying(name: str, job: Job, out: Path, engine: str) -> JobOutcome | None:
     there = finished(out / name)
     if there is None or not there.is_safe:
         return None
-    state = json.loads((out / name / RESULT).read_text(encoding="utf-8"))
     try:
-        if state.get("subject") == subject_of(job, load_problem(job, engine)):
+        if finished(out / name, subject=subject_of(job, load_problem(job, engine))):
             return there
     except TablecloakError as error:
         return JobOutcome(name, False, True, str(error))
@@ -195,14 +194,14 @@ _Task = tuple[Job, str, str]
 """A job, the folder of its results, and what reads its records."""
 
 
-def finished(folder: Path, key: str | None = None) -> JobOutcome | None:
-    """Return the outcome that lies in a folder, if it is that of the same inputs, or of any."""
+def finished(folder: Path, **same: str) -> JobOutcome | None:
+    """Return the outcome that lies in a folder, if it is of the same inputs: all that are given."""
     path = folder / RESULT
     if not path.exists():
         return None
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
-        if key not in (None, state["fingerprint"]):
+        if any(state.get(name) != key for name, key in same.items()):
             return None
         report, figures = tuple(state["report"]), state["figures"]
         return JobOutcome(folder.name, state["is_safe"], False, state["message"], report, figures)

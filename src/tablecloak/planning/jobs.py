@@ -14,6 +14,7 @@ from tablecloak.planning.formulas import VALUE
 from tablecloak.planning.lines import PublishedTable
 from tablecloak.planning.plan import Cluster, Plan, PlannedDimension
 from tablecloak.tables.classifications import CLASSIFICATIONS
+from tablecloak.tables.figures.ratios import parts_of
 
 Tables = dict[str, Any]
 
@@ -305,8 +306,8 @@ class JobWriter:
 
 def _variables_of(figure: Tables) -> set[str]:
     """Return the variables that an entry of ``[[derived]]`` names."""
-    parts = str(figure.get("formula", "")).split("/")
-    return {name for name in (figure.get("variable", ""), *map(str.strip, parts)) if name}
+    names = (str(figure.get("variable", "")), *parts_of(str(figure.get("formula", ""))))
+    return {name for name in names if name}
 
 
 def _aliases(dimension: PlannedDimension) -> list[str]:

@@ -13,6 +13,7 @@ from tablecloak.planning.lines import natural
 from tablecloak.planning.plan import Cluster, Plan
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.figures.figure import FIGURES
+from tablecloak.tables.figures.ratios import parts_of
 
 PREVIOUS = "previous"
 """What a figure compares with where the period before is meant, whichever that is."""
@@ -163,6 +164,6 @@ def _figure_of(figure: Tables, renamed: Mapping[str, str]) -> Tables:
     if key:
         made[key] = f"{figure['variable']} {figure[key]}"
     if "formula" in figure:
-        parts = (part.strip() for part in figure["formula"].split("/"))
+        parts = parts_of(figure["formula"])
         made["formula"] = " / ".join(renamed.get(part, part) for part in parts)
     return made

@@ -218,7 +218,7 @@ def audit(
     assert suppressed is not None
     earlier = Published.parse(published)
     if earlier is not None:
-        ends = ends_of(problem, suppressed) if intervals is None else intervals
+        ends = problem.ends(suppressed) if intervals is None else intervals
         suppressed, intervals = earlier.hidden_beside(suppressed), earlier.ends_beside(*ends)
         problem = earlier.beside(problem).problem
     return audit_pattern(
@@ -321,13 +321,4 @@ def known_ends(
     suppressed, intervals, values = content
     if suppressed is None or values is not None:
         return (problem.lower_bound, problem.upper_bound), False
-    return (ends_of(problem, suppressed) if intervals is None else intervals), True
-
-
-def ends_of(problem: ProtectionProblem, hidden: Flags) -> tuple[Floats, Floats]:
-    """Return what a pattern tells of each cell: its value, or its external bounds."""
-    values = problem.table.values
-    return (
-        np.where(hidden, problem.lower_bound, values),
-        np.where(hidden, problem.upper_bound, values),
-    )
+    return (problem.ends(suppressed) if intervals is None else intervals), True

@@ -12,7 +12,7 @@ from tablecloak.explaining.hidden_cell import PublishedCell, explain_secondary
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.explaining.sensitive_cell import explain_sensitive
 from tablecloak.protection import way_of
-from tablecloak.publish.audit import Release, ends_of, told_by
+from tablecloak.publish.audit import Release, told_by
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder, parse_intruders
 from tablecloak.suppression.system.requirement import Requirement
@@ -113,7 +113,7 @@ def explain(
         who = _insiders(problem, release, is_sensitive) if given is None else given
         asked = None if way is None else way.question(release, who, budget)
         if asked is None:
-            lower, upper = ends_of(problem, hidden) if ends is None else ends
+            lower, upper = problem.ends(hidden) if ends is None else ends
             required = Requirement.parse(require)
             asked = PatternQuestion(problem, lower, upper, hidden, required, who, budget)
         told: Explanation | None = None if way is None else way.explained(release, asked, number)

@@ -347,16 +347,12 @@ def read_published(
     if set(ENDS) <= set(frame.columns) and "status" not in frame.columns:
         return EarlierRelease(problem, *published_ends(problem, frame, keys, source))
     hidden, values = read_release(problem, frame if revised else release)
-    true = problem.table.values
     if hidden is None:
         assert values is not None
+        true = problem.table.values
         # Without gaps the values are the true ones, or adjusted ones, which bound nothing.
         hidden = ~np.isclose(values, true, rtol=1e-9, atol=0) | ~np.isclose(values, true).all()
-    return EarlierRelease(
-        problem,
-        np.where(hidden, problem.lower_bound, true),
-        np.where(hidden, problem.upper_bound, true),
-    )
+    return EarlierRelease(problem, *problem.ends(hidden))
 
 
 def _as_it_was(

@@ -105,6 +105,14 @@ capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
         """Number of sensitive cells."""
         return int(self.sensitive.sum())
 
+    def ends(self, hidden: Flags) -> tuple[Floats, Floats]:
+        """Return both ends of what is told of each cell: its value, or if hidden its bounds."""
+        values = self.table.values
+        return (
+            np.where(hidden, self.lower_bound, values),
+            np.where(hidden, self.upper_bound, values),
+        )
+
     @cached_property
     def unit(self) -> float:
         """Median positive protection level: the length by which programs are scaled."""

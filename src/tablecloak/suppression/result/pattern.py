@@ -221,11 +221,7 @@ class SuppressionPattern(Result):
 
     def told(self) -> tuple[Floats, Floats]:
         """Return the ends of what the release tells of each cell: values, or external bounds."""
-        problem, values = self.problem, self.problem.table.values
-        return (
-            np.where(self.suppressed, problem.lower_bound, values),
-            np.where(self.suppressed, problem.upper_bound, values),
-        )
+        return self.problem.ends(self.suppressed)
 
     def verify(self) -> Verification:
         """Check both certificates again; no solver is called.

@@ -19,6 +19,11 @@ from tablecloak.tables.figures.figure import (
 from tablecloak.tables.table import Table
 
 
+def parts_of(formula: str) -> list[str]:
+    """Return the variables of a quotient."""
+    return [part.strip() for part in formula.split("/")]
+
+
 @FIGURES.register
 @dataclass(frozen=True)
 class Ratio(DerivedFigure):
@@ -46,7 +51,7 @@ class Ratio(DerivedFigure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self._parts) != 2 or not all(self._parts):
+        if len(parts_of(self.formula)) != 2 or not all(parts_of(self.formula)):
             raise InputError(
                 f"The ratio {self.formula!r} is no quotient of two variables. Write it like "
                 f"'turnover / employees'."
@@ -62,13 +67,9 @@ class Ratio(DerivedFigure):
         """Units of the denominator."""
         return self.per
 
-    @property
-    def _parts(self) -> list[str]:
-        return [part.strip() for part in self.formula.split("/")]
-
     def quotients_in(self, table: Table) -> Quotients:
         """Return each cell of the first variable over that of the second with the same codes."""
-        above, below = self._parts
+        above, below = parts_of(self.formula)
         cells = cells_of(table, above, self.label)
         cells_of(table, below, self.label)
         if table.variables is None:

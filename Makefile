@@ -10,7 +10,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[engines,plots]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[engines,fast,plots]"
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python

@@ -20,6 +20,7 @@ EXTRA_OF = {
     "flask": "app",
     "ibis": "engines",
     "matplotlib": "plots",
+    "numba": "fast",
     "openpyxl": "excel",
     "psycopg": "postgres",
     "pulp": "solvers",

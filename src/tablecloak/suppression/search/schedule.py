@@ -13,7 +13,7 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
-from tablecloak.suppression.search.boxes.phases import protect_by_boxes
+from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
 from tablecloak.suppression.search.deletion_phases import (
     delete_from_all_hidden,
     search_null_space,
@@ -74,8 +74,14 @@ leaves its time to others. docs/decisions, "Neighbourhoods"."""
 FIRST_BOXES_SHARE = 0.1
 """Share of the time for boxes on large tables, where they only give a first pattern."""
 
-BUILD_SHARE = 0.75
-"""Share of the time for a pattern by programs on large tables."""
+SUMS_SHARE = 0.6
+"""Share of the time for sums of boxes on large tables, which end by themselves: on tables of 25,000
+cells after some seconds. docs/decisions, "Sums of boxes"."""
+
+BUILD_SHARE, DENSE_BUILD_SHARE = 0.75, 0.92
+"""Share of the time for a pattern by programs on large tables, and where many cells are sensitive:
+there, exchanges and bounds gain next to nothing in the same time. docs/decisions, "Sums of
+boxes"."""
 
 IMPROVED_SHARE = 0.2
 """Share of the time for searches among the cells of several patterns, where prices did not give the
@@ -265,10 +271,26 @@ def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
     return is_unfound(state, budget) and state.n_free > PROGRAMS_CELLS
 
 
+def is_large(state: SearchState, budget: Budget) -> bool:
+    """Whether programs for one cell after another take long to give a first pattern."""
+    del budget
+    return state.n_free > PROGRAMS_CELLS
+
+
 def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another may find a better pattern than boxes."""
     is_boxed = state.n_free > PROGRAMS_CELLS and not state.is_priced
     return is_unfound(state, budget) or (is_boxed and is_tight(state, budget))
+
+
+def is_dense_and_left_to_programs(state: SearchState, budget: Budget) -> bool:
+    """The same, where many cells are sensitive."""
+    return state.is_dense and is_left_to_programs(state, budget)
+
+
+def is_sparse_and_left_to_programs(state: SearchState, budget: Budget) -> bool:
+    """The same, where few cells are sensitive."""
+    return is_sparse(state, budget) and is_left_to_programs(state, budget)
 
 
 def is_roomy_and_large(state: SearchState, budget: Budget) -> bool:
@@ -310,11 +332,13 @@ FIRST = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(build_by_programs, SMALL_BUILD_SHARE, when=is_begun_by_programs),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
+    Phase(protect_by_sums, SUMS_SHARE, when=is_large),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(open_by_prices, LARGE_PRICES_SHARE, when=is_priced_and_large),
     Phase(open_by_prices, PRICES_SHARE, when=is_priced_and_small),
     Phase(protect_by_boxes, BOXES_SHARE, when=is_unfound),
-    Phase(build_by_programs, BUILD_SHARE, when=is_left_to_programs),
+    Phase(build_by_programs, DENSE_BUILD_SHARE, when=is_dense_and_left_to_programs),
+    Phase(build_by_programs, BUILD_SHARE, when=is_sparse_and_left_to_programs),
 )
 """Phases that find a first pattern: each shape of table has one that finds good ones soon."""
 

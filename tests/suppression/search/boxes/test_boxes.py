@@ -62,7 +62,7 @@ def test_every_box_keeps_all_relations_and_bounds_and_moves_its_cell_up(is_merge
     assert len(boxes) > 0.8 * system.n_unknown
     for cell, box in boxes.items():
         deviation = np.zeros(system.n_unknown)
-        deviation[box.cells] = box.signs
+        deviation[box.cells] = box.moves
         assert not np.any(system.matrix @ deviation)
         assert np.all((deviation >= system.low) & (deviation <= system.high))
         assert deviation[cell] == 1

@@ -257,15 +257,37 @@ class Box:
     ----------
     cells : numpy.ndarray of int, shape (n_moved,)
         Positions in the system, increasing.
-    signs : numpy.ndarray of int, shape (n_moved,)
+    moves : numpy.ndarray of float, shape (n_moved,)
         1 for cells that move up together, -1 for those that then move down.
     price : float
         Price of the cells that the box would hide.
     """
 
     cells: Integers
-    signs: Signs
+    moves: Floats
     price: float
+
+    def reach(self, asked: float, most: float, is_whole: bool) -> float:
+        """Return the multiple of the moves that is a witness, such that relations hold exactly.
+
+        Parameters
+        ----------
+        asked, most : float
+            The multiple that meets all needs of its cells, and the largest that they have room for.
+        is_whole : bool
+            Whether the table is one of whole numbers.
+        """
+        asked = min(asked, most)
+        if is_whole and math.ceil(asked) <= most:
+            # A whole move also holds against an intruder who knows that values are whole.
+            return float(math.ceil(asked))
+        return rounded_down(asked, BITS)
+
+
+def rounded_down(number: float, bits: int) -> float:
+    """Return the largest number of some binary digits that is not above a number."""
+    fraction, exponent = math.frexp(number)
+    return math.ldexp(math.floor(math.ldexp(fraction, bits)), exponent - bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,14 +318,15 @@ class BoxFinder:
         # Points without a cell have the last entry, which admits no move.
         self.room = np.append(room, -1.0)
         self.price = np.append(np.where(free, 0.0, weights) + self.least, np.inf)
+        self.free = np.append(free, False)
 
     def hide(self, cells: Integers) -> None:
         """Set the price of cells, now hidden, to the least price."""
-        self.price[cells] = self.least
+        self.price[cells], self.free[cells] = self.least, True
 
     def publish(self, cells: Integers, weights: Floats) -> None:
         """Set the price of cells, now published, to their weights."""
-        self.price[cells] = weights + self.least
+        self.price[cells], self.free[cells] = weights + self.least, False
 
     def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
         """Return the cheapest box found in which every cell can move by `target`.
@@ -361,7 +384,7 @@ class BoxFinder:
     def _whole(self, part: _Part) -> Box:
         places = self.grid.place[part.points]
         cells, first = np.unique(places, return_index=True)
-        signs = (part.signs * self.grid.sign[part.points])[first]
+        signs = (part.signs * self.grid.sign[part.points])[first].astype(np.float64)
         return Box(cells.astype(np.int64), signs, float(self.price[cells].sum()))
 
 
@@ -374,7 +397,7 @@ def _product(part: _Part, leads: Integers, signs: Signs) -> _Part:
 class BoxPattern:
     """Boxes, the cells that they hide, and the needs that they meet.
 
-    All cells of a box move equally far, up or down, so that each box is two witnesses.
+    Each box is two witnesses, since its mirror image is one as well.
 
     Parameters
     ----------
@@ -383,12 +406,21 @@ class BoxPattern:
     weights : numpy.ndarray of float, shape (n_unknown,)
     must : numpy.ndarray of bool, shape (n_unknown,)
         Cells that are hidden in any case.
+    finding : callable, default=BoxFinder
+        Makes what finds boxes, with the parameters of `BoxFinder`.
     """
 
-    def __init__(self, grid: Grid, system: System, weights: Floats, must: Flags) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        system: System,
+        weights: Floats,
+        must: Flags,
+        finding: Callable[[Grid, Floats, Floats, Flags], BoxFinder] = BoxFinder,
+    ) -> None:
         self.system, self.weights, self.must = system, weights, must.copy()
         self.room = np.minimum(-system.low, system.high)
-        self.finder = BoxFinder(grid, self.room, weights, must)
+        self.finder = finding(grid, self.room, weights, must)
         needs = system.needs
         self.size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width / 2)
         self.boxes: dict[int, Box] = {}
@@ -474,7 +506,7 @@ class BoxPattern:
     def witnesses(self) -> Iterator[tuple[Integers, Floats]]:
         """Return each box as a witness, and as its mirror image."""
         for box in self.boxes.values():
-            moves = box.signs.astype(np.float64) * self._reach(box)
+            moves = self._witness(box)
             yield box.cells, moves
             yield box.cells, -moves
 
@@ -488,27 +520,26 @@ class BoxPattern:
         by_cell, factor = self.system.by_cell, self.system.factor
         taken = entries_of(by_cell, box.cells)
         rows = by_cell.indices[taken]
-        signs = np.repeat(box.signs, by_cell.indptr[box.cells + 1] - by_cell.indptr[box.cells])
+        moves = np.repeat(box.moves, by_cell.indptr[box.cells + 1] - by_cell.indptr[box.cells])
         row = np.unique(rows, return_inverse=True)[1]
-        sums = np.bincount(row, weights=np.rint(by_cell.data[taken] * factor[rows]) * signs)
+        sums = np.bincount(row, weights=np.rint(by_cell.data[taken] * factor[rows]) * moves)
         return bool(np.all(factor[rows] > 0)) and not np.any(sums)
 
-    def _reach(self, box: Box) -> float:
-        """Return how far a box moves: as far as its cells can, but no farther than their needs."""
-        most = float(self.room[box.cells].min())
+    def _witness(self, box: Box) -> Floats:
+        """Return moves of a box that meet the needs of its cells as far as these have room."""
+        size = np.abs(box.moves)
         need = self.system.need_of[box.cells]
-        asked = min(most, float(np.max(self.size[need[need >= 0]], initial=0.0)))
-        if self.system.integer and math.ceil(asked) <= most:
-            # A whole move also holds against an intruder who knows that values are whole.
-            return float(math.ceil(asked))
-        fraction, exponent = math.frexp(asked)
-        return math.ldexp(math.floor(math.ldexp(fraction, BITS)), exponent - BITS)
+        touched = need >= 0
+        asked = float(np.max(self.size[need[touched]] / size[touched], initial=0.0))
+        most = float(np.min(self.room[box.cells] / size))
+        return box.moves * box.reach(asked, most, self.system.integer)
 
     def _meets(self, box: Box) -> Integers:
         """Return the needs that a box meets."""
         needs = self.system.need_of[box.cells]
-        needs = needs[needs >= 0]
-        met: Integers = needs[self._reach(box) >= MET * self.size[needs]]
+        touched = needs >= 0
+        needs, moves = needs[touched], np.abs(self._witness(box)[touched])
+        met: Integers = needs[moves >= MET * self.size[needs]]
         return met
 
     def _add(self, box: Box) -> int:

@@ -1,8 +1,9 @@
-"""The phase of a suppression that builds a pattern from boxes."""
+"""The phase of a suppression that builds a pattern from boxes, or from sums of boxes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tablecloak.budget import Budget, generator
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
+from tablecloak.suppression.search.boxes.sums import CAREFUL, QUICK, Care, SumFinder, is_ready
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import protect_in_region, protect_need
@@ -41,20 +43,17 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     The state is unchanged if cells have no usable codes, if boxes leave too many needs open, or if
     the table is a network, where the shortest cycle is better than any box.
     """
-    needs = state.system.needs
     is_late = budget.is_stopped or (budget.is_over and state.best is not None)
-    # Boxes are products of codes, and figures have none: `protect_totals_first` builds those.
-    has_boxes = not state.system.has_rooms and Paths.of(state.system) is None
-    if is_late or not len(needs.cells) or not has_boxes:
-        return state
-    grid = Grid.of(state.problem.table, state.system)
+    grid = None if is_late else _grid_of(state)
     if grid is None:
         return state
-    weights = state.problem.weights[state.system.cells]
-    pattern = BoxPattern(grid, state.system, weights, state.must)
     # Boxes are the quickest way to a first pattern, so it is completed even if time is over.
-    pattern.build(budget.at_least(np.inf) if state.best is None else budget)
-    if len(pattern.open) > MOST_OPEN_SHARE * len(needs.cells):
+    working = budget.at_least(np.inf) if state.best is None else budget
+    # Where few cells are sensitive, exchanges of boxes are as good a beginning (docs/decisions,
+    # "Sums of boxes").
+    pattern = _begun(state, grid, QUICK, budget) if state.is_dense else _of_boxes(state, grid)
+    pattern.build(working)
+    if len(pattern.open) > MOST_OPEN_SHARE * len(pattern.met):
         return state
     left = _protect_others(state, pattern, budget)
     candidate = _candidate(state, pattern, left)
@@ -63,14 +62,57 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     if state.best is None:
         state = with_first(state, candidate, budget)
     if not state.is_dense:
-        # Dense tables are left to programs: exchanging boxes gained 1 % in 8 s on one of 30,000
-        # enterprises (docs/decisions, "Pace of a first pattern").
+        # Dense tables are left to sums and programs: exchanging boxes gained 1 % in 8 s on one of
+        # 30,000 enterprises (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
         candidate = _candidate(state, pattern, left)
-    return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
+    return replace(state, best=_cheaper(candidate, state))
 
 
-def completed_by_boxes(state: SearchState, partial: Candidate, budget: Budget) -> Candidate:
+def _grid_of(state: SearchState) -> Grid | None:
+    """Return the grid of a table whose needs boxes can meet; a network has shorter cycles."""
+    # Boxes are products of codes, and figures have none: `protect_totals_first` builds those.
+    has_boxes = not state.system.has_rooms and Paths.of(state.system) is None
+    if not has_boxes or not len(state.system.needs.cells):
+        return None
+    return Grid.of(state.problem.table, state.system)
+
+
+def _cheaper(built: Candidate, state: SearchState) -> Candidate:
+    """Return the cheaper pattern; needs that the new one leaves open keep their witnesses."""
+    assert state.best is not None
+    if not built.is_proved:
+        pool = built.pool.copy()
+        pool.take(state.best.pool.proof(pool.open).witnesses)
+        built = Candidate(state.must | pool.moved(), pool, built.weights)
+    return min(built, state.best, key=lambda each: each.loss)
+
+
+def _of_boxes(state: SearchState, grid: Grid) -> BoxPattern:
+    weights = state.problem.weights[state.system.cells]
+    return BoxPattern(grid, state.system, weights, state.must)
+
+
+def _begun(state: SearchState, grid: Grid, care: Care, budget: Budget) -> BoxPattern:
+    """Return a pattern to build: from sums of boxes where these can be found in time."""
+    if not is_ready(grid, budget.left):
+        return _of_boxes(state, grid)
+    system, weights = state.system, state.problem.weights[state.system.cells]
+    finding = partial(SumFinder, care=care, is_whole=system.integer)
+    return BoxPattern(grid, system, weights, state.must, finding)
+
+
+def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
+    """Build a pattern of sums of boxes with care."""
+    grid = None if budget.is_over or state.best is None else _grid_of(state)
+    if grid is None or not is_ready(grid, budget.left):
+        return state
+    pattern = _begun(state, grid, CAREFUL, budget)
+    pattern.build(budget)
+    return replace(state, best=_cheaper(_candidate(state, pattern, []), state))
+
+
+def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
     """Meet the open needs of a pattern by boxes, which prefer the cells that it hides.
 
     Returns
@@ -80,13 +122,19 @@ def completed_by_boxes(state: SearchState, partial: Candidate, budget: Budget) -
     """
     grid = Grid.of(state.problem.table, state.system)
     if grid is None:
-        return partial
-    pattern = BoxPattern(grid, state.system, partial.weights, state.must)
-    pattern.hold(partial.pool.moved(), np.flatnonzero(~partial.pool.open))
+        return begun
+    return _extended(_begun(state, grid, CAREFUL, budget), state, begun, budget)
+
+
+def _extended(
+    pattern: BoxPattern, state: SearchState, begun: Candidate, budget: Budget
+) -> Candidate:
+    """Meet the open needs of a pattern by boxes that are found for another one."""
+    pattern.hold(begun.pool.moved(), np.flatnonzero(~begun.pool.open))
     pattern.build(budget)
-    pool = partial.pool.copy()
+    pool = begun.pool.copy()
     pool.take(pattern.witnesses())
-    return Candidate(state.must | pool.moved(), pool, partial.weights)
+    return Candidate(state.must | pool.moved(), pool, begun.weights)
 
 
 def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
@@ -101,7 +149,11 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
     for need in open_.tolist():
         if not working.is_over:
             protect_need(builder, found.pool, found.hidden, need, REMAINING)
-            protect_in_region(builder, found.pool, found.hidden, need)
+    if isinstance(pattern.finder, SumFinder) and not found.is_proved:
+        # Boxes try more moves of each code, but take the whole of a need from each cell.
+        found = _extended(_of_boxes(state, pattern.finder.grid), state, found, working)
+    for need in np.flatnonzero(found.pool.open).tolist():
+        protect_in_region(builder, found.pool, found.hidden, need)
     if not found.is_proved:
         found = protect_one_by_one(
             state.problem, state.system, REMAINING, budget, latest=working, begun=found

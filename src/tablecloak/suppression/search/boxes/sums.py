@@ -1,0 +1,195 @@
+"""Sums of boxes: witnesses nearly as cheap as those of programs, in a hundredth of the time.
+
+A box needs room for the whole need in every cell. A sum of boxes does not: large cells are moved
+through many small ones, which are hidden anyway where many cells are sensitive. Boxes are added
+until the cell moves as far as its need. Then the dearest published cell that moves is moved back by
+further boxes, as long as these cost less than they save, and so on down to the cheapest.
+
+The loops are compiled by numba, which only some installations have; `boxes` do without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats
+from tablecloak.extras import is_installed
+from tablecloak.suppression.search.boxes.pattern import Box, BoxFinder, Grid, Moves, rounded_down
+
+KERNEL = "tablecloak.suppression.search.boxes.kernel"
+
+COMPILE_SECONDS = 20.0
+"""Seconds that compiling may take where nothing is kept of an earlier time: two to three times as
+long as on the machines of docs/decisions."""
+
+MOST_CODES = 1_000
+"""Most codes of a dimension; of each, the moves are kept."""
+
+MOST_POINTS = 1_024
+"""Most points of a box."""
+
+BITS = 30
+"""Binary digits of a need in units of a move, so that sums of some thousand moves stay exact."""
+
+FINE_BITS = 3
+"""Binary digits of the multiple of a sum that meets further needs; with more, last digits of its
+moves would be lost."""
+
+OWN_LEAVES = 6
+"""Leaves below each code from which its moves start."""
+
+
+@dataclass(frozen=True)
+class Care:
+    """How much is tried for each need.
+
+    Parameters
+    ----------
+    moves : int
+        Moves of each code, on each dimension.
+    beam : int
+        Boxes that are extended at once.
+    tried : int
+        Published cells, the dearest first, that are tried to be left out before a search ends.
+    rounds : int
+        Most boxes that are looked for.
+    """
+
+    moves: int
+    beam: int
+    tried: int
+    rounds: int
+
+
+QUICK, CAREFUL = Care(12, 6, 50, 300), Care(40, 12, 100, 1000)
+"""Care for a first pattern, and for a better one. docs/decisions, "Sums of boxes"."""
+
+
+@dataclass(frozen=True, eq=False)
+class SumOfBoxes(Box):
+    """A witness that is a sum of boxes; its moves meet the need that it was made for."""
+
+    def reach(self, asked: float, most: float, is_whole: bool) -> float:
+        """Return the multiple of the moves that is a witness; parameters of `Box.reach`."""
+        factor = min(asked, most)
+        return max(1.0, math.floor(factor) if is_whole else rounded_down(factor, FINE_BITS))
+
+
+class SumFinder(BoxFinder):
+    """Finds sums of boxes at given prices.
+
+    Parameters
+    ----------
+    grid, room, weights, free
+        As of `BoxFinder`.
+    care : Care
+    is_whole : bool
+        Whether the table is one of whole numbers.
+    """
+
+    def __init__(
+        self, grid: Grid, room: Floats, weights: Floats, free: Flags, care: Care, is_whole: bool
+    ) -> None:
+        super().__init__(grid, room, weights, free)
+        self.care, self.is_whole = care, is_whole
+        self.kernel = importlib.import_module(KERNEL)
+        leads, signs, n_moves = _padded(grid, care.moves)
+        n_dimensions, n_unknown = grid.n_dimensions, len(room)
+        order = np.arange(n_dimensions)
+        codes = (grid.home[:, None] // grid.strides) % [len(cover) for cover in grid.covers]
+        self.space = self.kernel.Space(
+            leads=leads,
+            signs=signs,
+            n_moves=n_moves,
+            orders=np.stack([order, order[::-1]]),
+            place=grid.place,
+            turn=grid.sign,
+            home=grid.home,
+            codes=codes,
+            room=self.room,
+            price=self.price,
+            free=self.free,
+        )
+        self.work = self.kernel.Work(
+            moved=np.zeros(n_unknown + 1),
+            seen=np.zeros(n_unknown + 1, dtype=np.int64),
+            n_seen=np.zeros(1, dtype=np.int64),
+            least=np.zeros(1),
+            support=np.zeros(n_unknown + 1, dtype=np.int64),
+            is_support=np.zeros(n_unknown + 1, dtype=bool),
+            points=np.zeros((2, care.beam, MOST_POINTS), dtype=np.int64),
+            point_signs=np.zeros((2, care.beam, MOST_POINTS), dtype=np.int64),
+            lengths=np.zeros((2, care.beam), dtype=np.int64),
+            best=np.zeros((care.beam, 3)),
+        )
+
+    def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
+        """Return a cheap sum of boxes in which a cell moves up by `target`; None if none is found.
+
+        Parameters
+        ----------
+        cell : int
+        target : float
+        most : float, default=inf
+            Price from which on the sum is not returned.
+        """
+        need, unit = self._in_units(cell, target)
+        if not 0 < need <= self.room[cell]:
+            return None
+        kernel, care = self.kernel, self.care
+        count = kernel.protect(cell, need, unit, care.tried, care.rounds, self.space, self.work)
+        support = self.work.support[:count]
+        cells = np.sort(support[self.work.moved[support] != 0])
+        moves = self.work.moved[cells]
+        kernel.clear(count, self.work)
+        price = float(self.price[cells].sum())
+        return SumOfBoxes(cells, moves, price) if count and price < most else None
+
+    def _in_units(self, cell: int, target: float) -> tuple[float, float]:
+        """Return the need as a multiple of a unit, and the unit."""
+        if self.is_whole and math.ceil(target) <= self.room[cell]:
+            return float(math.ceil(target)), 1.0
+        _, exponent = math.frexp(target)
+        return rounded_down(target, BITS), math.ldexp(1.0, exponent - BITS)
+
+
+def is_ready(grid: Grid, seconds: float) -> bool:
+    """Whether sums of boxes can be found in a grid, and the loops compiled in some seconds."""
+    if max(len(cover) for cover in grid.covers) > MOST_CODES or not is_installed("numba"):
+        return False
+    return KERNEL in sys.modules or seconds >= COMPILE_SECONDS or _is_compiled()
+
+
+def _is_compiled() -> bool:
+    """Whether numba keeps compiled loops beside the module, where it does so if it may write."""
+    spec = find_spec(KERNEL)
+    assert spec is not None and spec.origin is not None
+    name = spec.name.rpartition(".")[2]
+    return any(Path(spec.origin).parent.glob(f"__pycache__/{name}.protect*.nbi"))
+
+
+def _padded(grid: Grid, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the moves of all codes in arrays of one shape, and the number of moves of each."""
+    moves = Moves(grid, most, OWN_LEAVES)
+    n_codes = [len(cover) for cover in grid.covers]
+    each = {
+        (dimension, code): moves.of(dimension, code)
+        for dimension, count in enumerate(n_codes)
+        for code in range(count)
+    }
+    longest = max(leads.shape[1] for leads, _ in each.values())
+    shape = (grid.n_dimensions, max(n_codes), most, longest)
+    leads, signs = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8)
+    n_moves = np.zeros(shape[:2], dtype=np.int64)
+    for key, (lead, sign) in each.items():
+        leads[key][: len(lead), : lead.shape[1]] = lead
+        signs[key][: len(sign), : sign.shape[1]] = sign
+        n_moves[key] = len(lead)
+    return leads, signs, n_moves

@@ -1,0 +1,107 @@
+"""Sums of boxes: what they move is exact, has room, and costs less than boxes where many hide."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tablecloak as tc
+from margins import with_levels, with_margins
+from tablecloak.budget import Budget
+from tablecloak.suppression.search.boxes import sums
+from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
+from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
+from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.system.requirement import Requirement
+
+pytest.importorskip("numba")
+
+TREES = {
+    "region": {"n": {"n1": [], "n2": [], "n3": []}, "s": {"s1": [], "s2": []}, "w": {"w1": []}},
+    "kind": {"a": ["a1", "a2", "a3"], "b": ["b1", "b2"], "c": []},
+    "size": {code: [] for code in "12345"},
+}
+
+
+def dense(seed: int, *, is_whole: bool = True) -> tc.ProtectionProblem:
+    """Half of the cells sensitive; levels of a fifth to three fifths of small cells' values."""
+    random = np.random.default_rng(seed)
+    trees = {name: tc.Hierarchy.from_dict(tree) for name, tree in TREES.items()}
+    frame = pd.DataFrame(
+        itertools.product(*(tree.leaves for tree in trees.values())), columns=list(trees)
+    )
+    frame = frame.assign(v=np.ceil(random.lognormal(4, 1, len(frame))))
+    table = with_margins(frame[random.random(len(frame)) > 0.1], trees, "v", decimals=0)
+    values = table.values
+    chosen = (values < np.median(values)) & (random.random(len(values)) < 0.9)
+    level = np.where(chosen, random.uniform(0.2, 0.6, len(values)) * values, 0)
+    return with_levels(table, np.ceil(level) if is_whole else level)
+
+
+def state_of(problem: tc.ProtectionProblem) -> SearchState:
+    return SearchState.of(problem, Requirement.TWO_SIDED, "boxes")
+
+
+def pattern_of(problem: tc.ProtectionProblem, *, of_sums: bool = True) -> BoxPattern:
+    state = state_of(problem)
+    grid = Grid.of(problem.table, state.system)
+    assert grid is not None
+    weights = problem.weights[state.system.cells]
+    if not of_sums:
+        return BoxPattern(grid, state.system, weights, state.must)
+    finding = partial(sums.SumFinder, care=sums.CAREFUL, is_whole=state.system.integer)
+    return BoxPattern(grid, state.system, weights, state.must, finding)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_every_sum_keeps_all_relations_to_the_last_digit_and_has_room_both_ways(is_whole):
+    pattern = pattern_of(dense(1, is_whole=is_whole))
+    system, count = pattern.system, 0
+    for cell in range(0, system.n_unknown, 3):
+        for target in (1.0, 7.3, 0.4 * pattern.room[cell]):
+            found = pattern.finder.cheapest(cell, target)
+            if found is None:
+                continue
+            count += 1
+            deviation = np.zeros(system.n_unknown)
+            deviation[found.cells] = found.moves
+            assert not np.any(system.matrix @ deviation)
+            assert np.all(np.abs(found.moves) <= pattern.room[found.cells])
+            assert deviation[cell] >= target * (1 - 1e-9)
+            assert not np.any(pattern.finder.work.moved)
+    assert count > 100
+
+
+def test_sums_meet_the_needs_of_dense_tables_for_less_than_boxes():
+    lost = {True: 0.0, False: 0.0}
+    for seed in range(4):
+        for of_sums in lost:
+            pattern = pattern_of(dense(seed), of_sums=of_sums)
+            pattern.build(Budget.of())
+            assert len(pattern.open) < 0.2 * len(pattern.met)
+            lost[of_sums] += pattern.loss
+    assert lost[True] < lost[False]
+
+
+def test_a_pattern_of_sums_is_proved_and_holds_against_an_audit():
+    problem = dense(2)
+    state = state_of(problem)
+    assert state.is_dense
+    state = protect_by_sums(protect_by_boxes(state, Budget.of()), Budget.of())
+    assert state.best is not None
+    suppressed, proof = proved_pattern(problem, Requirement.TWO_SIDED, state.best)
+    assert proof.verify().checked == problem.n_sensitive
+    assert tc.audit(problem, suppressed).is_safe
+
+
+def test_without_numba_boxes_build_the_pattern(monkeypatch):
+    monkeypatch.setattr(sums, "is_installed", lambda library: False)
+    state = protect_by_boxes(state_of(dense(3)), Budget.of())
+    assert state.best is not None and state.best.is_proved
+    assert protect_by_sums(replace(state), Budget.of()).best is state.best

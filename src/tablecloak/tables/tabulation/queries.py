@@ -249,6 +249,8 @@ class _Units:
         ]
         self.words = [f"word{number}" for number in range(self.exact.n_words)]
         self.identified: Any = None
+        self.spanning: Any = None
+        """Contributors that stand in several leaves, each with all that it contributes."""
         self.added: list[str] = []
         """Columns that are added up for each cell besides."""
         self.bits = 0
@@ -371,7 +373,7 @@ class _Units:
         alone = contributors.filter(is_alone).select(*self.known, *self.words, "who", **codes)
         if not n["several"]:
             return alone, n["alone"], None, 0
-        spanning = contributors.filter(~is_alone)
+        self.spanning = spanning = contributors.filter(~is_alone)
         if "name" in contributors.columns:
             numbers = spanning.select("name", number="who")
             several = rows.join(numbers, rows.who == numbers.name).drop("who", "name")
@@ -389,7 +391,9 @@ class _Units:
 
     def _added(self, rows: Any) -> dict[str, Any]:
         """Return what records of one contributor are together."""
-        summed = {word: rows[word].sum().cast("int64") for word in self.words}
+        # DuckDB adds whole numbers up to ones of 128 bits, which cost more time and memory. Ibis
+        # leaves out a cast that changes no type of its own.
+        summed = {word: rows[word].sum().cast("!int64") for word in self.words}
         return summed | {column: rows[column].max() for column in self.known}
 
     # -- margins ----------------------------------------------------------------------------
@@ -421,6 +425,9 @@ class _Units:
             Whether each row is a contributor that is whole in every cell.
         """
         key = self._key(rows, chosen)
+        if not is_whole and not any(key.words):
+            # What they contribute to all records together is known already.
+            key, is_whole = self._key(self.spanning, chosen), True
         n_groups = min(n_rows, key.n_cells) if is_whole else n_rows
         n_parts = min(-(-n_groups // GROUPS_AT_ONCE), key.n_cells) if self.engine == "duckdb" else 1
         for number in range(n_parts):

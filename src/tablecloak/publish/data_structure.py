@@ -139,7 +139,7 @@ class DataStructure:
 
 
 def _in_xml(text: str) -> list[tuple[str, tuple[Component, ...]]]:
-    """Return name and components of each data structure of SDMX-ML, whose versions differ little."""
+    """Return name and components of each data structure of SDMX-ML; versions differ little."""
     root = structure_message(text)
     lists = {
         codelist.attrib["id"]: [code.attrib["id"] for code in elements(codelist, "Code")]

@@ -205,7 +205,7 @@ def _check_sections(path: Path, shared: dict[str, Any]) -> None:
             if not isinstance(value, dict):
                 raise InputError(f"{path}: {key!r} must be a table. Write [{name}.{key}].")
     figures = shared.get("derived", [])
-    if not isinstance(figures, list) or not all(isinstance(each, dict) for each in figures):
+    if not isinstance(figures, list) or not all(isinstance(figure, dict) for figure in figures):
         raise InputError(f"{path}: 'derived' must be tables. Write [[derived]] for each figure.")
     if not shared["variables"]:
         del shared["variables"]

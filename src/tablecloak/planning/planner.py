@@ -604,7 +604,7 @@ def _cluster(
     total, dimension = (parts[0].total, parts[0].dimension) if len(parts) == 1 else ("", "")
     if len(parts) > 1:
         # The variables are no codes of one dimension: sums that only names tell are written down.
-        equations += [part.told for part in parts if part.total and not part.equations]
+        equations += [part.named_sum for part in parts if part.total and not part.equations]
     tables = tables_over(lines, scope.dimensions, scope.named, dimension)
     title = total if touching else (links[0] if links else variables[0])
     return Cluster(
@@ -631,7 +631,7 @@ class _Sums:
     dimension: str
 
     @property
-    def told(self) -> Equation:
+    def named_sum(self) -> Equation:
         """The sum that the names of linked variables tell."""
         return equation_of(self.total, self.variables, self.links[0])
 

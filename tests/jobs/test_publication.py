@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import tablecloak as tc
@@ -252,3 +253,102 @@ def test_jobs_drafted_from_a_template_choose_records_by_its_columns(tmp_path, mo
             code for (code,) in job.data.only.values()]).all(axis=1)]  # fmt: skip
         table = load_problem(job).table
         assert table.values[table.cell(BRANCH="_T", SIZE="_T")] == of_field.sum()
+
+
+def test_a_ratio_of_two_files_is_read_by_nobody(tmp_path):
+    """Who has the tables and the digits of turnover per employee computes no sensitive cell.
+
+    Protected apart, the two files and all ratios give cells away. The intruder reads files alone.
+    """
+    rng = np.random.default_rng(5)
+    cells = [(r, i) for r in ("Total", "N", "S") for i in ("Total", "A", "B", "C")]
+    true: dict[str, np.ndarray] = {}
+    for name, most in (("turnover", 900), ("employees", 40)):
+        inner = rng.integers(5, most, (2, 3))
+        rows = np.vstack([inner.sum(0), inner])
+        true[name] = np.hstack([rows.sum(1, keepdims=True), rows]).ravel()
+        frame = pd.DataFrame(cells, columns=["region", "industry"]).assign(**{name: true[name]})
+        frame["n"] = [int(r == "Total") * 20 + 9 for r, _ in cells]
+        frame.loc[frame.region.eq("N") & frame.industry.eq("A"), "n"] = 2
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    (tmp_path / "lines.csv").write_text(
+        "table_name,field,indicator,spanning_1,hrc_spanning_1,spanning_2,hrc_spanning_2,file\n"
+        "T,2026,turnover,region,,industry,,turnover.csv\n"
+        "E,2026,employees,region,,industry,,employees.csv\n"
+    )
+    job = """[publication]
+metadata = "lines.csv"
+[data]
+kind = "table"
+frequency = "n"
+[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+range = 20
+[suppression]
+time_limit = 1
+method = "sequential"
+hold = "off"
+groups = false
+"""
+    figure = '[[derived]]\nfigure = "ratio"\nformula = "turnover / employees"\ndecimals = 1\n'
+    (tmp_path / "apart.toml").write_text(job)
+    (tmp_path / "job.toml").write_text(job + figure)
+    for name in ("apart", "job"):
+        done = read_publication(tmp_path / f"{name}.toml", tmp_path / name).run()
+        assert done.is_safe, done.summary()
+    ratios = (10 * true["turnover"] / true["employees"]).round() / 10
+    released = "release/suppression/table.csv"
+    alone = [
+        pd.read_csv(tmp_path / "apart" / f"2026.{name}" / released)[name].to_numpy()
+        for name in true
+    ]
+    place = tmp_path / "job/2026.employees/release/suppression"
+    table = pd.read_csv(place / "table.csv").set_index("variable").value
+    printed = pd.read_csv(place / "figures.csv").value.to_numpy()
+    both = [table[name].to_numpy() for name in true]
+    assert np.isnan(printed).any() and not np.isnan(printed).all()
+    cell = cells.index(("N", "A"))
+    for at, name in enumerate(true):
+        value = true[name][cell]
+        low, high = _read_off(alone, ratios, at, cell)
+        assert high - low < 0.2 * value
+        low, high = _read_off(both, printed, at, cell)
+        assert high - low >= 0.2 * value - 1e-6
+
+
+def _read_off(
+    shown: list[np.ndarray], ratios: np.ndarray, which: int, cell: int
+) -> tuple[float, float]:
+    """Least and most that a cell of two tables of 3 x 4 cells can be for whoever has the files."""
+    n = len(ratios)
+    rows = []
+    for first in (0, n):
+        for column in range(4):
+            row = np.zeros(2 * n)
+            row[[first + column, first + column + 4, first + column + 8]] = -1, 1, 1
+            rows.append(row)
+        for start in (0, 4, 8):
+            row = np.zeros(2 * n)
+            row[first + start : first + start + 4] = -1, 1, 1, 1
+            rows.append(row)
+    limits = []
+    for at, ratio in enumerate(ratios):
+        if not np.isnan(ratio):
+            row = np.zeros(2 * n)
+            row[[at, n + at]] = 1, -(ratio + 0.05)
+            limits.append(row)
+            row = np.zeros(2 * n)
+            row[[at, n + at]] = -1, ratio - 0.05
+            limits.append(row)
+    values = np.concatenate(shown)
+    bounds = [(0, None) if np.isnan(value) else (value, value) for value in values]
+    ends = []
+    for sign in (1, -1):
+        goal = np.zeros(2 * n)
+        goal[which * n + cell] = sign
+        solved = linprog(goal, np.array(limits), np.zeros(len(limits)), np.array(rows),
+                         np.zeros(len(rows)), bounds)  # fmt: skip
+        assert solved.status == 0, solved.message
+        ends.append(sign * solved.fun)
+    return ends[0], ends[1]

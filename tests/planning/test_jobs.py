@@ -79,6 +79,25 @@ def test_figures_stand_beside_the_cluster_of_their_variables():
         JobWriter(plan, SHARED | {"derived": [apart]})
 
 
+def test_variables_of_a_figure_are_one_problem_with_all_their_sums():
+    """Also a sum that only the names of linked variables tell, once they are no dimension."""
+    lines = pd.DataFrame(
+        {"table_name": list("ABCDE"), "field": "f",
+         "indicator": ["n_all", "n x", "n_y", "staff", "other"],
+         "hrc_indicator": ["hrc_all"] * 3 + [""] * 2, "spanning_1": "a", "hrc_spanning_1": ""}
+    )  # fmt: skip
+    for figure in (tc.Ratio("n x / staff"), tc.Growth("staff", since="n x"),
+                   {"figure": "ratio", "formula": "n x / staff"}):  # fmt: skip
+        plan = tc.plan(lines, derived=[figure])
+        assert [each.variables for each in plan.clusters] == [
+            ("n x", "n_all", "n_y", "staff"), ("other",)
+        ]  # fmt: skip
+        assert "share a derived figure of n x, staff" in plan.summary()
+        joined, _ = JobWriter(plan, SHARED | {"derived": []}).jobs().values()
+        (equation,) = joined["equations"]
+        assert tc.Equation(equation["equation"]).terms == {"n_all": -1.0, "n x": 1.0, "n_y": 1.0}
+
+
 def test_a_link_whose_sum_is_known_is_an_equation_too():
     lines = pd.DataFrame(
         {"table_name": list("ABC"), "field": "f", "indicator": ["n_all", "n x", "n_y"],

@@ -42,6 +42,7 @@ its concept.
 
 
 FREQ = '<s:Dimension id="FREQ"><s:ConceptIdentity><Ref id="F"/></s:ConceptIdentity></s:Dimension>'
+SECOND = f'<s:DataStructure id="E">{FREQ}</s:DataStructure>'
 
 
 def described(name: str, codes: str) -> dict[str, object]:
@@ -130,6 +131,7 @@ def test_totals_and_dimensions_that_a_table_lacks_get_the_code_of_the_total(tmp_
         ("<s:TimeDimension", f"{FREQ}<s:TimeDimension", "column 'FREQ'"),
         ('Code id="F"/><s:Code id="D"', 'Code id="D"', "'CONF_STATUS' has no code 'F'"),
         ("DataStructure", "Other", "defines 0 data structures"),
+        ("</m:Structure>", f"{SECOND}</m:Structure>", r"defines 2 data structures \(D, E\)"),
         ("</m:Structure>", "", "no structure message"),
         ("<m:Structure", "<!DOCTYPE a><m:Structure", "entities of its own"),
     ],

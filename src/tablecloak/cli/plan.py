@@ -71,10 +71,10 @@ def plan(
     fields) and file (of a table that is ready).
 
     A table contained in another needs no protection of its own. Tables that share a variable, an
-    equation or a link are a cluster: one problem. With --out a job file for each is written into
-    OUT/jobs; `tablecloak protect` runs it. What all share comes from --job; without it, fill in
-    data and rules. METADATA may be a job file with a section [publication], which `tablecloak
-    protect` does in one step.
+    equation, a link or a figure of [[derived]] are a cluster: one problem. With --out a job file
+    for each is written into OUT/jobs; `tablecloak protect` runs it. What all share comes from
+    --job; without it, fill in data and rules. METADATA may be a job file with a section
+    [publication], which `tablecloak protect` does in one step.
 
     Example: tablecloak plan metadata.csv --equations equations.csv --out plan
 
@@ -84,6 +84,7 @@ def plan(
     """
     import tablecloak as tc
     from tablecloak.storage import require_writable
+    from tablecloak.toml_file import read_toml
 
     require_writable(None if out is None else out / "plan.html")
     codes: dict[str, list[str]] = {}
@@ -97,6 +98,7 @@ def plan(
             options = (equations, template, formula, codes, known, field, variable, job)
             found, jobs, states = _given(metadata, options, out)
         else:
+            shared = {} if job is None else read_toml(job)[1]
             found = tc.plan(
                 metadata,
                 equations=equations,
@@ -106,8 +108,9 @@ def plan(
                 totals=dict(codes),
                 field=field or [],
                 variable=variable,
+                derived=shared.get("derived", []),
             )
-            jobs = _drafted(found, job, field_column) if out or job else {}
+            jobs = _drafted(found, shared, field_column) if out or job else {}
             states = {}
     written = []
     if out is not None:
@@ -134,16 +137,16 @@ def _given(
     return *planned(path, results), read_publication(path, results).sizes()
 
 
-def _drafted(plan: Plan, job: Path | None, field_column: str) -> dict[str, Any]:
+def _drafted(plan: Plan, shared: dict[str, Any], field_column: str) -> dict[str, Any]:
     """Return the jobs, from what all share or from a draft."""
     from tablecloak.planning.jobs import DRAFT, JobWriter
-    from tablecloak.toml_file import read_toml
 
-    shared: dict[str, Any] = DRAFT if job is None else read_toml(job)[1]
-    if job is None and any(line.file for line in plan.lines):
+    is_draft = not shared
+    shared = shared or DRAFT
+    if is_draft and any(line.file for line in plan.lines):
         shared = {**DRAFT, "data": {"kind": "table"}}
     is_told = any(line.field_codes for line in plan.lines)
-    if job is None and len(plan.fields) > 1 and not is_told:
+    if is_draft and len(plan.fields) > 1 and not is_told:
         field_column = field_column or "field"
     return JobWriter(plan, shared, field_column=field_column).jobs()
 

@@ -212,6 +212,7 @@ def suppress(
 
     With --published the pattern protects together with earlier releases. Sensitive cells that these
     disclose by themselves are named, with the sum from which that follows; the output is secret.
+    For growth rates on them write a job, with [[derived]] and the `period` of [[published]].
 
     Example: tablecloak suppress table.jj -o pattern.csv --weights value --time-limit 30
 

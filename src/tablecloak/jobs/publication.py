@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -47,8 +47,8 @@ class PublicationSpec(Section, BaseModel):
             raise ValueError("give metadata, a template or formulas")
         return self
 
-    def plan(self, folder: Path) -> Plan:
-        """Return the plan; paths are relative to a folder."""
+    def plan(self, folder: Path, derived: Sequence[Mapping[str, Any]] = ()) -> Plan:
+        """Return the plan beside figures of the job; paths are relative to a folder."""
         equations: Any = self.equations
         return plan(
             None if self.metadata is None else folder / self.metadata,
@@ -59,6 +59,7 @@ class PublicationSpec(Section, BaseModel):
             totals=self.totals,
             field=self.field,
             variable=self.variable,
+            derived=derived,
         )
 
 
@@ -187,7 +188,7 @@ def planned(path: Path, out: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
         raise InputError(f"{path}, [publication]: {_in_words(error)}") from None
     shared = copy.deepcopy({key: value for key, value in raw.items() if key != "publication"})
     _check_sections(path, shared)
-    made = spec.plan(path.parent)
+    made = spec.plan(path.parent, shared.get("derived", []))
     jobs = JobWriter(made, shared, spec.columns, spec.field_column).jobs()
     if spec.fields == "in order":
         jobs = in_order(made, jobs, out.resolve())
@@ -203,6 +204,9 @@ def _check_sections(path: Path, shared: dict[str, Any]) -> None:
         for key, value in shared[name].items():
             if not isinstance(value, dict):
                 raise InputError(f"{path}: {key!r} must be a table. Write [{name}.{key}].")
+    figures = shared.get("derived", [])
+    if not isinstance(figures, list) or not all(isinstance(figure, dict) for figure in figures):
+        raise InputError(f"{path}: 'derived' must be tables. Write [[derived]] for each figure.")
     if not shared["variables"]:
         del shared["variables"]
 

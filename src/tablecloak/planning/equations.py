@@ -92,6 +92,12 @@ def _written(side: Mapping[str, float], names: Mapping[str, str]) -> str:
     return " ".join(parts).removeprefix("+ ")
 
 
+def equation_of(total: str, variables: Sequence[str], name: str) -> Equation:
+    """Return the equation by which the other variables add up to a total."""
+    parts = [f'"{variable}"' for variable in variables if variable != total]
+    return Equation(f'"{total}" = {" + ".join(parts)}', name=name)
+
+
 def total_of(equations: Sequence[Equation]) -> str | None:
     """Return the variable to which all others add up, if the equations are one tree of sums.
 

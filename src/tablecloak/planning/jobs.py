@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.planning.equations import equation_of
+from tablecloak.planning.figures import variables_of
 from tablecloak.planning.formulas import VALUE
 from tablecloak.planning.lines import PublishedTable
 from tablecloak.planning.plan import Cluster, Plan, PlannedDimension
 from tablecloak.tables.classifications import CLASSIFICATIONS
-from tablecloak.tables.figures.ratios import parts_of
 
 Tables = dict[str, Any]
 
@@ -120,12 +121,12 @@ class JobWriter:
                     f"No table of the plan has a variable {name!r}.{suggestion(name, variables)}"
                 )
         for figure in self.shared.get("derived", []):
-            names = _variables_of(figure) & variables
+            names = variables_of(figure) & variables
             if names and not any(names <= set(cluster.variables) for cluster in self.plan.clusters):
                 raise InputError(
                     f"[[derived]]: no cluster has {listed(sorted(names))}, so that nothing would "
-                    f"protect a figure of them. Protect them in one job of several variables, link "
-                    f"them by an equation, or leave the figure out."
+                    f"protect a figure of them. Give the plan the figure as `derived`, publish "
+                    f"them for the same field, or leave the figure out."
                 )
         lacking = sorted({line.field for line in self.plan.lines if not line.field_codes})
         if self._chooses_records and lacking and not self.field_column:
@@ -162,7 +163,7 @@ class JobWriter:
         job["data"] = self._data(cluster)
         # Figures of other variables stand beside the release of another cluster.
         others = {line.variable for line in self.plan.lines} - set(cluster.variables)
-        figures = [f for f in job.pop("derived", []) if not _variables_of(f) & others]
+        figures = [f for f in job.pop("derived", []) if not variables_of(f) & others]
         job |= {"derived": figures} if figures else {}
         if len(tables) == 1:
             ((name, job["tables"]),) = tables.items()
@@ -191,17 +192,14 @@ class JobWriter:
             name: {"value": self._column(name) or name, **given.get(name, {}), "tables": linked}
             for name, linked in tables.items()
         }
+        between = list(cluster.equations)
+        if cluster.total and not between:
+            between = [equation_of(cluster.total, cluster.variables, cluster.links[0])]
         equations: list[Tables] = [
-            {"equation": str(equation.text), "name": equation.name, "unit": equation.unit}
-            for equation in cluster.equations
+            {"equation": str(equation.text)}
+            | {key: text for key in ("name", "unit") if (text := getattr(equation, key))}
+            for equation in between
             if set(equation.variables) <= set(tables)
-        ]
-        if cluster.total and not cluster.equations and set(tables) == set(cluster.variables):
-            parts = [f'"{name}"' for name in cluster.variables if name != cluster.total]
-            text = f'"{cluster.total}" = {" + ".join(parts)}'
-            equations = [{"equation": text, "name": cluster.links[0]}]
-        equations = [
-            {key: text for key, text in equation.items() if text} for equation in equations
         ]
         return {"variables": variables} | ({"equations": equations} if equations else {})
 
@@ -302,12 +300,6 @@ class JobWriter:
             return [level for level in dimension.levels if level in used]
         last = max(dimension.levels.index(level) for level in used)
         return list(dimension.levels[: last + 1])
-
-
-def _variables_of(figure: Tables) -> set[str]:
-    """Return the variables that an entry of ``[[derived]]`` names."""
-    names = (str(figure.get("variable", "")), *parts_of(str(figure.get("formula", ""))))
-    return {name for name in names if name}
 
 
 def _aliases(dimension: PlannedDimension) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
 from tablecloak.graph import joined_names
-from tablecloak.planning.equations import read_equations, spelled, total_of
+from tablecloak.planning.equations import equation_of, read_equations, spelled, total_of
+from tablecloak.planning.figures import Linking, variables_of
 from tablecloak.planning.formulas import read_formulas
 from tablecloak.planning.lines import (
     PublishedTable,
@@ -36,6 +37,7 @@ def plan(
     totals: Totals | None = None,
     field: str | Sequence[str] = (),
     variable: str = "",
+    derived: Sequence[Linking] = (),
 ) -> Plan:
     """Plan a publication: which tables need protection, and which of them together.
 
@@ -63,6 +65,9 @@ def plan(
     field, variable : str, optional
         Columns of the template that tell field and variable: by default ``TIME_PERIOD`` and
         ``INDICATOR``. Several columns may tell the field.
+    derived : sequence of DerivedFigure, or of mapping as a job gives them, default=()
+        Figures beside the tables, such as ``[tc.Ratio("turnover / employees")]``: variables of one
+        figure are protected together.
 
     Returns
     -------
@@ -83,8 +88,9 @@ def plan(
     A table is contained in another one of the same field and variable if its dimensions are some of
     those of the other, on the same or coarser levels. Tables whose dimensions are levels of the
     same hierarchies are one table. Tables of a field are in one cluster if they have the same
-    variable, or variables that an equation or a link joins: cells then have values in common, or
-    follow from each other, so that tables protected apart could reveal each other. An equation
+    variable, or variables that an equation, a link or a derived figure joins: cells then have
+    values in common, or follow from each other, so that tables protected apart could reveal each
+    other. An equation
     between variables of a link counts instead of it; the link then joins the others alone. Neither
     the order of lines nor that of dimensions plays a part.
     """
@@ -94,7 +100,7 @@ def plan(
     spelling = {line.variable.casefold(): line.variable for line in lines}
     between = [spelled(equation, spelling) for equation in read_equations(equations)]
     scopes = scopes_of(lines, dimensions, between)
-    placed = [(scope, cluster) for scope in scopes for cluster in clusters_of(scope)]
+    placed = [(scope, cluster) for scope in scopes for cluster in clusters_of(scope, derived)]
     notes = [
         *_of_equations(between, scopes), *_of_overruled(scopes), *_of_sums(placed),
         *_of_tables(scopes),
@@ -193,7 +199,8 @@ def _of_sums(placed: Sequence[tuple[Scope, Cluster]]) -> Iterator[str]:
     """Tell of links of which no equation and no name says how their variables add up."""
     for scope, cluster in placed:
         for link in cluster.links:
-            if cluster.equations or not cluster.total:
+            is_named = any(equation.name == link for equation in cluster.equations)
+            if not is_named and (cluster.equations or not cluster.total):
                 joined = sorted(scope.links[link], key=natural)
                 yield (
                     f"cluster {cluster.name}: it is not known which of {listed(joined)}, linked "
@@ -559,27 +566,45 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
     return name if name not in taken else f"{name}_codes"
 
 
-def clusters_of(scope: Scope) -> Iterator[Cluster]:
-    """Return the clusters of a field, by name."""
-    pairs = [(name, name) for name in scope.variables]
-    for equation in scope.equations:
-        first, *rest = [name for name in equation.variables if name in scope.variables]
-        pairs += [(first, name) for name in rest]
-    for joined in scope.links.values():
-        pairs += [(min(joined), name) for name in joined]
-    members: dict[str, list[str]] = {}
-    for name, key in joined_names(pairs).items():
-        members.setdefault(key, []).append(name)
-    clusters = [_cluster(scope, sorted(names, key=natural)) for names in members.values()]
+def clusters_of(scope: Scope, derived: Sequence[Linking] = ()) -> Iterator[Cluster]:
+    """Return the clusters of a field, by name; variables of a derived figure are in one."""
+    joined_by_sums = [
+        [name for name in equation.variables if name in scope.variables]
+        for equation in scope.equations
+    ]
+    groups = _groups(scope, [*joined_by_sums, *scope.links.values()])
+    joined_by_figures = [variables_of(figure) & set(scope.variables) for figure in derived]
+    every = [*groups, *filter(None, joined_by_figures)]
+    clusters = [
+        _cluster(scope, names, [group for group in groups if group[0] in names], derived)
+        for names in _groups(scope, every)
+    ]
     yield from sorted(clusters, key=lambda cluster: natural(cluster.name))
 
 
-def _cluster(scope: Scope, variables: list[str]) -> Cluster:
+def _groups(scope: Scope, joined: Iterable[Collection[str]]) -> list[list[str]]:
+    """Return the variables of a field in groups, of which each holds all that is joined."""
+    pairs = [(name, name) for name in scope.variables]
+    pairs += [(min(names), name) for names in joined for name in names]
+    members: dict[str, list[str]] = {}
+    for name, key in joined_names(pairs).items():
+        members.setdefault(key, []).append(name)
+    return [sorted(names, key=natural) for names in members.values()]
+
+
+def _cluster(
+    scope: Scope, variables: list[str], groups: list[list[str]], derived: Sequence[Linking]
+) -> Cluster:
+    """Return a cluster of groups of variables, which figures join; each group is joined by sums."""
     lines = [line for line in scope.lines if line.variable in variables]
-    touching = [e for e in scope.equations if set(e.variables).intersection(variables)]
-    equations = [equation for equation in touching if not scope.unpublished(equation)]
-    links = sorted((n for n, v in scope.links.items() if v.intersection(variables)), key=natural)
-    total, dimension = _variable_dimension(scope, variables, equations, touching, links)
+    parts = [_sums(scope, group) for group in groups]
+    touching = [equation for part in parts for equation in part.touching]
+    equations = [equation for part in parts for equation in part.equations]
+    links = sorted({link for part in parts for link in part.links}, key=natural)
+    total, dimension = (parts[0].total, parts[0].dimension) if len(parts) == 1 else ("", "")
+    if len(parts) > 1:
+        # The variables are no codes of one dimension: sums that only names tell are written down.
+        equations += [part.named_sum for part in parts if part.total and not part.equations]
     tables = tables_over(lines, scope.dimensions, scope.named, dimension)
     title = total if touching else (links[0] if links else variables[0])
     return Cluster(
@@ -590,8 +615,42 @@ def _cluster(scope: Scope, variables: list[str]) -> Cluster:
         equations=tuple(equations),
         total=total,
         links=tuple(links),
-        reasons=tuple(_reasons(scope, lines, touching)),
+        reasons=(*_reasons(scope, lines, touching), *_of_figures(lines, derived)),
     )
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What joins variables that add up: equations, links, and the dimension that they may be."""
+
+    variables: list[str]
+    touching: list[Equation]
+    equations: list[Equation]
+    links: list[str]
+    total: str
+    dimension: str
+
+    @property
+    def named_sum(self) -> Equation:
+        """The sum that the names of linked variables tell."""
+        return equation_of(self.total, self.variables, self.links[0])
+
+
+def _sums(scope: Scope, variables: list[str]) -> _Sums:
+    touching = [e for e in scope.equations if set(e.variables).intersection(variables)]
+    equations = [equation for equation in touching if not scope.unpublished(equation)]
+    links = sorted((n for n, v in scope.links.items() if v.intersection(variables)), key=natural)
+    total, dimension = _variable_dimension(scope, variables, equations, touching, links)
+    return _Sums(variables, touching, equations, links, total, dimension)
+
+
+def _of_figures(lines: Sequence[PublishedTable], derived: Sequence[Linking]) -> Iterator[str]:
+    """Say which tables figures join."""
+    for figure in derived:
+        named = variables_of(figure)
+        inside = [line.name for line in lines if line.variable in named]
+        if len({line.variable for line in lines} & named) > 1:
+            yield f"{listed(inside)} share a derived figure of {listed(sorted(named))}"
 
 
 def _variable_dimension(

@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file
 from tablecloak.tables.code_lists import elements, structure_message
 
@@ -87,11 +87,12 @@ class DataStructure:
                 f"{path}: is no structure message of SDMX-ML or SDMX-JSON ({error})."
             ) from None
         if len(structures) != 1:
+            which = f" ({listed([name for name, _ in structures])})" if structures else ""
             raise InputError(
-                f"{path}: defines {len(structures)} data structures; expected one, with its code "
-                "lists."
+                f"{path}: defines {len(structures)} data structures{which}; expected one, with its "
+                "code lists. Keep the one that the authority asks for."
             )
-        return cls(str(path), structures[0])
+        return cls(str(path), structures[0][1])
 
     @property
     def codes(self) -> dict[str, Collection[str]]:
@@ -137,8 +138,8 @@ class DataStructure:
         return frame[[name for name in frame.columns if name in names]]
 
 
-def _in_xml(text: str) -> list[tuple[Component, ...]]:
-    """Return the components of each data structure of SDMX-ML, whose versions differ little."""
+def _in_xml(text: str) -> list[tuple[str, tuple[Component, ...]]]:
+    """Return name and components of each data structure of SDMX-ML; versions differ little."""
     root = structure_message(text)
     lists = {
         codelist.attrib["id"]: [code.attrib["id"] for code in elements(codelist, "Code")]
@@ -164,7 +165,7 @@ def _in_xml(text: str) -> list[tuple[Component, ...]]:
                     given = {"id": concept, **part.attrib}
                     components.append(_component(given, lists, codelist, is_dimension))
         if components:
-            structures.append(tuple(components))
+            structures.append((structure.attrib.get("id", ""), tuple(components)))
     return structures
 
 
@@ -177,8 +178,8 @@ def _referred(part: ElementTree.Element, kind: str, address: re.Pattern[str]) ->
     return ""
 
 
-def _in_json(text: str) -> list[tuple[Component, ...]]:
-    """Return the components of each data structure of SDMX-JSON."""
+def _in_json(text: str) -> list[tuple[str, tuple[Component, ...]]]:
+    """Return name and components of each data structure of SDMX-JSON."""
     message = json.loads(text)
     data = message.get("data", message)
     lists = {
@@ -202,12 +203,11 @@ def _in_json(text: str) -> list[tuple[Component, ...]]:
         time += dimensions.get("timeDimensions", [])
         parts = [(part, True) for part in [*dimensions.get("dimensions", []), *time]]
         parts += [(part, False) for part in attributes.get("attributes", [])]
-        structures.append(
-            tuple(
-                _component(part, lists, _listed_by(part, usual), is_dimension)
-                for part, is_dimension in parts
-            )
+        components = tuple(
+            _component(part, lists, _listed_by(part, usual), is_dimension)
+            for part, is_dimension in parts
         )
+        structures.append((str(structure.get("id", "")), components))
     return structures
 
 

@@ -127,7 +127,8 @@ def test_a_figure_weighs_a_multiple_of_its_numerator_by_every_weight_rule(busine
         assert np.allclose(weighed.weights[figures], 3 * weighed.weights[numerators])
 
 
-def test_a_denominator_of_zero_is_refused_and_named(business):
+def test_a_denominator_of_zero_has_no_figure_and_nobody_learns_the_zero(business):
+    """Of a 0 that may be hidden, the release says what it says of other figures: suppressed."""
     parts = {
         "turnover": problem_of("turnover", [1000.0, 70.0, 333.0, 5.0]),
         "employees": problem_of("employees", [7.0, 0.0, 12.0, 4.0]),
@@ -135,8 +136,23 @@ def test_a_denominator_of_zero_is_refused_and_named(business):
     both = tc.join(parts)
     zero = both.table.cell(variable="employees", region="N", industry="B")
     may_go = both.with_changes(status=np.where(np.arange(18) == zero, "s", both.status))
-    with pytest.raises(tc.InputError, match="employees, region=N, industry=B is 0"):
-        tc.with_derived(may_go, [tc.Ratio("turnover / employees")])
+    ratio, must = (tc.Ratio("turnover / employees", frozen=frozen) for frozen in (False, True))
+    with pytest.raises(tc.InputError, match='is 0 .*without = {region = "N", industry = "B"}'):
+        tc.with_derived(may_go, [must])
+    left = tc.Ratio("turnover / employees", frozen=True, without={"region": "N", "industry": "B"})
+    named = tc.Ratio("turnover / employees", where=[{"region": "S"}, {"industry": ["A", "Total"]}])
+    for figure, n_figures in ((ratio, 8), (left, 8), (named, 7)):
+        table = tc.with_derived(may_go, [figure]).table
+        assert int(are_derived(table.keys).sum()) == n_figures
+    assert ratio.nonexistent(both.table).tolist() == [
+        both.table.cell(variable="turnover", region="N", industry="B")
+    ]
+    for hidden, status in ((True, ["suppressed"]), (False, [])):
+        table = tc.with_derived(may_go, [ratio]).table
+        cells = np.where(np.arange(table.n_cells) == zero, hidden, False)
+        rows = ratio.released(table, table.values, cells)
+        here = rows.region.eq("N") & rows.industry.eq("B")
+        assert rows.status[here].tolist() == status
     # Where everybody knows the zero, there is no figure.
     known = both.with_changes(status=np.where(np.arange(18) == zero, "z", both.status))
     assert int(are_derived(tc.with_derived(known, [tc.Ratio("turnover / employees")]).table.keys)

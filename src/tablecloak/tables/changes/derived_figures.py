@@ -85,8 +85,9 @@ def with_derived(
     Raises
     ------
     InputError
-        If a figure names something unknown, or has a denominator that is 0, negative, or not known
-        to be positive; names the cell. A denominator that everybody knows to be 0 has no figure.
+        If a figure names something unknown, or has a denominator that is negative or might be for
+        all that everybody knows; names the cell. With a denominator of 0 there is no figure, which
+        is refused only for figures that must be published and denominators that may be hidden.
 
     Notes
     -----
@@ -246,25 +247,33 @@ def _defined(problem: ProtectionProblem, figure: DerivedFigure) -> Quotients:
     Raises
     ------
     InputError
-        If a denominator is not known to be positive.
+        If a denominator may be negative, or is 0, may be hidden, and the figure may not: that one
+        alone is not printed would tell the 0.
     """
     table, quotients = problem.table, figure.quotients(problem.table)
     below = quotients.denominators(table.values)
     of_cell = quotients.denominator >= 0
-    nothing = of_cell & (below == 0) & problem.frozen[quotients.denominator]
+    nothing = of_cell & (below == 0)
+    if figure.frozen:
+        nothing &= problem.frozen[quotients.denominator]
     signed = of_cell & (problem.lower_bound[quotients.denominator] < 0)
     signed &= ~problem.frozen[quotients.denominator]
     for odd, what, remedy in (
-        (~(below > 0) & ~nothing, "is {value:g}", "Leave it out with `where`."),
+        (~(below > 0) & ~nothing, "is {value:g}", "Leave it out: `without = {codes}`."),
         (signed, "may be negative", "Say that it is not, with a lower external bound of 0."),
     ):
         if odd.any():
             worst = int(np.flatnonzero(odd)[0])
             cell = int(quotients.denominator[worst])
+            given = table.keys.iloc[int(quotients.numerator[worst])].drop(
+                [] if table.variables is None else [table.variables.dimension]
+            )
+            codes = ", ".join(f'{name} = "{code}"' for name, code in given.items())
             raise InputError(
                 f"{figure.label}: the denominator {table.label(cell)} "
                 f"{what.format(value=below[worst])} ({int(odd.sum())} such cells), so that the "
-                f"figure tells nobody what its digits say. {remedy}",
+                f"figure tells nobody what its digits say. "
+                f"{remedy.format(codes='{' + codes + '}')}",
                 cells=quotients.denominator[odd],
             )
     return quotients.chosen(~nothing)

@@ -29,6 +29,9 @@ from tablecloak.registry import Registry
 from tablecloak.tables.keys import DERIVED, EARLIER, are_derived, without_later_marks
 from tablecloak.tables.table import Table
 
+Codes = Mapping[str, str | Sequence[str]] | Sequence[Mapping[str, str | Sequence[str]]]
+"""Cells by their codes: those of one mapping, or of any of several."""
+
 MOST_DIGITS = 2**31 - 1
 """Largest coefficient of a row of a figure: up to it programs and witnesses read them exactly."""
 
@@ -82,8 +85,11 @@ class DerivedFigure(ABC):
         Loss of hiding a figure, as a multiple of the weight of its numerator.
     frozen : bool, default=False
         Whether it must be published, whatever else is hidden for it.
-    where : mapping of str to sequence of str, optional
-        Codes of dimensions to which it is limited, as in ``{"region": ["N", "S"]}``.
+    where : mapping of str to sequence of str, or sequence of such mappings, optional
+        Codes of dimensions to which it is limited, as in ``{"region": ["N", "S"]}``; of several
+        mappings a cell has to agree with one.
+    without : as `where`, optional
+        Cells that do not have it, such as ``{"region": "N", "industry": "B"}``.
     """
 
     decimals: Annotated[int, Field(ge=0, le=9, description="Digits after the decimal point.")] = 1
@@ -91,9 +97,8 @@ class DerivedFigure(ABC):
         float, Field(ge=0, description="Loss of hiding a figure, in weights of its numerator.")
     ] = 1.0
     frozen: Annotated[bool, Field(description="Whether it must be published.")] = False
-    where: Annotated[
-        Mapping[str, str | Sequence[str]] | None, Field(description="Codes to which it is limited.")
-    ] = None
+    where: Annotated[Codes | None, Field(description="Codes to which it is limited.")] = None
+    without: Annotated[Codes | None, Field(description="Codes of cells without it.")] = None
 
     name: ClassVar[str]
     """Name of the kind in job files."""
@@ -148,23 +153,42 @@ class DerivedFigure(ABC):
         every = self.quotients_in(table)
         keys = table.keys.iloc[every.numerator]
         kept = np.ones(len(every), dtype=bool)
-        for name, codes in (self.where or {}).items():
-            if name not in keys.columns:
-                near = suggestion(name, map(str, keys.columns))
-                raise InputError(f"{self.label}: there is no dimension {name!r}.{near}")
-            limits = [codes] if isinstance(codes, str) else list(codes)
-            valid_codes = set(table.keys[name])
-            odd = [code for code in limits if code not in valid_codes]
-            if odd:
-                near = suggestion(odd[0], valid_codes)
-                raise InputError(f"{self.label}: {name!r} has no code {odd[0]!r}.{near}")
-            kept &= keys[name].isin(limits).to_numpy()
+        if self.where is not None:
+            kept &= self._having(keys, self.where, table)
+        if self.without is not None:
+            kept &= ~self._having(keys, self.without, table)
         if not kept.any():
             raise InputError(
                 f"{self.label}: no cell has this figure. It needs the numerator and the "
                 f"denominator at the same codes."
             )
         return every.chosen(kept)
+
+    def _having(self, keys: pd.DataFrame, codes: Codes, table: Table) -> Flags:
+        """Whether cells have the codes of one of some mappings."""
+        agrees = np.zeros(len(keys), dtype=bool)
+        for mapping in [codes] if isinstance(codes, Mapping) else codes:
+            having = np.ones(len(keys), dtype=bool)
+            for name, given in mapping.items():
+                if name not in keys.columns:
+                    near = suggestion(name, map(str, keys.columns))
+                    raise InputError(f"{self.label}: there is no dimension {name!r}.{near}")
+                limits = [given] if isinstance(given, str) else list(given)
+                valid_codes = set(table.keys[name])
+                odd = [code for code in limits if code not in valid_codes]
+                if odd:
+                    near = suggestion(odd[0], valid_codes)
+                    raise InputError(f"{self.label}: {name!r} has no code {odd[0]!r}.{near}")
+                having &= keys[name].isin(limits).to_numpy()
+            agrees |= having
+        return agrees
+
+    def nonexistent(self, table: Table) -> Integers:
+        """Return the cells that have no such figure, since the denominator is 0."""
+        if self.needs_contributions:
+            return np.zeros(0, dtype=np.int64)
+        quotients = self.quotients(table)
+        return quotients.numerator[quotients.denominators(table.values) == 0]
 
     def printed(self, quotients: Quotients, values: Floats) -> list[int]:
         """Return the figures in units of their last digit, rounded exactly.
@@ -199,17 +223,22 @@ class DerivedFigure(ABC):
         -------
         pandas.DataFrame
             Columns ``figure``, those of the keys, ``value`` and ``status``. A quotient with a
-            denominator that is not positive has no figure.
+            denominator that is not positive has no figure, and no row; with one that is 0 and
+            hidden, its row says that it is suppressed, as of any other figure: its absence would
+            tell that the denominator is 0.
         """
         every = pd.MultiIndex.from_frame(table.keys)
         quotients = self.quotients(table)
-        quotients = quotients.chosen(quotients.denominators(values) > 0)
+        below, of_cell = quotients.denominators(values), quotients.denominator >= 0
+        is_silent = (below == 0) & of_cell & hidden[quotients.denominator]
+        quotients = quotients.chosen((below > 0) | is_silent)
         marked = marked_keys(table, self, quotients.numerator, DERIVED)
         place = every.get_indexer(pd.MultiIndex.from_frame(marked))
         below = quotients.denominator
         unknown = hidden[quotients.numerator] | (hidden[below] & (below >= 0))
         is_hidden = np.where(place >= 0, hidden[place], unknown)
-        digits: Floats = np.array(self.printed(quotients, values), dtype=np.float64)
+        digits: Floats = np.zeros(len(quotients))
+        digits[~is_hidden] = self.printed(quotients.chosen(~is_hidden), values)
         keys = table.keys.iloc[quotients.numerator]
         keys.insert(0, "figure", self.label)
         return keys.assign(

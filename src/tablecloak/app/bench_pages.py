@@ -204,9 +204,8 @@ class BenchPages:
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
             formats: list[str | ReleaseFormat] = ["csv", "excel"]
             file = self.session.file
-            if file is not None and self.session.proposal is not None:
-                if Path(file).suffix.lower() in WORKBOOKS:
-                    formats.append(OfficeWorkbook(Path(file), file.sheet))
+            if self.session.proposal and file and Path(file).suffix.lower() in WORKBOOKS:
+                formats.append(OfficeWorkbook(Path(file), file.sheet))
             write_release(solved.result, folder, title=self.bench.title, formats=formats)
             return zipped(Path(folder), f"{method}.zip")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,14 +103,8 @@ class OfficeWorkbook(ReleaseFormat):
             if page is not sheet and (page.sheet_state != "visible" or _has_figures(page)):
                 left_out.append(f"sheet {page.title!r}")
                 continue
-            filled = places.squares if page is sheet else {}
-            emptied = _copy_sheet(
-                page,
-                book.create_sheet(page.title),
-                filled,
-                values,
-                places.headers if filled else (),
-            )
+            here = places if page is sheet else _TablePlaces({}, set())
+            emptied = _copy_sheet(page, book.create_sheet(page.title), here, values)
             left_out += [f"{page.title}!{square}" for square in emptied]
         book.properties.creator = str(about.get("software", "tablecloak"))
         _warn(given, left_out, [cell for cell in values if cell not in places.found])
@@ -160,6 +154,7 @@ class _TablePlaces:
         texts = _texts(sheet)
         lines = _lines_of(texts, known, where)
         rows = _keys(texts, lines, known, is_down=True)
+        columns: Mapping[int, tuple[tuple[str, str], ...]]
         columns = _keys(texts, lines, known, is_down=False)
         down = [at for is_down, at in lines.values() if is_down]
         if not down or not rows:
@@ -211,9 +206,8 @@ def _texts(sheet: Any) -> dict[Place, str]:
         if (text := _text(square.value))
     }
     for area in sheet.merged_cells.ranges:
-        text = texts.get((area.min_row, area.min_col))
-        if text:
-            texts.update(dict.fromkeys(area.cells, text))
+        if (area.min_row, area.min_col) in texts:
+            texts.update(dict.fromkeys(area.cells, texts[area.min_row, area.min_col]))
     return texts
 
 
@@ -233,7 +227,8 @@ def _lines_of(
                 found[name, False, row].add(codes[text])
     lines: dict[str, tuple[bool, int]] = {}
     for name, is_down, at in sorted(found, key=lambda line: -len(found[line])):
-        if name not in lines and (is_down, at) not in lines.values():
+        is_told = len(found[name, is_down, at]) >= min(2, len(set(known[name].values())))
+        if is_told and name not in lines and (is_down, at) not in lines.values():
             lines[name] = is_down, at
     lost = [name for name in known if name not in lines]
     if lost:
@@ -263,14 +258,14 @@ def _keys(
         for number, (line, name) in enumerate(along, start=1):
             text = texts.get((step, line) if is_down else (line, step), "")
             if text or number == len(along):
-                before[name] = known[name].get(text, "")
+                before[name] = known[name].get(text) or ""
         if along and all(before.get(name) for _, name in along):
             keys[step] = tuple((name, before[name]) for _, name in along)
     return keys
 
 
 def _columns_named(texts: Mapping[Place, str], measure: str, first: int) -> set[int]:
-    """Return the columns with the name of the figure above row `first`, in one square or several."""
+    """Return the columns above whose row `first` the figure is named, in one square or several."""
     above: dict[int, list[str]] = defaultdict(list)
     for (row, column), text in sorted(texts.items()):
         if row < first:
@@ -315,25 +310,24 @@ def _has_figures(sheet: Any) -> bool:
 def _copy_sheet(
     source: Any,
     target: Any,
-    squares: Mapping[Place, tuple[str, ...]],
+    places: _TablePlaces,
     values: Mapping[tuple[str, ...], str | float],
-    headers: Collection[Place],
 ) -> list[str]:
     """Copy texts and looks, fill the squares of the table; return which others were emptied."""
     emptied: list[str] = []
     looks: dict[tuple[int, ...], Any] = {}
     for old in (square for row in source.iter_rows() for square in row):
         at = old.row, old.column
-        is_bare = old.value is None and not old.has_style and at not in squares
+        is_bare = old.value is None and not old.has_style and at not in places.squares
         # Of merged squares the first one has the text and the look of all.
         if is_bare or type(old).__name__ == "MergedCell":
             continue
         new = target.cell(*at)
         _copy_look(old, new, looks)
-        if at in squares:
-            new.value = values.get(squares[at])
-        elif not _is_figure(old.value) or at in headers:
-            new.value = _text(old.value) if at in headers else old.value
+        if at in places.squares:
+            new.value = values.get(places.squares[at])
+        elif not _is_figure(old.value) or at in places.headers:
+            new.value = _text(old.value) if at in places.headers else old.value
         elif old.value is not None:
             emptied.append(old.coordinate)
         as_text(new)

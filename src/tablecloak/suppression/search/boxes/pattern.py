@@ -232,12 +232,16 @@ class Moves:
         length = (above[own][:, None] + above[others] - 2 * above_both).ravel()
         chosen = np.lexsort((-np.tile(filled[others], len(own)), length))[: self.most]
         up, down = own[chosen // len(others)], others[chosen % len(others)]
-        every = (leaves[up] - leaves[down]).toarray().astype(np.int8)
-        most = int(length[chosen].max())
-        # Codes that move come first in each row.
-        order = np.argsort(every == 0, axis=1, kind="stable")[:, :most]
-        moved = np.take_along_axis(every, order, axis=1)
-        return (order - code) * self.grid.strides[dimension], moved
+        every = leaves[up] - leaves[down]
+        every.eliminate_zeros()
+        every.sort_indices()
+        # Codes that move come first in each row; the others repeat the code, with sign 0.
+        row = np.repeat(np.arange(len(chosen)), np.diff(every.indptr))
+        column = np.arange(every.nnz) - every.indptr[row]
+        shape = len(chosen), int(length[chosen].max())
+        moving, moved = np.full(shape, code, dtype=np.int64), np.zeros(shape, dtype=np.int8)
+        moving[row, column], moved[row, column] = every.indices, every.data
+        return (moving - code) * self.grid.strides[dimension], moved
 
 
 def _of_leaves(cover: Signs, filled: Integers) -> Integers:

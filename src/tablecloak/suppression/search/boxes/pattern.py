@@ -164,15 +164,16 @@ def _covers(table: Table, codes: Integers, counts: list[int]) -> tuple[Signs, ..
 
 def _cover(above: Integers, below: Integers, count: int) -> Signs:
     """Return which leaves are below each code, given the pairs of a code and one just below it."""
-    step = np.zeros((count, count), dtype=np.float32)
-    step[above, below] = 1
-    leaves = np.flatnonzero(step.sum(axis=1) == 0)
-    reached = np.zeros((count, len(leaves)), dtype=np.float32)
-    reached[leaves, np.arange(len(leaves))] = 1
+    step = csr_array((np.ones(len(above), dtype=np.int32), (above, below)), shape=(count, count))
+    leaves = np.flatnonzero(np.bincount(above, minlength=count) == 0)
+    places = leaves, np.arange(len(leaves))
+    shape = count, len(leaves)
+    reached = csr_array((np.ones(len(leaves), dtype=np.int32), places), shape=shape)
     while True:
-        further = np.minimum(reached + step @ reached, 1)
-        if np.array_equal(further, reached):
-            return reached.astype(np.int8)
+        further = reached + step @ reached
+        further.data[:] = 1
+        if further.nnz == reached.nnz:
+            return reached.toarray().astype(np.int8)
         reached = further
 
 

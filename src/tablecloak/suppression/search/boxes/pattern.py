@@ -173,7 +173,8 @@ def _cover(above: Integers, below: Integers, count: int) -> Signs:
         further = reached + step @ reached
         further.data[:] = 1
         if further.nnz == reached.nnz:
-            return reached.toarray().astype(np.int8)
+            closed: Signs = reached.toarray().astype(np.int8)
+            return closed
         reached = further
 
 

@@ -93,8 +93,8 @@ def guess(file: DataFile) -> Guess:
     InputError
         If it cannot be read, or no column looks like a dimension.
     """
-    told, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
-    file = replace(told.how, path=file.path)
+    reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    file = replace(reader.how, path=file.path)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
     kinds: dict[str, str] = {}

@@ -49,19 +49,19 @@ class CSV(FrameFormat):
 
         What was said of it counts. Letters that are not UTF-8 are those of Western Europe.
         """
-        told = type(self)()
+        reader = type(self)()
         try:
             _, frame = super().told_by(path, rows)
         except InputError:
             if "encoding" in self.how.signs or not Path(path).exists():
                 raise
-            told.how = replace(self.how, encoding="cp1252")
-            return told.told_by(path, rows)
+            reader.how = replace(self.how, encoding="cp1252")
+            return reader.told_by(path, rows)
         texts = frame.select_dtypes(["object", "string"])
         if "decimal" in self.how.signs or not any(has_decimal_commas(texts[n]) for n in texts):
             return self, frame
-        told.how = replace(self.how, decimal=",")
-        return told.told_by(path, rows)
+        reader.how = replace(self.how, decimal=",")
+        return reader.told_by(path, rows)
 
     def _whole(self, path: Path, text_columns: Sequence[str], **how: Any) -> pd.DataFrame:
         self._require_names_once(path)

@@ -313,7 +313,7 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
         """Contributions by the name of their attribute; empty if there is no such file."""
         if not path.exists():
             return {}
-        told, first = self.told_by(path)
+        reader, first = self.told_by(path)
         if "level" not in first.columns:
             raise InputError(
                 f"{path}: column 'level' is missing, which says of each row whether it is about "
@@ -321,7 +321,7 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
                 f"convert`."
             )
         text = tuple(column for column in first.columns if column.startswith("contributor_"))
-        frame = told.read_checked(path, text)
+        frame = reader.read_checked(path, text)
         odd = np.flatnonzero(~frame["level"].isin(list(LEVELS)))
         if len(odd):
             raise InputError(

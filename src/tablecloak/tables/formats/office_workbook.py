@@ -88,9 +88,9 @@ class OfficeWorkbook(ReleaseFormat):
         labels: Any = about.get("labels", {})
         measure = str(about["measure"])
         dimensions = [str(name) for name in released if name not in (measure, "status")]
-        known = {name: _spellings(released[name], labels.get(name, {})) for name in dimensions}
-        sheet = self._sheet_of(source, known)
-        places = _TablePlaces.of(sheet, known, measure, f"{given}, sheet {sheet.title!r}")
+        spellings = {name: _spellings(released[name], labels.get(name, {})) for name in dimensions}
+        sheet = self._sheet_of(source, spellings)
+        places = _TablePlaces.of(sheet, spellings, measure, f"{given}, sheet {sheet.title!r}")
         codes = released[dimensions].astype(str).itertuples(index=False, name=None)
         shown = zip(codes, hidden_cells(released), released[measure], strict=True)
         values = {
@@ -107,11 +107,11 @@ class OfficeWorkbook(ReleaseFormat):
             emptied = _copy_sheet(page, book.create_sheet(page.title), here, values)
             left_out += [f"{page.title}!{square}" for square in emptied]
         book.properties.creator = str(about.get("software", "tablecloak"))
-        _warn(given, left_out, [cell for cell in values if cell not in places.found])
+        _warn(given, left_out, [cell for cell in values if cell not in places.matched])
         with replacing(path) as temporary:
             save_book(book, temporary)
 
-    def _sheet_of(self, book: Any, known: Mapping[str, Mapping[str, str]]) -> Any:
+    def _sheet_of(self, book: Any, spellings: Mapping[str, Mapping[str, str]]) -> Any:
         if self.sheet:
             if self.sheet not in book.sheetnames:
                 raise InputError(
@@ -119,7 +119,7 @@ class OfficeWorkbook(ReleaseFormat):
                     f"{suggestion(self.sheet, book.sheetnames)}"
                 )
             return book[self.sheet]
-        codes = set().union(*known.values())
+        codes = set().union(*spellings.values())
         visible = [page for page in book.worksheets if page.sheet_state == "visible"]
         return max(
             visible, key=lambda page: len(codes & {_text(s.value) for row in page for s in row})
@@ -142,21 +142,21 @@ class _TablePlaces:
     headers: set[Place]
 
     @property
-    def found(self) -> set[tuple[str, ...]]:
+    def matched(self) -> set[tuple[str, ...]]:
         """The cells that have a square."""
         return set(self.squares.values())
 
     @classmethod
     def of(
-        cls, sheet: Any, known: Mapping[str, Mapping[str, str]], measure: str, where: str
+        cls, sheet: Any, spellings: Mapping[str, Mapping[str, str]], measure: str, where: str
     ) -> _TablePlaces:
         """Find the line of codes of each dimension, and the squares between these lines."""
         texts = _texts(sheet)
-        lines = _lines_of(texts, known, where)
-        rows = _keys(texts, lines, known, is_down=True)
+        lines = _lines_of(texts, spellings, where)
+        rows = _keys(texts, lines, spellings, is_down=True)
         columns: Mapping[int, tuple[tuple[str, str], ...]]
-        columns = _keys(texts, lines, known, is_down=False)
-        down = [at for is_down, at in lines.values() if is_down]
+        columns = _keys(texts, lines, spellings, is_down=False)
+        down = [place for is_down, place in lines.values() if is_down]
         if not down or not rows:
             raise InputError(
                 f"{where}: no dimension has its codes below each other. Put those of one of them "
@@ -169,18 +169,18 @@ class _TablePlaces:
             columns = {column: () for row, column in texts if row >= first}
             columns = dict.fromkeys(columns, ()) | dict.fromkeys(named, ())
         columns = {column: key for column, key in columns.items() if column > max(down)}
-        told = {column: key for column, key in columns.items() if column in named} or columns
-        for keys, word in ((rows, "row"), (told, "column")):
-            twice = [sorted(at) for at in _inverse(keys).values() if len(at) > 1]
+        chosen = {column: key for column, key in columns.items() if column in named} or columns
+        for keys, word in ((rows, "row"), (chosen, "column")):
+            twice = [sorted(place) for place in _inverse(keys).values() if len(place) > 1]
             if twice:
                 raise InputError(
                     f"{where}: {word}s {listed([str(at) for at in twice[0]])} have the same codes. "
                     f"Name the figure {measure!r} above its columns, and each cell once."
                 )
-        order = list(known)
+        order = list(spellings)
         squares = {}
         for row, below in rows.items():
-            for column, above in told.items():
+            for column, above in chosen.items():
                 codes = {**dict(below), **dict(above)}
                 squares[row, column] = tuple(codes[name] for name in order)
         if not squares:
@@ -191,8 +191,8 @@ class _TablePlaces:
         headers = {
             (row, column)
             for (row, column), text in texts.items()
-            for name, (is_down, at) in lines.items()
-            if at == (column if is_down else row) and text in known[name]
+            for name, (is_down, place) in lines.items()
+            if place == (column if is_down else row) and text in spellings[name]
         }
         return cls(squares, headers - set(squares))
 
@@ -212,25 +212,25 @@ def _texts(sheet: Any) -> dict[Place, str]:
 
 
 def _lines_of(
-    texts: Mapping[Place, str], known: Mapping[str, Mapping[str, str]], where: str
+    texts: Mapping[Place, str], spellings: Mapping[str, Mapping[str, str]], where: str
 ) -> dict[str, tuple[bool, int]]:
     """For each dimension whether its codes go down, and in which column or row they stand.
 
     Dimensions may share codes, such as that of the total: the line with most of the codes counts,
     and each line once.
     """
-    found: dict[tuple[str, bool, int], set[str]] = defaultdict(set)
+    matched: dict[tuple[str, bool, int], set[str]] = defaultdict(set)
     for (row, column), text in texts.items():
-        for name, codes in known.items():
+        for name, codes in spellings.items():
             if text in codes:
-                found[name, True, column].add(codes[text])
-                found[name, False, row].add(codes[text])
+                matched[name, True, column].add(codes[text])
+                matched[name, False, row].add(codes[text])
     lines: dict[str, tuple[bool, int]] = {}
-    for name, is_down, at in sorted(found, key=lambda line: -len(found[line])):
-        is_told = len(found[name, is_down, at]) >= min(2, len(set(known[name].values())))
-        if is_told and name not in lines and (is_down, at) not in lines.values():
-            lines[name] = is_down, at
-    lost = [name for name in known if name not in lines]
+    for name, is_down, place in sorted(matched, key=lambda line: -len(matched[line])):
+        is_told = len(matched[name, is_down, place]) >= min(2, len(set(spellings[name].values())))
+        if is_told and name not in lines and (is_down, place) not in lines.values():
+            lines[name] = is_down, place
+    lost = [name for name in spellings if name not in lines]
     if lost:
         raise InputError(
             f"{where}: no codes or labels of {listed(lost)} were found. Give the workbook of this "
@@ -242,7 +242,7 @@ def _lines_of(
 def _keys(
     texts: Mapping[Place, str],
     lines: Mapping[str, tuple[bool, int]],
-    known: Mapping[str, Mapping[str, str]],
+    spellings: Mapping[str, Mapping[str, str]],
     *,
     is_down: bool,
 ) -> dict[int, tuple[tuple[str, str], ...]]:
@@ -250,7 +250,7 @@ def _keys(
 
     An empty square means the code before it, but in the line beside the figures.
     """
-    along = sorted((at, name) for name, (down, at) in lines.items() if down == is_down)
+    along = sorted((place, name) for name, (down, place) in lines.items() if down == is_down)
     last = max((row if is_down else column for row, column in texts), default=0)
     before: dict[str, str] = {}
     keys = {}
@@ -258,7 +258,7 @@ def _keys(
         for number, (line, name) in enumerate(along, start=1):
             text = texts.get((step, line) if is_down else (line, step), "")
             if text or number == len(along):
-                before[name] = known[name].get(text) or ""
+                before[name] = spellings[name].get(text) or ""
         if along and all(before.get(name) for _, name in along):
             keys[step] = tuple((name, before[name]) for _, name in along)
     return keys
@@ -277,8 +277,8 @@ def _columns_named(texts: Mapping[Place, str], measure: str, first: int) -> set[
 
 def _inverse(keys: Mapping[int, object]) -> dict[object, list[int]]:
     places: dict[object, list[int]] = defaultdict(list)
-    for at, key in keys.items():
-        places[key].append(at)
+    for place, key in keys.items():
+        places[key].append(place)
     return places
 
 
@@ -317,17 +317,17 @@ def _copy_sheet(
     emptied: list[str] = []
     looks: dict[tuple[int, ...], Any] = {}
     for old in (square for row in source.iter_rows() for square in row):
-        at = old.row, old.column
-        is_bare = old.value is None and not old.has_style and at not in places.squares
+        place = old.row, old.column
+        is_bare = old.value is None and not old.has_style and place not in places.squares
         # Of merged squares the first one has the text and the look of all.
         if is_bare or type(old).__name__ == "MergedCell":
             continue
-        new = target.cell(*at)
+        new = target.cell(*place)
         _copy_look(old, new, looks)
-        if at in places.squares:
-            new.value = values.get(places.squares[at])
-        elif not _is_figure(old.value) or at in places.headers:
-            new.value = _text(old.value) if at in places.headers else old.value
+        if place in places.squares:
+            new.value = values.get(places.squares[place])
+        elif not _is_figure(old.value) or place in places.headers:
+            new.value = _text(old.value) if place in places.headers else old.value
         elif old.value is not None:
             emptied.append(old.coordinate)
         as_text(new)
@@ -359,14 +359,14 @@ def _copy_look(old: Any, new: Any, looks: dict[tuple[int, ...], Any]) -> None:
 
     Looks that were copied before are in `looks`: large sheets have few of them.
     """
-    known = tuple(old._style or ())
-    if known not in looks:
+    style = tuple(old._style or ())
+    if style not in looks:
         for part in ("font", "fill", "border", "alignment", "protection"):
             setattr(new, part, copy(getattr(old, part)))
         if not re.search(r"[1-9]", re.sub(r"\[\$[^\]]*\]", "", old.number_format)):
             new.number_format = old.number_format
-        looks[known] = new._style
-    new._style = copy(looks[known])
+        looks[style] = new._style
+    new._style = copy(looks[style])
 
 
 def _warn(path: Path, left_out: Sequence[str], without: Sequence[tuple[str, ...]]) -> None:

@@ -29,8 +29,9 @@ from tablecloak.protection import required_way
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
 from tablecloak.tables.cell_arrays import CellStatus
-from tablecloak.tables.formats import write_problem
+from tablecloak.tables.formats import OfficeWorkbook, ReleaseFormat, write_problem
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.proposal import WORKBOOKS
 
 ROUTES = (
     ("GET", "/grid", "page"),
@@ -201,7 +202,11 @@ class BenchPages:
         """Send the files that may be published."""
         solved = self._current(method)
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
-            write_release(solved.result, folder, title=self.bench.title, formats=("csv", "excel"))
+            formats: list[str | ReleaseFormat] = ["csv", "excel"]
+            file = self.session.file
+            if self.session.proposal and file and Path(file).suffix.lower() in WORKBOOKS:
+                formats.append(OfficeWorkbook(Path(file), file.sheet))
+            write_release(solved.result, folder, title=self.bench.title, formats=formats)
             return zipped(Path(folder), f"{method}.zip")
 
     def problem(self) -> Any:

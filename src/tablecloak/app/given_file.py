@@ -13,7 +13,7 @@ from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
-from tablecloak.jobs.beginning import LOOKED_AT, guess
+from tablecloak.jobs.beginning import guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
 from tablecloak.storage import existing_file
@@ -26,7 +26,6 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
-from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 
 NAMELESS = "Unnamed: "
@@ -98,10 +97,7 @@ def kind_of(file: DataFile) -> FileKind:
         names = column_names(guessed.file)
         if {"lower_protection", "upper_protection"} <= set(names):
             return kind_named("problem")
-        with reading(Path(file)):
-            head = format_of(guessed.file, RecordFormat, otherwise="csv").head(
-                Path(file), LOOKED_AT
-            )
+        _, head = format_of(guessed.file, RecordFormat, otherwise="csv").told_by(Path(file))
     except InputError:
         # Titles above the header, several headers, or no codes that rows share.
         return kind_named("table")

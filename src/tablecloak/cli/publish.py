@@ -22,6 +22,14 @@ Marker = Annotated[
     str, typer.Option(help="What stands for a hidden cell where dimensions are along the columns.")
 ]
 Totals = Annotated[str, names.TOTALS.option("--totals", text="Where totals stand.")]
+Into = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also fill a workbook of yours (.xlsx): layout and looks are kept, figures replaced.",
+        exists=True,
+    ),
+]
+Sheet = Annotated[str, typer.Option(help="Sheet of that workbook. Default: where the codes are.")]
 Report = Annotated[bool, typer.Option(help="Add a page for readers.")]
 
 
@@ -34,6 +42,8 @@ def publish(
     columns: Columns = None,
     marker: Marker = "c",
     totals: Totals = "first",
+    into: Into = None,
+    sheet: Sheet = "",
     report: Report = True,
     tolerance: Tolerance = 0.0,
 ) -> None:
@@ -45,10 +55,13 @@ def publish(
     Exit code 0: written; 1: the pattern does not protect, nothing is written; 2: wrong input.
 
     Example: tablecloak publish job.toml pattern.csv -o release --columns year --marker :
+
+    Example: tablecloak publish job.toml pattern.csv -o release --into yearbook.xlsx
     """
     from tablecloak.publish.audit import audit
     from tablecloak.publish.publication import ABOUT, write_leaving
     from tablecloak.storage import require_own_folder
+    from tablecloak.tables.formats import OfficeWorkbook, ReleaseFormat
     from tablecloak.tables.formats.layouts import Layout
     from tablecloak.tables.leaving import Leaving
 
@@ -65,8 +78,11 @@ def publish(
         typer.echo("NOT SAFE: nothing is written. See `tablecloak audit`.", err=True)
         raise typer.Exit(NOT_SAFE)
     leaving = Leaving.of_pattern(problem, suppressed)
+    kinds: list[str | ReleaseFormat] = [*formats]
+    if into is not None:
+        kinds.append(OfficeWorkbook(into, sheet, marker))
     files = write_leaving(
-        leaving, out, title=title, formats=formats, report=report, withheld=None, layout=layout
+        leaving, out, title=title, formats=kinds, report=report, withheld=None, layout=layout
     )
     for file in files:
         typer.echo(str(file))

@@ -12,13 +12,7 @@ import pandas as pd
 
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
-from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, format_of
-from tablecloak.tables.formats.csv_file import has_decimal_commas
-from tablecloak.tables.formats.format import reading
-
-LOOKED_AT = 100_000
-"""Records from which columns are guessed."""
 
 MOST_CODES = 1000
 """Codes of a column beyond which it is proposed as no dimension."""
@@ -99,7 +93,8 @@ def guess(file: DataFile) -> Guess:
     InputError
         If it cannot be read, or no column looks like a dimension.
     """
-    file, frame = _read(file)
+    reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    file = replace(reader.how, path=file.path)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
     kinds: dict[str, str] = {}
@@ -122,22 +117,6 @@ def guess(file: DataFile) -> Guess:
     others |= {name: "names of records" for name in names if name not in (holding, contributor)}
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
     return Guess(file, value, contributor, holding, weight, dimensions, others)
-
-
-def _read(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
-    """Return the first records, and how they can be read."""
-    file_format = format_of(file, RecordFormat, otherwise="csv")
-    try:
-        with reading(existing_file(file)):
-            frame = file_format.head(Path(file), LOOKED_AT)
-    except InputError:
-        if "encoding" in file.signs or file_format.is_typed:
-            raise
-        return _read(replace(file, encoding="cp1252"))
-    texts = frame.select_dtypes(["object", "string"])
-    if file.signs.get("decimal") or not any(has_decimal_commas(texts[name]) for name in texts):
-        return file, frame
-    return _read(replace(file, decimal=","))
 
 
 def _is_number(column: pd.Series) -> bool:

@@ -315,8 +315,8 @@ class Suppression(TableProtection):
         if audit is not None and audit.intruders:
             yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders
-        if insiders is not None:
-            tried = sum(insiders.intruders.values())
+        tried = 0 if insiders is None else sum(insiders.intruders.values())
+        if insiders is not None and tried:
             safe = tried - insiders.successful - insiders.unsettled
             names = ", ".join(insiders.intruders)
             yield f"It is proved safe against {safe} of {tried} insiders ({names})."

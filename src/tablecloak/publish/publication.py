@@ -100,7 +100,7 @@ def write_release(
     folder: str | Path,
     *,
     title: str = "",
-    formats: Sequence[str] = ("csv",),
+    formats: Sequence[str | ReleaseFormat] = ("csv",),
     report: bool = True,
     withheld: Path | None = None,
     layout: Layout = LONG,
@@ -113,8 +113,9 @@ def write_release(
         Of any way to protect: a pattern, intervals, an adjusted or rounded table, and so on.
     folder : str or path
     title : str, default=""
-    formats : sequence of str, default=("csv",)
-        Names in `tablecloak.tables.formats.FORMATS` of formats that hold releases.
+    formats : sequence of str or ReleaseFormat, default=("csv",)
+        Names in `tablecloak.tables.formats.FORMATS` of formats that hold releases, or a format
+        itself, such as `OfficeWorkbook`: the release in the layout of an office's workbook.
     report : bool, default=True
         Whether to add a page for readers.
     withheld : path, optional
@@ -161,7 +162,7 @@ def write_leaving(
     folder: Path,
     *,
     title: str,
-    formats: Sequence[str],
+    formats: Sequence[str | ReleaseFormat],
     report: bool,
     withheld: Path | None,
     layout: Layout = LONG,
@@ -198,7 +199,7 @@ def _write_tables(
 ) -> list[Path]:
     """Write the table in all formats; those that know no wide layout keep their own."""
     if len(leaving.value_columns) > 1:
-        require_two_values([kind.name for kind in formats], layout)
+        require_two_values(formats, layout)
     released = _ordered(leaving, layout)
     wide = None
     if layout.is_wide:
@@ -224,7 +225,7 @@ def _write_tables(
     return files
 
 
-def require_two_values(formats: Sequence[str], layout: Layout) -> None:
+def require_two_values(formats: Sequence[str | ReleaseFormat], layout: Layout) -> None:
     """Refuse formats and layouts that have one value for each cell, where intervals have two.
 
     Raises
@@ -255,7 +256,9 @@ def _ordered(leaving: Leaving, layout: Layout) -> pd.DataFrame:
     return leaving.released.iloc[order.to_numpy()].reset_index(drop=True)
 
 
-def _release_format(name: str) -> ReleaseFormat:
+def _release_format(name: str | ReleaseFormat) -> ReleaseFormat:
+    if isinstance(name, ReleaseFormat):
+        return name
     formats = {each.name: each for each in formats_holding(ReleaseFormat)}
     if name not in formats:
         raise InputError(f"Unknown format {name!r}.{suggestion(name, formats)}")

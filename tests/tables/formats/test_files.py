@@ -300,3 +300,15 @@ def test_missing_files_and_columns_are_named(records, tmp_path):
     records.to_csv(tmp_path / "in.csv", index=False)
     with pytest.raises(tc.InputError, match=r"no column 'valu'. Did you mean 'value'"):
         read_columns(tmp_path / "in.csv", ["valu"])
+
+
+def test_a_problem_that_a_spreadsheet_of_western_europe_saved_is_read_as_before(tmp_path):
+    tc.examples.files.write("cells", tmp_path)
+    path = tmp_path / "cells.csv"
+    before = tc.read_problem(path)
+    for each in tmp_path.glob("cells*.csv"):
+        frame = pd.read_csv(each).rename(columns={"region": "région"})
+        frame.to_csv(each, sep=";", decimal=",", encoding="cp1252", index=False)
+    found = tc.read_problem(path)
+    assert "région" in found.table.keys
+    assert_same(before, found)

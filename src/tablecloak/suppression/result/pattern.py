@@ -357,7 +357,8 @@ class SuppressionPattern(Result):
         return told if self.unfrozen is None else f"{told}; {self.unfrozen.summary()}"
 
     def _against_insiders(self) -> str:
-        return "" if self.insiders is None else f"; {self.insiders.summary()}"
+        tried = self.insiders is not None and any(self.insiders.intruders.values())
+        return f"; {self.insiders.summary()}" if tried and self.insiders else ""
 
     def _robustness(self) -> str:
         if int(self.suppressed.sum()) > SUMMED_UP_CELLS:

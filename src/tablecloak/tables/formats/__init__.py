@@ -22,6 +22,7 @@ from tablecloak.tables.formats.format import (
 )
 from tablecloak.tables.formats.frame_format import FrameFormat, RecordFormat
 from tablecloak.tables.formats.jj import read_jj, write_jj
+from tablecloak.tables.formats.office_workbook import OfficeWorkbook
 from tablecloak.tables.formats.spreadsheet_text import harmless, original_codes
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "FilePath",
     "Format",
     "FrameFormat",
+    "OfficeWorkbook",
     "ProblemFormat",
     "RecordFormat",
     "ReleaseFormat",

@@ -6,15 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 
 from tablecloak.data_file import SEPARATORS
 from tablecloak.errors import InputError
 from tablecloak.tables.formats.format import FORMATS
-from tablecloak.tables.formats.frame_format import Appender, FrameFormat
+from tablecloak.tables.formats.frame_format import LOOKED_AT, Appender, FrameFormat
 from tablecloak.tables.formats.layouts import WideTable
 from tablecloak.tables.formats.spreadsheet_text import harmless, marked, unmarked
 from tablecloak.tables.text_numbers import numbers_of
@@ -42,6 +43,25 @@ class CSV(FrameFormat):
         """Read a whole file, in which nothing but an empty entry is missing."""
         only_empty: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False}
         return self._whole(path, text_columns, **only_empty)
+
+    def told_by(self, path: Path, rows: int = LOOKED_AT) -> tuple[Self, pd.DataFrame]:
+        """Return the format with the encoding and the decimal sign of a file, and its first rows.
+
+        What was said of it counts. Letters that are not UTF-8 are those of Western Europe.
+        """
+        reader = type(self)()
+        try:
+            _, frame = super().told_by(path, rows)
+        except InputError:
+            if "encoding" in self.how.signs or not Path(path).exists():
+                raise
+            reader.how = replace(self.how, encoding="cp1252")
+            return reader.told_by(path, rows)
+        texts = frame.select_dtypes(["object", "string"])
+        if "decimal" in self.how.signs or not any(has_decimal_commas(texts[n]) for n in texts):
+            return self, frame
+        reader.how = replace(self.how, decimal=",")
+        return reader.told_by(path, rows)
 
     def _whole(self, path: Path, text_columns: Sequence[str], **how: Any) -> pd.DataFrame:
         self._require_names_once(path)

@@ -160,7 +160,7 @@ def _append(sheet: Any, number: int, row: list[Any]) -> None:
     sheet.append(row)
     for column, value in enumerate(row, start=1):
         if isinstance(value, str):
-            _as_text(sheet.cell(number, column))
+            as_text(sheet.cell(number, column))
 
 
 def save_book(book: Any, path: Path) -> None:
@@ -183,7 +183,7 @@ _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 EPOCH = b"1980-01-01T00:00:00Z"
 
 
-def _as_text(square: object) -> None:
+def as_text(square: object) -> None:
     """Mark text as text, also where it begins like a formula."""
     if isinstance(square.value, str):  # type: ignore[attr-defined]
         square.data_type = "s"  # type: ignore[attr-defined]

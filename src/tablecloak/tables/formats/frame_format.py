@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,9 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
 from tablecloak.tables.text_numbers import numbers_of
+
+LOOKED_AT = 100_000
+"""Rows from which is told how a file is read."""
 
 _ARRAYS = CellArrays.kinds()
 _REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
@@ -220,6 +223,11 @@ class RecordFormat(Format):
         """Read the first rows, to show them."""
         return self.read(path).head(rows)
 
+    def told_by(self, path: Path, rows: int = LOOKED_AT) -> tuple[Self, pd.DataFrame]:
+        """Return the format as the first rows of a file say that it is read, and these rows."""
+        with reading(existing_file(path)):
+            return self, self.head(Path(path), rows)
+
     def read_columns(
         self, path: Path, columns: Sequence[str], *, as_text: bool = False
     ) -> pd.DataFrame:
@@ -267,13 +275,14 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
         InputError
             Names file, row and column.
         """
-        frame = self.read_checked(path)
+        cells = self.told_by(path)[0]
+        frame = cells.read_checked(path)
         _require_columns(frame, path)
         is_count = "measure" in frame and bool((frame["measure"] == "count").all())
         known = {*_REQUIRED, *_ARRAYS, *(["measure"] if is_count else [])}
         codes = [column for column in frame.columns if column not in known]
         if not self.is_typed:
-            frame = self.read_checked(path, tuple(codes))
+            frame = cells.read_checked(path, tuple(codes))
         _require_codes(frame, codes, path)
         relations = self._relation_rows(beside(path, "relations"))
         _check_order(frame, path)
@@ -291,7 +300,7 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
         return ProtectionProblem(table=table, **_arrays(frame, path))
 
     def _relation_rows(self, path: Path) -> pd.DataFrame:
-        relations = self.read_checked(path)
+        relations = self.told_by(path)[0].read_checked(path)
         for column in _RELATIONS:
             if column not in relations.columns:
                 raise InputError(
@@ -304,21 +313,21 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
         """Contributions by the name of their attribute; empty if there is no such file."""
         if not path.exists():
             return {}
-        first = self.read_checked(path)
+        reader, first = self.told_by(path)
         if "level" not in first.columns:
             raise InputError(
                 f"{path}: column 'level' is missing, which says of each row whether it is about "
                 f"the contributors or the holdings of a cell. Write the file again by `tablecloak "
                 f"convert`."
             )
-        odd = np.flatnonzero(~first["level"].isin(list(LEVELS)))
+        text = tuple(column for column in first.columns if column.startswith("contributor_"))
+        frame = reader.read_checked(path, text)
+        odd = np.flatnonzero(~frame["level"].isin(list(LEVELS)))
         if len(odd):
             raise InputError(
-                f"{path}, row {odd[0] + 1}: the level is {first['level'].iloc[odd[0]]!r}. Known "
+                f"{path}, row {odd[0] + 1}: the level is {frame['level'].iloc[odd[0]]!r}. Known "
                 f"are: {listed(list(LEVELS))}."
             )
-        text = tuple(column for column in first.columns if column.startswith("contributor_"))
-        frame = self.read_checked(path, text)
         for name in text:
             frame[name] = frame[name].map(unmarked)
         contributions = {}

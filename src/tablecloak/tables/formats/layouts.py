@@ -69,12 +69,7 @@ class Layout:
                 "A wide layout needs `columns`, and a long one has none. Name the dimension whose "
                 "codes are the columns, or leave it out."
             )
-        plain = self.marker.strip()
-        if not plain or marked(plain) != plain or any(sign.isdigit() for sign in plain):
-            raise InputError(
-                f"The marker {self.marker!r} of hidden cells is empty, has a digit, or would be "
-                f"calculated by a spreadsheet. Choose one such as 'c', ':' or 'x'."
-            )
+        require_marker(self.marker)
 
     @property
     def is_wide(self) -> bool:
@@ -150,6 +145,22 @@ class Layout:
             for is_hidden, value in zip(hidden, released[measure], strict=True)
         ]
         return WideTable(keys, header, entries, secret)
+
+
+def require_marker(marker: str) -> None:
+    """Refuse a marker of hidden cells that reads like a value.
+
+    Raises
+    ------
+    InputError
+        If it is empty, has a digit, or would be calculated by a spreadsheet.
+    """
+    plain = marker.strip()
+    if not plain or marked(plain) != plain or any(sign.isdigit() for sign in plain):
+        raise InputError(
+            f"The marker {marker!r} of hidden cells is empty, has a digit, or would be "
+            f"calculated by a spreadsheet. Choose one such as 'c', ':' or 'x'."
+        )
 
 
 def _dimensions(released: pd.DataFrame, measure: str) -> list[str]:

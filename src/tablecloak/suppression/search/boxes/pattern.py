@@ -164,15 +164,17 @@ def _covers(table: Table, codes: Integers, counts: list[int]) -> tuple[Signs, ..
 
 def _cover(above: Integers, below: Integers, count: int) -> Signs:
     """Return which leaves are below each code, given the pairs of a code and one just below it."""
-    step = np.zeros((count, count), dtype=np.float32)
-    step[above, below] = 1
-    leaves = np.flatnonzero(step.sum(axis=1) == 0)
-    reached = np.zeros((count, len(leaves)), dtype=np.float32)
-    reached[leaves, np.arange(len(leaves))] = 1
+    step = csr_array((np.ones(len(above), dtype=np.int32), (above, below)), shape=(count, count))
+    leaves = np.flatnonzero(np.bincount(above, minlength=count) == 0)
+    places = leaves, np.arange(len(leaves))
+    shape = count, len(leaves)
+    reached = csr_array((np.ones(len(leaves), dtype=np.int32), places), shape=shape)
     while True:
-        further = np.minimum(reached + step @ reached, 1)
-        if np.array_equal(further, reached):
-            return reached.astype(np.int8)
+        further = reached + step @ reached
+        further.data[:] = 1
+        if further.nnz == reached.nnz:
+            closed: Signs = reached.toarray().astype(np.int8)
+            return closed
         reached = further
 
 
@@ -195,8 +197,8 @@ class Moves:
     most: int
     own: int
     known: dict[tuple[int, int], tuple[Integers, Signs]] = field(default_factory=dict)
-    fullness: dict[int, Integers] = field(default_factory=dict)
-    """How many cells have each leaf of a dimension as their code."""
+    leaves: dict[int, tuple[csr_array, Integers]] = field(default_factory=dict)
+    """The codes above each leaf of a dimension, and how many cells have the leaf as their code."""
 
     def of(self, dimension: int, code: int) -> tuple[Integers, Signs]:
         """Return the moves of a code, one a row: codes as differences of points, and their signs.
@@ -214,30 +216,34 @@ class Moves:
 
     def _made(self, dimension: int, code: int) -> tuple[Integers, Signs]:
         cover = self.grid.covers[dimension]
-        if dimension not in self.fullness:
-            self.fullness[dimension] = _of_leaves(cover, self.grid.filled[dimension])
-        filled = self.fullness[dimension]
+        if dimension not in self.leaves:
+            filled = _of_leaves(cover, self.grid.filled[dimension])
+            # In the last move of each leaf no other leaf goes down: all codes above it move.
+            nothing = np.zeros((1, len(cover)), dtype=np.int64)
+            self.leaves[dimension] = csr_array(np.vstack([cover.T, nothing])), np.append(filled, 0)
+        leaves, filled = self.leaves[dimension]
         own = np.flatnonzero(cover[code])
         if not len(own):
             return np.zeros((1, 1), dtype=np.int64), np.ones((1, 1), dtype=np.int8)
         own = own[np.argsort(-filled[own], kind="stable")][: self.own]
-        others = np.flatnonzero(cover[code] == 0)
-        up, down = cover[:, own].T, cover[:, others].T
-        # In the last move of each leaf no other leaf goes down: all codes above it move.
-        down = np.vstack([down, np.zeros((1, len(cover)), dtype=np.int8)])
+        others = np.append(np.flatnonzero(cover[code] == 0), cover.shape[1])
         # A code moves unless it is above both leaves or neither. With virtual cells a dimension has
-        # thousands of codes: all moves as vectors would take a gigabyte.
-        above_both = (up.astype(np.float32) @ down.astype(np.float32).T).astype(np.int64)
-        above = [side.sum(axis=1, dtype=np.int64) for side in (up, down)]
-        length = (above[0][:, None] + above[1] - 2 * above_both).ravel()
-        fullness = np.tile(np.append(filled[others], 0), len(own))
-        chosen = np.lexsort((-fullness, length))[: self.most]
-        every = up[chosen // len(down)] - down[chosen % len(down)]
-        most = int(length[chosen].max())
-        # Codes that move come first in each row.
-        order = np.argsort(every == 0, axis=1, kind="stable")[:, :most]
-        moved = np.take_along_axis(every, order, axis=1)
-        return (order - code) * self.grid.strides[dimension], moved
+        # thousands of codes, of which few are above a leaf.
+        above_both = (leaves[own] @ leaves.T).toarray()[:, others]
+        above = np.diff(leaves.indptr)
+        length = (above[own][:, None] + above[others] - 2 * above_both).ravel()
+        chosen = np.lexsort((-np.tile(filled[others], len(own)), length))[: self.most]
+        up, down = own[chosen // len(others)], others[chosen % len(others)]
+        every = leaves[up] - leaves[down]
+        every.eliminate_zeros()
+        every.sort_indices()
+        # Codes that move come first in each row; the others repeat the code, with sign 0.
+        row = np.repeat(np.arange(len(chosen)), np.diff(every.indptr))
+        column = np.arange(every.nnz) - every.indptr[row]
+        shape = len(chosen), int(length[chosen].max())
+        moving, moved = np.full(shape, code, dtype=np.int64), np.zeros(shape, dtype=np.int8)
+        moving[row, column], moved[row, column] = every.indices, every.data
+        return (moving - code) * self.grid.strides[dimension], moved
 
 
 def _of_leaves(cover: Signs, filled: Integers) -> Integers:

@@ -5,7 +5,7 @@ Figures that add up the same amounts are of one variable, whatever they are call
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from tablecloak.safe.joint.copies import (
     is_copy,
 )
 from tablecloak.safe.joint.system import FigureSystem
+from tablecloak.safe.joint.weighted_sums import tells_of_few, together
 from tablecloak.safe.output import Figures
 
 STILL = 1e-6
@@ -185,26 +186,51 @@ class SummedVariables:
         A list for each of the new figures; the former ones are asked beside those that follow. With
         each difference come the figures that it was worked out from: the new or earlier ones.
         """
-        columns = list(self.columns)
         found: list[list[tuple[Figures, Figures]]] = []
-        for figures in new:
+        for figures, _, own, others in self._with_columns(new):
             found.append([])
-            if figures.is_count:
-                continue
-            before = column_of(columns, figures)
-            extended = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
-            extended = (extended if before is None else before).with_figures(figures)
-            for column in columns:
-                if column is before:
-                    continue
+            for column in others if own is not None else ():
                 summed = column.difference(figures, self.n_records)
                 found[-1] += [(entry, figures) for entry in summed]
                 for old in column.figures:
-                    summed = extended.difference(old, self.n_records, figures)
+                    summed = own.difference(old, self.n_records, figures)
                     found[-1] += [(entry, old) for entry in summed]
-            columns = [extended if entry is before else entry for entry in columns]
-            columns += [extended] * (before is None)
         return found
+
+    def _with_columns(
+        self, new: Sequence[Figures]
+    ) -> Iterator[tuple[Figures, AmountColumn | None, AmountColumn | None, list[AmountColumn]]]:
+        """Yield new figures, their column without and with them, and the others.
+
+        Those that count have no column.
+        """
+        columns = list(self.columns)
+        for figures in new:
+            if figures.is_count:
+                yield figures, None, None, columns
+                continue
+            before = column_of(columns, figures)
+            own = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+            own = (own if before is None else before).with_figures(figures)
+            others = [column for column in columns if column is not before]
+            yield figures, before, own, others
+            columns = [*others, own]
+
+    def weighted_sums(
+        self, new: Sequence[Figures], threshold: int, who: Integers | None
+    ) -> Iterator[tuple[int, int, Integers, bool]]:
+        """Yield where sums of several columns may tell of few contributors together.
+
+        Which of the new figures, the figure within it, its records, and whether that was searched.
+        """
+        codes = np.arange(self.n_records) if who is None else who
+        for which, (figures, before, own, others) in enumerate(self._with_columns(new)):
+            if own is None or not others:
+                continue
+            for row, records, sums in together(figures, before, own, others, self.n_records):
+                is_told = tells_of_few(sums, codes[records], threshold)
+                if is_told is not False:
+                    yield which, row, records, is_told is not None
 
     def sums_of_columns(self, new: Sequence[Figures]) -> list[str]:
         """Return what is not searched: sums of a column beside sums of those that it adds up.

@@ -28,10 +28,10 @@ from tablecloak.budget import Budget
 from tablecloak.errors import listed
 from tablecloak.safe.joint.question import (
     MOST_ATTACKERS,
-    SearchWork,
     VariableQuestion,
     largest_of,
 )
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
 from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
@@ -222,9 +222,9 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
     shared = (figures.T @ figures).toarray()
     # Figures that depend on each other are told apart by as little as rounding does.
     ridge = RIDGE * float(np.diag(shared).max(initial=0.0)) * np.eye(len(shared))
-    factor, told = cho_factor(shared + ridge), figures.T @ target
-    multipliers = cho_solve(factor, told)
-    multipliers += cho_solve(factor, told - shared @ multipliers)
+    factor, products = cho_factor(shared + ridge), figures.T @ target
+    multipliers = cho_solve(factor, products)
+    multipliers += cho_solve(factor, products - shared @ multipliers)
     if np.abs(figures @ multipliers - target).max() > EXACT:
         return None
     least = _least_sum(figures, target)

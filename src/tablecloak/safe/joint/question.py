@@ -23,8 +23,9 @@ from tablecloak.safe.joint.copies import (
     in_unit_of,
     is_copy,
 )
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import FigureSystem
-from tablecloak.safe.joint.weighted_sums import tells_of_few, together
+from tablecloak.safe.joint.weighted_sums import MOST_TRIED, tells_of_few, together
 from tablecloak.safe.output import Figures
 
 STILL = 1e-6
@@ -187,13 +188,13 @@ class SummedVariables:
         each difference come the figures that it was worked out from: the new or earlier ones.
         """
         found: list[list[tuple[Figures, Figures]]] = []
-        for figures, _, own, others in self._with_columns(new):
+        for figures, _, column_with, others in self._with_columns(new):
             found.append([])
-            for column in others if own is not None else ():
+            for column in others if column_with is not None else ():
                 summed = column.difference(figures, self.n_records)
                 found[-1] += [(entry, figures) for entry in summed]
                 for old in column.figures:
-                    summed = own.difference(old, self.n_records, figures)
+                    summed = column_with.difference(old, self.n_records, figures)
                     found[-1] += [(entry, old) for entry in summed]
         return found
 
@@ -210,11 +211,11 @@ class SummedVariables:
                 yield figures, None, None, columns
                 continue
             before = column_of(columns, figures)
-            own = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
-            own = (own if before is None else before).with_figures(figures)
+            column_with = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+            column_with = (column_with if before is None else before).with_figures(figures)
             others = [column for column in columns if column is not before]
-            yield figures, before, own, others
-            columns = [*others, own]
+            yield figures, before, column_with, others
+            columns = [*others, column_with]
 
     def weighted_sums(
         self, new: Sequence[Figures], threshold: int, who: Integers | None
@@ -224,11 +225,14 @@ class SummedVariables:
         Which of the new figures, the figure within it, its records, and whether that was searched.
         """
         codes = np.arange(self.n_records) if who is None else who
-        for which, (figures, before, own, others) in enumerate(self._with_columns(new)):
-            if own is None or not others:
+        work = SearchWork(MOST_TRIED)
+        for which, (figures, before, column_with, others) in enumerate(self._with_columns(new)):
+            if column_with is None or not others:
                 continue
-            for row, records, sums in together(figures, before, own, others, self.n_records):
-                is_told = tells_of_few(sums, codes[records], threshold)
+            for row, records, sums in together(
+                figures, before, column_with, others, self.n_records
+            ):
+                is_told = tells_of_few(sums, codes[records], threshold, work)
                 if is_told is not False:
                     yield which, row, records, is_told is not None
 
@@ -269,18 +273,6 @@ class SummedVariables:
             leeway = None if leeway is None else np.nan_to_num(leeway)
             self.systems[key] = (system, figures, system.extended(figures, leeway))
         return self.systems[key][2]
-
-
-@dataclass
-class SearchWork:
-    """How many programs may still be solved: what a search may take, whatever the clock says."""
-
-    left: int
-
-    def is_over(self) -> bool:
-        """Take one program, and return whether there was none left."""
-        self.left -= 1
-        return self.left < 0
 
 
 class VariableQuestion:

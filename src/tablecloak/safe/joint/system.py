@@ -173,29 +173,29 @@ class GroupPack:
     code: Groups
 
     @classmethod
-    def alone(cls, number: int, own: Groups) -> GroupPack:
+    def alone(cls, number: int, part_groups: Groups) -> GroupPack:
         """Return the pack of one part."""
-        code, groups = pd.factorize(own)
+        code, groups = pd.factorize(part_groups)
         return cls((number,), groups.astype(np.int32)[:, None], code.astype(np.int32))
 
-    def growth(self, own: Groups) -> float:
+    def growth(self, part_groups: Groups) -> float:
         """Return by how many times a further part would have more combinations, of some classes."""
-        step = max(len(own) // SEEN, 1)
+        step = max(len(part_groups) // SEEN, 1)
         some = self.code[::step]
-        return len(pd.unique(self._joint(own, step))) / max(len(pd.unique(some)), 1)
+        return len(pd.unique(self._joint(part_groups, step))) / max(len(pd.unique(some)), 1)
 
-    def beside(self, number: int, own: Groups) -> GroupPack | None:
+    def beside(self, number: int, part_groups: Groups) -> GroupPack | None:
         """Return the pack with a further part; None if it has too many combinations."""
-        code, distinct = pd.factorize(self._joint(own))
+        code, distinct = pd.factorize(self._joint(part_groups))
         if len(distinct) > max(PACKED, len(self.groups)):
             return None
-        before, group = np.divmod(distinct, int(own.max(initial=-1)) + 2)
+        before, group = np.divmod(distinct, int(part_groups.max(initial=-1)) + 2)
         groups = np.column_stack([self.groups[before], group.astype(np.int32) - np.int32(1)])
         return GroupPack((*self.numbers, number), groups, code.astype(np.int32))
 
-    def _joint(self, own: Groups, step: int = 1) -> Integers:
-        n_groups = np.int64(own.max(initial=-1)) + 2
-        return np.asarray(self.code[::step] * n_groups + own[::step] + 1, dtype=np.int64)
+    def _joint(self, part_groups: Groups, step: int = 1) -> Integers:
+        n_groups = np.int64(part_groups.max(initial=-1)) + 2
+        return np.asarray(self.code[::step] * n_groups + part_groups[::step] + 1, dtype=np.int64)
 
     def of(self, classes: Integers) -> GroupPack:
         """Return the pack of other classes, each taken from one of these."""
@@ -338,8 +338,8 @@ class FigureSystem:
             parent=parent,
         )  # fmt: skip
         sums = csr_array(figures.sums, dtype=float)
-        own = (group - 1).astype(np.int32)
-        after = split._with_part(figures, sums, own)
+        part_groups = (group - 1).astype(np.int32)
+        after = split._with_part(figures, sums, part_groups)
         past = self.leeway if self.parts else self
         if leeway is None or past is None:
             return replace(after, leeway=None)
@@ -353,38 +353,38 @@ class FigureSystem:
             leeway=None,
         )
         kept = csr_array(sums[after.parts[-1].kept])
-        return replace(after, leeway=weighted._with_part(figures, kept, own))
+        return replace(after, leeway=weighted._with_part(figures, kept, part_groups))
 
-    def _with_part(self, figures: Figures, sums: csr_array, own: Groups) -> FigureSystem:
+    def _with_part(self, figures: Figures, sums: csr_array, part_groups: Groups) -> FigureSystem:
         """Return the system, which tells groups of further figures apart already, with these."""
         n_groups = sums.shape[1]
         beside = [np.zeros((sums.shape[0], 0))] * len(self.parts)
         for pack in self.packs:
-            shared = sums @ _shared(own, pack, self.size, n_groups)
+            shared = sums @ _shared(part_groups, pack, self.size, n_groups)
             for column, number in enumerate(pack.numbers):
                 part = self.parts[number]
                 choice = members_of(pack.groups[:, column], part.sums.shape[1])
                 beside[number] = (shared @ choice.T @ part.rows.T).toarray()
-        held = np.bincount(own + 1, self.size, minlength=n_groups + 1)[1:]
+        held = np.bincount(part_groups + 1, self.size, minlength=n_groups + 1)[1:]
         within = (sums * held) @ sums.T
         left = np.hstack(beside) if beside else np.empty((sums.shape[0], 0))
         factor, kept = self.factor.extended(left, within.toarray())
         return replace(
             self,
             parts=(*self.parts, FigurePart(figures, sums, kept)),
-            packs=self._packed(own),
+            packs=self._packed(part_groups),
             factor=factor,
-        )._settled(own)
+        )._settled(part_groups)
 
-    def _packed(self, own: Groups) -> tuple[GroupPack, ...]:
+    def _packed(self, part_groups: Groups) -> tuple[GroupPack, ...]:
         """Return the packs with the groups of a further part, where it adds fewest combinations."""
         number = len(self.parts)
-        growths = [pack.growth(own) for pack in self.packs]
+        growths = [pack.growth(part_groups) for pack in self.packs]
         for best in np.argsort(growths)[:1].tolist():
-            joined = self.packs[best].beside(number, own)
+            joined = self.packs[best].beside(number, part_groups)
             if joined is not None:
                 return (*self.packs[:best], joined, *self.packs[best + 1 :])
-        return (*self.packs, GroupPack.alone(number, own))
+        return (*self.packs, GroupPack.alone(number, part_groups))
 
     def group(self, number: int, classes: Integers | slice = slice(None)) -> Groups:
         """Return in which group of a part classes are; -1 for none."""
@@ -496,10 +496,12 @@ class FigureSystem:
         return np.vstack(rows)
 
 
-def _shared(own: Groups, pack: GroupPack, size: Integers, n_groups: int) -> csr_array:
+def _shared(part_groups: Groups, pack: GroupPack, size: Integers, n_groups: int) -> csr_array:
     """Return how many records each group of a part shares with each combination of a pack."""
     width = len(pack.groups)
-    counted = np.bincount((own + np.int64(1)) * width + pack.code, size, (n_groups + 1) * width)
+    counted = np.bincount(
+        (part_groups + np.int64(1)) * width + pack.code, size, (n_groups + 1) * width
+    )
     return csr_array(counted.reshape(-1, width)[1:])
 
 

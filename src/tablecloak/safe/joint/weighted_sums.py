@@ -6,23 +6,21 @@ n - d + 1 can be eliminated, and more where factors repeat. Nothing tells column
 of a known factor from others, so that all are taken to be.
 
 A combination is 0 at some records if their columns, as points of d dimensions, lie on a hyperplane.
-None leaves out all but m records if some scale of the points gives all a leverage below 1 / m, by
-the inequality of Cauchy and Schwarz. The scale of Tyler (1987), Annals of Statistics 15, 234-251,
-makes leverages as equal as they can be. Where it is not enough, all hyperplanes are tried.
+One that leaves out fewer than m contributors holds at least one of any m: each of these is tried,
+and all points are projected along it, until one dimension is left. That is a complete search, whose
+length depends on m and d alone; of many columns it is made where directions of points repeat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
-from math import comb
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.safe.joint.copies import AmountColumn
-from tablecloak.safe.joint.leverage import is_low
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import members_of
 from tablecloak.safe.output import Figures
 
@@ -30,11 +28,13 @@ DEPENDENT, NOTHING = 1e-9, 1e-9
 """Share of the largest singular value up to which sums depend on each other, and of a point's
 length up to which it lies on a hyperplane."""
 
-ROUNDS = 20
-"""Rounds in which the scale of points is looked for."""
+MOST_TRIED, SOME = 1000, 300
+"""Points that are tried for one output, and records that are looked at first: where no
+hyperplane holds nearly all of these, none holds nearly all of more."""
 
-MOST_TRIED = 50_000
-"""Hyperplanes that are tried for one group of records."""
+MOST_SEARCHED = 3
+"""Columns beyond which only factors that repeat are searched, as those of codes and ages do: points
+of which most lie in a direction of their own are taken to lie on no common hyperplane."""
 
 MOST_COVERED = 200
 """Records of a sum up to which it is looked at what sums of other records overlap it."""
@@ -43,7 +43,9 @@ FEW_COLUMNS = 2
 """Columns that eliminate one contributor of a group: that is left to the rules on the group."""
 
 
-def tells_of_few(sums: Floats, who: Integers, threshold: int) -> bool | None:
+def tells_of_few(
+    sums: Floats, who: Integers, threshold: int, work: SearchWork | None = None
+) -> bool | None:
     """Whether a combination of sums may tell of too few contributors; None if that takes too long.
 
     Parameters
@@ -53,6 +55,8 @@ def tells_of_few(sums: Floats, who: Integers, threshold: int) -> bool | None:
     who : (n,) array of int
         Contributor of each record.
     threshold : int
+    work : SearchWork, optional
+        Points that may still be tried; by default `MOST_TRIED`.
     """
     # A sum of few alone is judged where it is published.
     enough = [len(np.unique(who[row != 0])) >= threshold for row in sums]
@@ -68,29 +72,36 @@ def tells_of_few(sums: Floats, who: Integers, threshold: int) -> bool | None:
     left = len(often) - d + 1
     if d > FEW_COLUMNS and left < threshold:
         return True
-    if d < FEW_COLUMNS or _is_spread(points, np.sort(often)[-(threshold - 1) :].sum()):
+    if d < FEW_COLUMNS:
         return False
-    if comb(n, d - 1) > MOST_TRIED:
-        return None
-    chosen = np.array(list(combinations(range(n), d - 1)))
-    normals = np.linalg.svd(points.T[chosen])[2][:, -1]
-    is_off = np.abs(normals @ points) > NOTHING
-    behind = np.zeros((len(normals), len(often)), dtype=np.bool_)
-    for record, contributor in enumerate(code):
-        behind[:, contributor] |= is_off[:, record]
-    return bool((behind.sum(axis=1) < min(threshold, left)).any())
+    if d > MOST_SEARCHED:
+        signs = np.sign(np.sin(np.arange(1, d + 1)) @ points)
+        if 2 * np.unique(np.round(points * signs, 6), axis=1).shape[1] > n:
+            return False
+    work = work or SearchWork(MOST_TRIED)
+    for step in dict.fromkeys((max(n // SOME, 1), 1)):
+        if not _leaves_out_few(points[:, ::step], code[::step], min(threshold, left), [], work):
+            return None if work.left < 0 else False
+    return True
 
 
-def _is_spread(points: Floats, most: float) -> bool:
-    """Whether some scale of points gives none of them the leverage that few records need."""
-    weight = np.ones(points.shape[1])
-    for _ in range(ROUNDS):
-        inverse = np.linalg.pinv((points * weight) @ points.T, hermitian=True)
-        length = np.einsum("ij,ik,kj->j", points, inverse, points)
-        if is_low(weight * length, most).all():
+def _leaves_out_few(
+    points: Floats, who: Integers, few: int, off: list[int], work: SearchWork
+) -> bool:
+    """Whether a hyperplane holds the points of all but few contributors, not those that are off."""
+    is_left = np.abs(points).max(axis=0) > NOTHING
+    left = np.unique(who[is_left])
+    if len(left) < few:
+        return True
+    if len(points) == 1 or work.is_over():
+        return False
+    others = np.setdiff1d(left, off)[: max(few - len(off), 0)].tolist()
+    for number, one in enumerate(others):
+        axes, sizes, _ = np.linalg.svd(points[:, who == one])
+        along = axes[:, int((sizes > NOTHING).sum()) :]
+        passed = [*off, *others[:number]]
+        if along.size and _leaves_out_few(along.T @ points, who, few, passed, work):
             return True
-        weight = 1 / np.maximum(length, np.finfo(float).tiny)
-        weight /= weight.mean()
     return False
 
 
@@ -101,7 +112,7 @@ def _scaled(points: Floats) -> Floats:
 def together(
     figures: Figures,
     before: AmountColumn | None,
-    own: AmountColumn,
+    column_with: AmountColumn,
     others: Sequence[AmountColumn],
     n_records: int,
 ) -> Iterator[tuple[int, Integers, Floats]]:
@@ -113,27 +124,27 @@ def together(
     Parameters
     ----------
     figures : Figures
-    before, own : AmountColumn
+    before, column_with : AmountColumn
         Their column without and with them; before is None if there were no sums of it.
     others : sequence of AmountColumn
     n_records : int
     """  # fmt: skip
     rows = _rows(figures, n_records)
-    told = np.array([column.tells(figures, n_records) for column in others])
+    follows = np.array([column.tells(figures, n_records) for column in others])
     is_new = np.diff(rows.indptr) > 0
     if before is not None:
         is_new &= ~before.tells(figures, n_records)
-    amounts = [column.amounts for column in (own, *others)]
-    for row in np.flatnonzero(told.any(axis=0) & is_new).tolist():
+    amounts = [column.amounts for column in (column_with, *others)]
+    for row in np.flatnonzero(follows.any(axis=0) & is_new).tolist():
         records = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-        chosen = [0, *(1 + np.flatnonzero(told[:, row])).tolist()]
+        chosen = [0, *(1 + np.flatnonzero(follows[:, row])).tolist()]
         yield row, records, np.array([amounts[number][records] for number in chosen])
     small = np.flatnonzero(is_new & (np.diff(rows.indptr) <= MOST_COVERED)).tolist()
     if not small or len(others) < FEW_COLUMNS:
         return
     published = [
         (column.amounts, _rows(entry, n_records))
-        for column in (own, *others)
+        for column in (column_with, *others)
         for entry in column.figures
     ]
     for row in small:

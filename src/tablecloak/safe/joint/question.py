@@ -190,7 +190,9 @@ class SummedVariables:
         found: list[list[tuple[Figures, Figures]]] = []
         for figures, _, column_with, others in self._with_columns(new):
             found.append([])
-            for column in others if column_with is not None else ():
+            if column_with is None:
+                continue
+            for column in others:
                 summed = column.difference(figures, self.n_records)
                 found[-1] += [(entry, figures) for entry in summed]
                 for old in column.figures:

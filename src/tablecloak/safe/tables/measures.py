@@ -136,7 +136,7 @@ class CellMeasure:
                 break
             scaled = self.amounts * 10.0**places
             is_off = there & (np.abs(scaled - np.rint(scaled)) > NONE)
-            n_off = self._by_cell(is_off)
+            n_off = self._by_cell(is_off.astype(np.float64))
             few = (n_off > 0) & (2 * n_off < self.records)
             if few[shown].any():
                 behind = replace(self, group=np.where(is_off, self.group, -1)).n

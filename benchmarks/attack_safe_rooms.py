@@ -4,14 +4,15 @@
     python benchmarks/attack_safe_rooms.py --count 300 --minutes 60
 
 Each seed makes records, two of three of them of an odd shape (ties, a giant, categories of one
-record, amounts most of which are 0 or a few values), and a project of 3 to 8 outputs: counts,
-sums, means, histograms and regressions, with filters, nested filters, weights, missing
-values, amounts below zero, columns of 0 and 1, and unusual limits. From the figures shown in outputs that passed, programs that share no
-code with the package look for groups of fewer records than the threshold whose figure follows (an
-integer program; a linear one for the records of highest leverage where there are many), and for
-amounts that somebody bounds more closely than the p% rule allows. Outputs that failed are attacked
-beside those that passed: a failure is without need if nothing follows from its figures. Prints
-counts and each leak with the seed that repeats it (`--only SEED`); ends with 1 if there was any.
+record, amounts most of which are 0 or a few values), and a project of 3 to 8 outputs: counts, sums,
+means, histograms and regressions, with filters, nested filters, weights, missing values, amounts
+below zero, columns of 0 and 1, and unusual limits. From the figures shown in outputs that passed,
+programs that share no code with the package look for groups of fewer records than the threshold
+whose figure follows (an integer program; a linear one for the records of highest leverage where
+there are many), and for amounts that somebody bounds more closely than the p% rule allows. Outputs
+that failed are attacked beside those that passed: a failure is without need if nothing follows from
+its figures. Prints counts and each leak with the seed that repeats it (`--only SEED`); ends with 1
+if there was any.
 """
 
 from __future__ import annotations

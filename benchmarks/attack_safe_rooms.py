@@ -3,14 +3,16 @@
     python benchmarks/attack_safe_rooms.py --count 50 --seed 0
     python benchmarks/attack_safe_rooms.py --count 300 --minutes 60
 
-Each seed makes records and a project of 3 to 8 outputs: counts, sums, means, histograms and
-regressions, with filters, nested filters, weights, missing values, amounts below zero, columns of 0
-and 1, and unusual limits. From the figures shown in outputs that passed, programs that share no
-code with the package look for groups of fewer records than the threshold whose figure follows (an
-integer program; a linear one for the records of highest leverage where there are many), and for
-amounts that somebody bounds more closely than the p% rule allows. Outputs that failed are attacked
-beside those that passed: a failure is without need if nothing follows from its figures. Prints
-counts and each leak with the seed that repeats it (`--only SEED`); ends with 1 if there was any.
+Each seed makes records, two of three of them of an odd shape (ties, a giant, categories of one
+record, amounts most of which are 0 or a few values), and a project of 3 to 8 outputs: counts, sums,
+means, histograms and regressions, with filters, nested filters, weights, missing values, amounts
+below zero, columns of 0 and 1, and unusual limits. From the figures shown in outputs that passed,
+programs that share no code with the package look for groups of fewer records than the threshold
+whose figure follows (an integer program; a linear one for the records of highest leverage where
+there are many), and for amounts that somebody bounds more closely than the p% rule allows. Outputs
+that failed are attacked beside those that passed: a failure is without need if nothing follows from
+its figures. Prints counts and each leak with the seed that repeats it (`--only SEED`); ends with 1
+if there was any.
 """
 
 from __future__ import annotations
@@ -75,6 +77,36 @@ def records(random: np.random.Generator, n: int) -> pd.DataFrame:
     data["hours"] = random.gamma(4, 9, n).round(1).clip(1)
     data.loc[random.random(n) < 0.1, "hours"] = np.nan
     data["weight"] = random.uniform(1, 4, n).round(2)
+    return data
+
+
+def oddly_shaped(random: np.random.Generator, data: pd.DataFrame) -> pd.DataFrame:
+    """Give records one or two shapes that surveys have and makers of rules forget."""
+    n = len(data)
+
+    def ties() -> None:
+        data["income"] = (data.income // 10 * 10 + 1).clip(upper=101)
+
+    def giant() -> None:
+        data.loc[random.integers(n), "income"] = 1000 * data.income.sum()
+
+    def alone() -> None:
+        for key in ("k0", "k1", "k2"):
+            data.loc[random.integers(n), key] = random.choice(list("ab"))
+            data.loc[random.integers(n), key] = "z"
+
+    def mostly_nothing() -> None:
+        data.loc[random.random(n) < 0.8, "income"] = 0.0
+
+    def few_values() -> None:
+        data["hours"] = random.choice([0.0, 1.0, 2.0], n, p=[0.7, 0.2, 0.1])
+
+    def flags() -> None:
+        data["income"] = (random.random(n) < 0.1).astype(float)
+
+    shapes = (ties, giant, alone, mostly_nothing, few_values, flags)
+    for number in random.permutation(len(shapes))[: random.integers(0, 3)]:
+        shapes[number]()
     return data
 
 
@@ -295,7 +327,7 @@ def attack(seed: int, counts: Counter[str], *, is_loud: bool) -> list[str]:
         "safe_nk_k": float(random.choice([0.8, 0.9, 1.0])),
         "zeros_are_disclosive": bool(random.random() < 0.3),
     }
-    data = records(random, n)
+    data = oddly_shaped(np.random.default_rng((seed, 1)), records(random, n))
     project = Project(limits)
     passed, failed, last = Told(), [], data
     for _ in range(int(random.integers(3, 9))):

@@ -313,6 +313,12 @@ TRICKS = {
         p, d, pd.Series([10**25 + int(x) for x in with_wealth(d).wealth], dtype=object)),
     "five waves": lambda p, d: p.crosstab(
         pd.concat([d.sex] * 5, ignore_index=True), pd.Series(list(flag(d)) * 5)),
+    "rare ones in the decimals": lambda p, d: by_area(
+        p, d.head(200), d.income + 0.001 * (d.index % 25 == 0)),
+    "rare ones in the last digits": lambda p, d: by_area(
+        p, d.head(200), d.income.round() * 1000 + (d.index % 25 == 0)),
+    "amounts of few in the last digits": lambda p, d: by_area(
+        p, d.head(200), d.cost.round() * 1e4 + d.income.round() * (d.index % 25 == 0)),
     "a subset of a formula": lambda p, d: (
         p.olsr("income ~ age", d), p.olsr("income ~ age", d, subset=~d.index.isin(FEW))),
 }  # fmt: skip

@@ -20,7 +20,7 @@ from tablecloak.errors import InputError
 
 Codes = npt.NDArray[np.uint64]
 
-SURE = 20.0
+SURE = 8.0
 """Records that differ from a record drawn at random, in some column, from which agreement of all is
 no accident."""
 
@@ -317,6 +317,5 @@ def _subsequence(given: Codes, past: Codes) -> Integers | None:
 
 
 def close_sizes(n: int, sizes: Iterable[int], threshold: int) -> Flags:
-    """Return which numbers of records differ from n, by less than the threshold."""
-    off = np.abs(np.array(list(sizes), dtype=np.int64) - n)
-    return (off > 0) & (off < threshold)
+    """Return which numbers of records differ from n by less than the threshold, or not at all."""
+    return np.abs(np.array(list(sizes), dtype=np.int64) - n) < threshold

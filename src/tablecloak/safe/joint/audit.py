@@ -152,8 +152,9 @@ class JointAudit:
         }
         self._variables.forget()
         undecided = self._variables.sums_of_columns(new)
+        findings, unsure = self._of_weighted_sums(new, contributors)
+        undecided += unsure
         new, names = self._with_differences(new, names)
-        findings: list[Disclosure] = []
         for variable, some in self._by_variable(new):
             question = VariableQuestion(
                 self.appetite, self._variables, variable, some, contributors, names
@@ -161,6 +162,29 @@ class JointAudit:
             findings += _findings(question)
             undecided += question.undecided
         return findings, list(dict.fromkeys(undecided))
+
+    def _of_weighted_sums(
+        self, new: Sequence[Figures], contributors: Integers | None
+    ) -> tuple[list[Disclosure], list[str]]:
+        """Return what sums of several columns tell of few, and where that was not searched."""
+        findings, undecided = {}, []
+        threshold = self.appetite.safe_threshold
+        for which, row, records, is_searched in self._variables.weighted_sums(
+            new, threshold, contributors
+        ):
+            said = (
+                f"{new[which].variable} [{new[which].labels[row]}] and sums of other columns over "
+                f"the same contributors tell of fewer than {threshold}, if one column is another "
+                "times a known factor"
+            )
+            if is_searched:
+                n = len(records if contributors is None else np.unique(contributors[records]))
+                findings[which, row] = Disclosure(
+                    "threshold", n, records, (), ((which, row),), said
+                )
+            else:
+                undecided.append(f"whether {said}, was not searched")
+        return list(findings.values()), undecided
 
     def _bring_up_to(self, flat: list[Figures], n_records: int) -> None:
         taken_in = self._variables.figures

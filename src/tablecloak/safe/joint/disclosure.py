@@ -28,10 +28,10 @@ from tablecloak.budget import Budget
 from tablecloak.errors import listed
 from tablecloak.safe.joint.question import (
     MOST_ATTACKERS,
-    SearchWork,
     VariableQuestion,
     largest_of,
 )
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
 from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
@@ -40,9 +40,6 @@ from tablecloak.solve.program import Program
 
 EXACT = 1e-6
 """How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
-
-RANK = 1e-11
-"""Share of the largest singular value up to which figures depend on each other."""
 
 ROWS_PER_FIGURE, SECONDS = 2, 1.0
 """Size of the first program, and limit for all of them."""
@@ -214,16 +211,20 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
     # One class of each kind that the chosen parts tell apart is enough.
     kind = np.zeros(system.n_classes, dtype=np.int64)
     for number in chosen:
-        group = system.groups[number]
+        group = system.group(number)
         kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
     _, first = np.unique(kind, return_index=True)
     target = is_in[first].astype(float)
     if not np.array_equal(target[kind] > 0, is_in):
         return None
     parts = [system.parts[number] for number in chosen]
-    figures = figures_of_classes(parts, [system.groups[number][first] for number in chosen])
+    figures = figures_of_classes(parts, [system.group(number, first) for number in chosen])
     shared = (figures.T @ figures).toarray()
-    multipliers = np.linalg.lstsq(shared, figures.T @ target, rcond=RANK)[0]
+    # Figures that depend on each other are told apart by as little as rounding does.
+    ridge = RIDGE * float(np.diag(shared).max(initial=0.0)) * np.eye(len(shared))
+    factor, products = cho_factor(shared + ridge), figures.T @ target
+    multipliers = cho_solve(factor, products)
+    multipliers += cho_solve(factor, products - shared @ multipliers)
     if np.abs(figures @ multipliers - target).max() > EXACT:
         return None
     least = _least_sum(figures, target)
@@ -284,7 +285,7 @@ def _next_part(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> int
 
 def _share(system: FigureSystem, amounts: Floats, number: int) -> Floats:
     """Return the mean of amounts over each group of a part, 0 outside."""
-    group = system.groups[number]
+    group = system.group(number)
     inside = group >= 0
     n_groups = system.parts[number].sums.shape[1]
     total = np.bincount(group[inside], (amounts * system.size)[inside], minlength=n_groups)
@@ -583,7 +584,7 @@ def _named(
 
 
 def _touching(question: VariableQuestion, part: int, group: Flags) -> list[int]:
-    within = question.after.groups[part][group]
+    within = question.after.group(part)[group]
     columns = np.unique(within[within >= 0])
     sums = question.after.parts[part].sums
     return np.flatnonzero(np.asarray(sums[:, columns].sum(axis=1)).ravel()).tolist()

@@ -20,8 +20,8 @@ from scipy.stats import chi2
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.joint.system import FigureSystem
 
-DRAWS, MOST_DRAWS = 32, 512
-"""Random projections of a round, and of all rounds."""
+ROUNDS = (32, 32, 64, 128, 256)
+"""Random projections of each round: many at once where few classes are left."""
 
 ACCIDENT = 1e-12
 """Probability that a leverage is estimated so much too low that a class is left out."""
@@ -128,12 +128,13 @@ def _not_surely_low(system: FigureSystem, chosen: Integers, most: float) -> Inte
     """Leave out classes whose leverage, by random projections, is surely too low."""
     random = np.random.default_rng(1)
     squares = np.zeros(len(chosen))
-    size = system.factor.size
-    for n in range(DRAWS, MOST_DRAWS + 1, DRAWS):
+    size, n = system.factor.size, 0
+    for more in ROUNDS:
         # A class less to be estimated costs as much as a projection less.
-        if len(chosen) <= MOST_DRAWS or len(chosen) * size**2 <= CHEAP:
+        if len(chosen) <= sum(ROUNDS) or len(chosen) * size**2 <= CHEAP:
             break
-        drawn = system.factor.backward(random.standard_normal((size, DRAWS)))
+        n += more
+        drawn = system.factor.backward(random.standard_normal((size, more)))
         squares += (system.combined(drawn, chosen) ** 2).sum(axis=1)
         stays = squares * most >= chi2.ppf(ACCIDENT, n)
         chosen, squares = chosen[stays], squares[stays]

@@ -17,7 +17,7 @@ from scipy.sparse import csc_array, csr_array, hstack, vstack
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.joint.question import VariableQuestion
-from tablecloak.safe.joint.system import FigurePart
+from tablecloak.safe.joint.system import FigurePart, members_of
 
 MOST_FIGURES = 4000
 """Figures that are looked at together, the largest first: filters nest in large groups."""
@@ -57,12 +57,7 @@ class PublishedGroups:
         columns, part = [], []
         for number, entry in enumerate(system.parts):
             rows = _groups(entry)
-            inside = np.flatnonzero(system.groups[number] >= 0)
-            choice = csr_array(
-                (np.ones(len(inside)), (inside, system.groups[number][inside])),
-                shape=(system.n_classes, rows.shape[1]),
-            )
-            columns.append(choice @ rows.T)
+            columns.append(members_of(system.group(number), rows.shape[1]).T @ rows.T)
             part.append(np.full(rows.shape[0], number))
         members = csc_array(hstack(columns, format="csc"))
         of_part = np.concatenate(part)

@@ -5,7 +5,7 @@ Figures that add up the same amounts are of one variable, whatever they are call
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -23,7 +23,9 @@ from tablecloak.safe.joint.copies import (
     in_unit_of,
     is_copy,
 )
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import FigureSystem
+from tablecloak.safe.joint.weighted_sums import MOST_TRIED, tells_of_few, together
 from tablecloak.safe.output import Figures
 
 STILL = 1e-6
@@ -185,26 +187,56 @@ class SummedVariables:
         A list for each of the new figures; the former ones are asked beside those that follow. With
         each difference come the figures that it was worked out from: the new or earlier ones.
         """
-        columns = list(self.columns)
         found: list[list[tuple[Figures, Figures]]] = []
-        for figures in new:
+        for figures, _, column_with, others in self._with_columns(new):
             found.append([])
-            if figures.is_count:
+            if column_with is None:
                 continue
-            before = column_of(columns, figures)
-            extended = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
-            extended = (extended if before is None else before).with_figures(figures)
-            for column in columns:
-                if column is before:
-                    continue
+            for column in others:
                 summed = column.difference(figures, self.n_records)
                 found[-1] += [(entry, figures) for entry in summed]
                 for old in column.figures:
-                    summed = extended.difference(old, self.n_records, figures)
+                    summed = column_with.difference(old, self.n_records, figures)
                     found[-1] += [(entry, old) for entry in summed]
-            columns = [extended if entry is before else entry for entry in columns]
-            columns += [extended] * (before is None)
         return found
+
+    def _with_columns(
+        self, new: Sequence[Figures]
+    ) -> Iterator[tuple[Figures, AmountColumn | None, AmountColumn | None, list[AmountColumn]]]:
+        """Yield new figures, their column without and with them, and the others.
+
+        Those that count have no column.
+        """
+        columns = list(self.columns)
+        for figures in new:
+            if figures.is_count:
+                yield figures, None, None, columns
+                continue
+            before = column_of(columns, figures)
+            column_with = AmountColumn(figures.variable, np.full(self.n_records, np.nan))
+            column_with = (column_with if before is None else before).with_figures(figures)
+            others = [column for column in columns if column is not before]
+            yield figures, before, column_with, others
+            columns = [*others, column_with]
+
+    def weighted_sums(
+        self, new: Sequence[Figures], threshold: int, who: Integers | None
+    ) -> Iterator[tuple[int, int, Integers, bool]]:
+        """Yield where sums of several columns may tell of few contributors together.
+
+        Which of the new figures, the figure within it, its records, and whether that was searched.
+        """
+        codes = np.arange(self.n_records) if who is None else who
+        work = SearchWork(MOST_TRIED)
+        for which, (figures, before, column_with, others) in enumerate(self._with_columns(new)):
+            if column_with is None or not others:
+                continue
+            for row, records, sums in together(
+                figures, before, column_with, others, self.n_records
+            ):
+                is_told = tells_of_few(sums, codes[records], threshold, work)
+                if is_told is not False:
+                    yield which, row, records, is_told is not None
 
     def sums_of_columns(self, new: Sequence[Figures]) -> list[str]:
         """Return what is not searched: sums of a column beside sums of those that it adds up.
@@ -243,18 +275,6 @@ class SummedVariables:
             leeway = None if leeway is None else np.nan_to_num(leeway)
             self.systems[key] = (system, figures, system.extended(figures, leeway))
         return self.systems[key][2]
-
-
-@dataclass
-class SearchWork:
-    """How many programs may still be solved: what a search may take, whatever the clock says."""
-
-    left: int
-
-    def is_over(self) -> bool:
-        """Take one program, and return whether there was none left."""
-        self.left -= 1
-        return self.left < 0
 
 
 class VariableQuestion:

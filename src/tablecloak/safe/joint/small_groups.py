@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import SolverError
 from tablecloak.safe.joint.leverage import confined
-from tablecloak.safe.joint.question import SearchWork
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.solve.mixed import solve
 from tablecloak.solve.program import Program

@@ -29,6 +29,10 @@ three tell sums that are 0 from those that happen to be small."""
 BLOCK = 8192
 """Classes over which figures are combined at once."""
 
+PACKED, SEEN = 4096, 20_000
+"""Combinations of groups of several outputs that are looked up as one, and classes by which the
+number of combinations is guessed."""
+
 SETTLED = 1e-9
 """Figure of a move, beside the root of its records, up to which it counts as 0."""
 
@@ -148,6 +152,63 @@ class FigurePart:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupPack:
+    """In which groups of some parts classes are.
+
+    Outputs of the same keys share their combinations of groups: there are few packs, however many
+    outputs there are, and what is looked up for all classes is looked up once for each.
+
+    Parameters
+    ----------
+    numbers : tuple of int
+        The parts.
+    groups : (d, parts) array of int
+        The combinations of groups that there are; -1 for none.
+    code : (c,) array of int
+        The combination of each class.
+    """
+
+    numbers: tuple[int, ...]
+    groups: Groups
+    code: Groups
+
+    @classmethod
+    def alone(cls, number: int, part_groups: Groups) -> GroupPack:
+        """Return the pack of one part."""
+        code, groups = pd.factorize(part_groups)
+        return cls((number,), groups.astype(np.int32)[:, None], code.astype(np.int32))
+
+    def growth(self, part_groups: Groups) -> float:
+        """Return by how many times a further part would have more combinations, of some classes."""
+        step = max(len(part_groups) // SEEN, 1)
+        some = self.code[::step]
+        return len(pd.unique(self._joint(part_groups, step))) / max(len(pd.unique(some)), 1)
+
+    def beside(self, number: int, part_groups: Groups) -> GroupPack | None:
+        """Return the pack with a further part; None if it has too many combinations."""
+        code, distinct = pd.factorize(self._joint(part_groups))
+        if len(distinct) > max(PACKED, len(self.groups)):
+            return None
+        before, group = np.divmod(distinct, int(part_groups.max(initial=-1)) + 2)
+        groups = np.column_stack([self.groups[before], group.astype(np.int32) - np.int32(1)])
+        return GroupPack((*self.numbers, number), groups, code.astype(np.int32))
+
+    def _joint(self, part_groups: Groups, step: int = 1) -> Integers:
+        n_groups = np.int64(part_groups.max(initial=-1)) + 2
+        return np.asarray(self.code[::step] * n_groups + part_groups[::step] + 1, dtype=np.int64)
+
+    def of(self, classes: Integers) -> GroupPack:
+        """Return the pack of other classes, each taken from one of these."""
+        return replace(self, code=self.code[classes])
+
+    def grown(self) -> GroupPack:
+        """Return the pack with a class that is in no group."""
+        nothing = np.full((1, len(self.numbers)), -1, dtype=np.int32)
+        code = np.append(self.code, np.int32(len(self.groups)))
+        return replace(self, groups=np.vstack([self.groups, nothing]), code=code)
+
+
+@dataclass(frozen=True, eq=False)
 class FigureSystem:
     """Figures of one variable as sums over classes of records.
 
@@ -163,8 +224,8 @@ class FigureSystem:
     size : (c,) array of int
         Number of records of each class.
     parts : tuple of Part
-    groups : tuple of (c,) array of int
-        For each part, in which group of it a class is; -1 for none.
+    packs : tuple of GroupPack
+        In which groups of the parts classes are.
     factor : Factor
     draws : (n, DRAWS) array
         Random moves of the records.
@@ -180,7 +241,7 @@ class FigureSystem:
     class_of: Integers
     size: Integers
     parts: tuple[FigurePart, ...]
-    groups: tuple[Groups, ...]
+    packs: tuple[GroupPack, ...]
     factor: Factor
     draws: Floats
     weights: Floats
@@ -216,7 +277,7 @@ class FigureSystem:
         """Which figures each class stands in, shape (c, figures)."""
         if not self.parts:
             return csr_array((self.n_classes, 0))
-        return figures_of_classes(self.parts, self.groups)
+        return figures_of_classes(self.parts, [self.group(n) for n in range(len(self.parts))])
 
     @cached_property
     def moves(self) -> Floats:
@@ -228,7 +289,7 @@ class FigureSystem:
     def weighted(self, weights: Floats) -> FigureSystem:
         """Return the system whose factor counts classes by weights instead of records."""
         kept = [replace(part, sums=part.rows) for part in self.parts]
-        figures = figures_of_classes(kept, self.groups)
+        figures = figures_of_classes(kept, [self.group(n) for n in range(len(kept))])
         shared = (figures.T @ (figures * weights[:, None])).toarray()
         block = FactorBlock(np.empty((len(shared), 0)), np.linalg.cholesky(shared))
         return replace(self, factor=Factor((block,)))
@@ -245,7 +306,7 @@ class FigureSystem:
             np.append(self.class_of, np.full(fresh, self.n_classes)),
             np.append(self.size, fresh),
             self.parts,
-            tuple(np.append(group, np.int32(-1)) for group in self.groups),
+            tuple(pack.grown() for pack in self.packs),
             self.factor,
             np.vstack([self.draws, drawn]),
             np.vstack([self.weights, np.zeros((1, DRAWS))]),
@@ -267,17 +328,18 @@ class FigureSystem:
         code = self.class_of * (n_groups + 1) + group_of + 1
         class_of, distinct = pd.factorize(code)
         parent, group = np.divmod(distinct, n_groups + 1)
-        groups, weights = self.groups, self.weights
+        packs, weights = self.packs, self.weights
         if len(distinct) > self.n_classes or (parent != np.arange(len(parent))).any():
-            groups = tuple(earlier[parent] for earlier in groups)
+            packs = tuple(pack.of(parent) for pack in packs)
             weights = weights[parent]
         size = np.bincount(class_of, minlength=len(distinct))
         split = replace(
-            self, class_of=class_of.astype(np.int64), size=size, groups=groups, weights=weights,
+            self, class_of=class_of.astype(np.int64), size=size, packs=packs, weights=weights,
             parent=parent,
         )  # fmt: skip
         sums = csr_array(figures.sums, dtype=float)
-        after = split._with_part(figures, sums, (group - 1).astype(np.int32))
+        part_groups = (group - 1).astype(np.int32)
+        after = split._with_part(figures, sums, part_groups)
         past = self.leeway if self.parts else self
         if leeway is None or past is None:
             return replace(after, leeway=None)
@@ -291,36 +353,48 @@ class FigureSystem:
             leeway=None,
         )
         kept = csr_array(sums[after.parts[-1].kept])
-        return replace(after, leeway=weighted._with_part(figures, kept, after.groups[-1]))
+        return replace(after, leeway=weighted._with_part(figures, kept, part_groups))
 
-    def _with_part(self, figures: Figures, sums: csr_array, own: Groups) -> FigureSystem:
+    def _with_part(self, figures: Figures, sums: csr_array, part_groups: Groups) -> FigureSystem:
         """Return the system, which tells groups of further figures apart already, with these."""
         n_groups = sums.shape[1]
-        beside = [
-            (
-                sums @ _shared(own, other, self.size, (n_groups, part.sums.shape[1])) @ part.rows.T
-            ).toarray()
-            for part, other in zip(self.parts, self.groups, strict=True)
-        ]
-        held = np.bincount(own + 1, self.size, minlength=n_groups + 1)[1:]
+        beside = [np.zeros((sums.shape[0], 0))] * len(self.parts)
+        for pack in self.packs:
+            shared = sums @ _shared(part_groups, pack, self.size, n_groups)
+            for column, number in enumerate(pack.numbers):
+                part = self.parts[number]
+                choice = members_of(pack.groups[:, column], part.sums.shape[1])
+                beside[number] = (shared @ choice.T @ part.rows.T).toarray()
+        held = np.bincount(part_groups + 1, self.size, minlength=n_groups + 1)[1:]
         within = (sums * held) @ sums.T
         left = np.hstack(beside) if beside else np.empty((sums.shape[0], 0))
         factor, kept = self.factor.extended(left, within.toarray())
         return replace(
             self,
             parts=(*self.parts, FigurePart(figures, sums, kept)),
-            groups=(*self.groups, own),
+            packs=self._packed(part_groups),
             factor=factor,
-        )._settled()
+        )._settled(part_groups)
 
-    def _settled(self) -> FigureSystem:
+    def _packed(self, part_groups: Groups) -> tuple[GroupPack, ...]:
+        """Return the packs with the groups of a further part, where it adds fewest combinations."""
+        number = len(self.parts)
+        growths = [pack.growth(part_groups) for pack in self.packs]
+        for best in np.argsort(growths)[:1].tolist():
+            joined = self.packs[best].beside(number, part_groups)
+            if joined is not None:
+                return (*self.packs[:best], joined, *self.packs[best + 1 :])
+        return (*self.packs, GroupPack.alone(number, part_groups))
+
+    def group(self, number: int, classes: Integers | slice = slice(None)) -> Groups:
+        """Return in which group of a part classes are; -1 for none."""
+        pack = next(pack for pack in self.packs if number in pack.numbers)
+        return pack.groups[:, pack.numbers.index(number)][pack.code[classes]]
+
+    def _settled(self, group: Groups) -> FigureSystem:
         """Return the system whose moves leave the last part unchanged as well."""
-        part, group = self.parts[-1], self.groups[-1]
-        inside = np.flatnonzero(group >= 0)
-        choice = csr_array(
-            (np.ones(len(inside)), (group[inside], inside)),
-            shape=(part.sums.shape[1], self.n_classes),
-        )
+        part = self.parts[-1]
+        choice = members_of(group, part.sums.shape[1])
         figures = part.rows
         scale = np.sqrt(np.maximum(figures @ (choice @ self.size), 1))[:, None]
         drawn = _by_class(self.class_of, self.draws, self.n_classes)
@@ -353,8 +427,9 @@ class FigureSystem:
         (c, k) array
         """
         sums = [np.zeros((0, moves.shape[1]))]
-        for part, group in zip(self.parts, self.groups, strict=True):
-            by_group = _by_class(group[classes] + 1, moves, part.sums.shape[1] + 1)
+        for number, part in enumerate(self.parts):
+            group = self.group(number, classes)
+            by_group = _by_class(group + 1, moves, part.sums.shape[1] + 1)
             sums.append(part.rows @ by_group[1:])
         multipliers = self.factor.solve(np.vstack(sums))
         nearest = -self.size[:, None] * self.combined(multipliers)
@@ -367,11 +442,11 @@ class FigureSystem:
         Where nothing moves that a figure adds up, it was not kept.
         """
         unchanged = np.ones(moves.shape[1], dtype=np.bool_)
-        for part, group in zip(self.parts, self.groups, strict=True):
+        for number, part in enumerate(self.parts):
             dropped = np.setdiff1d(np.arange(part.sums.shape[0]), part.kept)
             if len(dropped):
                 rows = csr_array(part.sums[dropped])
-                n_groups = rows.shape[1] + 1
+                group, n_groups = self.group(number), rows.shape[1] + 1
                 unchanged &= [
                     bool(np.abs(rows @ np.bincount(group + 1, move, n_groups)[1:]).max() <= STILL)
                     for move in moves.T
@@ -391,38 +466,49 @@ class FigureSystem:
         -------
         (c, k) array
         """
-        tables, start = [], 0
-        for part in self.parts:
-            end = start + len(part.kept)
-            by_group = part.rows.T @ multipliers[start:end]
-            # A class that is in no group of the part takes the last row.
-            tables.append(np.vstack([by_group, np.zeros((1, multipliers.shape[1]))]))
-            start = end
+        ends = np.cumsum([len(part.kept) for part in self.parts])
+        tables = []
+        for pack in self.packs:
+            table = np.zeros((len(pack.groups), multipliers.shape[1]))
+            for number, groups in zip(pack.numbers, pack.groups.T, strict=True):
+                part = self.parts[number]
+                by_group = part.rows.T @ multipliers[ends[number] - len(part.kept) : ends[number]]
+                # A class that is in no group of the part takes the last row.
+                table += np.vstack([by_group, np.zeros((1, multipliers.shape[1]))])[groups]
+            tables.append(table)
         chosen = np.arange(self.n_classes)[classes]
         total = np.zeros((len(chosen), multipliers.shape[1]))
         # A block stays in the processor's memory for all parts, which is 2 to 4 times as fast.
         for start in range(0, len(chosen), BLOCK):
             some, block = chosen[start : start + BLOCK], total[start : start + BLOCK]
-            for table, group in zip(tables, self.groups, strict=True):
-                block += table.take(group[some], axis=0)
+            for table, pack in zip(tables, self.packs, strict=True):
+                block += table.take(pack.code[some], axis=0)
         return total
 
     def kept_figures(self, classes: Integers) -> Floats:
         """Return which figures of the factor each class stands in, shape (figures, c)."""
         rows = [np.zeros((0, len(classes)))]
-        for part, group in zip(self.parts, self.groups, strict=True):
-            held = group[classes] >= 0
+        for number, part in enumerate(self.parts):
+            group = self.group(number, classes)
+            held = group >= 0
             rows.append(np.zeros((len(part.kept), len(classes))))
-            rows[-1][:, held] = part.rows[:, group[classes][held]].toarray()
+            rows[-1][:, held] = part.rows[:, group[held]].toarray()
         return np.vstack(rows)
 
 
-def _shared(one: Groups, other: Groups, size: Integers, shape: tuple[int, int]) -> csr_array:
-    """Return how many records each group of one part shares with each of another."""
-    width = shape[1] + 1
-    code = (one.astype(np.int64) + 1) * width + other + 1
-    counted = np.bincount(code, size, minlength=(shape[0] + 1) * width)
-    return csr_array(counted.reshape(-1, width)[1:, 1:])
+def _shared(part_groups: Groups, pack: GroupPack, size: Integers, n_groups: int) -> csr_array:
+    """Return how many records each group of a part shares with each combination of a pack."""
+    width = len(pack.groups)
+    counted = np.bincount(
+        (part_groups + np.int64(1)) * width + pack.code, size, (n_groups + 1) * width
+    )
+    return csr_array(counted.reshape(-1, width)[1:])
+
+
+def members_of(group: npt.NDArray[np.integer], n_groups: int) -> csr_array:
+    """Return which classes are in each of the groups, shape (g, c)."""
+    inside = np.flatnonzero(group >= 0)
+    return csr_array((np.ones(len(inside)), (group[inside], inside)), shape=(n_groups, len(group)))
 
 
 def _by_class(class_of: npt.NDArray[np.integer], amounts: Floats, n_classes: int) -> Floats:
@@ -436,10 +522,5 @@ def figures_of_classes(
     """Return which figures of some parts each class stands in, shape (c, figures)."""
     columns = []
     for part, group in zip(parts, groups, strict=True):
-        inside = np.flatnonzero(group >= 0)
-        choice = csr_array(
-            (np.ones(len(inside)), (inside, group[inside])),
-            shape=(len(group), part.sums.shape[1]),
-        )
-        columns.append(choice @ part.sums.T)
+        columns.append(members_of(group, part.sums.shape[1]).T @ part.sums.T)
     return csr_array(hstack(columns, format="csr"))

@@ -19,7 +19,8 @@ from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import unsearched
 from tablecloak.safe.joint.leverage import combinations_within, is_low
-from tablecloak.safe.joint.question import MOST_PROGRAMS, SearchWork
+from tablecloak.safe.joint.question import MOST_PROGRAMS
+from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status

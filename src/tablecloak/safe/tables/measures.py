@@ -16,11 +16,14 @@ from tablecloak.safe.values import ValueLevels
 NONE = 1e-6
 """Number of records up to which it is none: rounding alone."""
 
+EXACT = 1e-13
+"""Relative error of an amount that was computed."""
+
 NEGLIGIBLE = 0.01
 """Share of a cell that is nothing: who adds no more does not hide fewer others than may be."""
 
 MOST_DECIMALS = 7
-"""Decimals of amounts that are looked at."""
+"""Decimals of amounts that are looked at, beside all digits before the point."""
 
 SHARE = 0.1
 """Protection level of a sum with few contributors, as a share of its size: what p% asks of a cell
@@ -123,16 +126,22 @@ class CellMeasure:
         spread = self.records * squares - self.values**2
         return np.asarray((self.records > 0) & (spread <= NONE**2 * self.records * squares))
 
-    @property
-    def has_odd_digits(self) -> bool:
-        """Whether few records have decimals that no others have: any sum shows these by itself."""
-        amounts = self.amounts[self.group >= 0]
-        for places in range(MOST_DECIMALS):
-            scaled = amounts * 10.0**places
-            is_off = np.abs(scaled - np.rint(scaled)) > NONE * np.maximum(np.abs(scaled), 1)
-            n_off = len(np.unique(self.contributor[self.group >= 0][is_off]))
-            if n_off < self.threshold:
-                return n_off > 0
+    def has_odd_digits(self, shown: Integers) -> bool:
+        """Whether few records of a cell have digits where most have 0: its sum shows these."""
+        there = self.group >= 0
+        largest = np.abs(self.amounts[there]).max(initial=1.0)
+        for places in range(-int(np.log10(largest)), MOST_DECIMALS):
+            # Beyond that digits are rounding errors.
+            if EXACT * largest * 10.0**places > NONE:
+                break
+            scaled = self.amounts * 10.0**places
+            is_off = there & (np.abs(scaled - np.rint(scaled)) > NONE)
+            n_off = self._by_cell(is_off.astype(np.float64))
+            few = (n_off > 0) & (2 * n_off < self.records)
+            if few[shown].any():
+                behind = replace(self, group=np.where(is_off, self.group, -1)).n
+                if (few & (behind < self.threshold))[shown].any():
+                    return True
         return False
 
     @cached_property

@@ -170,11 +170,9 @@ class TableCheck:
             if is_odd.any() or all_alike:
                 text = f"{measure.variable} is the same throughout a cell, which shows that amount"
                 reasons.append(Reason("review", "constant", text))
-            if measure.has_odd_digits:
-                text = (
-                    f"few records have more decimals of {measure.variable} than all others, which "
-                    "sums show"
-                )
+            if measure.has_odd_digits(shown):
+                text = f"few records have digits of {measure.variable} where others have 0: sums "
+                text += "show these; round it"
                 reasons.append(Reason("review", "digits", text))
         ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
         if ordered:

@@ -1,0 +1,169 @@
+"""Sums of several columns over the same few records, which may be one column times known factors.
+
+Sums of income, income x age and income x children over the same people are linear equations in
+their incomes: whoever knows the factors solves them. With d independent sums over n people all but
+n - d + 1 can be eliminated, and more where factors repeat. Nothing tells columns that are products
+of a known factor from others, so that all are taken to be.
+
+A combination is 0 at some records if their columns, as points of d dimensions, lie on a hyperplane.
+One that leaves out fewer than m contributors holds at least one of any m: each of these is tried,
+and all points are projected along it, until one dimension is left. That is a complete search, whose
+length depends on m and d alone; of many columns it is made where directions of points repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tablecloak.arrays import Floats, Integers
+from tablecloak.safe.joint.copies import AmountColumn
+from tablecloak.safe.joint.search_work import SearchWork
+from tablecloak.safe.joint.system import members_of
+from tablecloak.safe.output import Figures
+
+DEPENDENT, NOTHING = 1e-9, 1e-9
+"""Share of the largest singular value up to which sums depend on each other, and of a point's
+length up to which it lies on a hyperplane."""
+
+MOST_TRIED, SOME = 1000, 300
+"""Points that are tried for one output, and records that are looked at first: where no
+hyperplane holds nearly all of these, none holds nearly all of more."""
+
+MOST_SEARCHED = 3
+"""Columns beyond which only factors that repeat are searched, as those of codes and ages do: points
+of which most lie in a direction of their own are taken to lie on no common hyperplane."""
+
+MOST_COVERED = 200
+"""Records of a sum up to which it is looked at what sums of other records overlap it."""
+
+FEW_COLUMNS = 2
+"""Columns that eliminate one contributor of a group: that is left to the rules on the group."""
+
+
+def tells_of_few(
+    sums: Floats, who: Integers, threshold: int, work: SearchWork | None = None
+) -> bool | None:
+    """Whether a combination of sums may tell of too few contributors; None if that takes too long.
+
+    Parameters
+    ----------
+    sums : (d, n) array of float
+        What each sum adds of each record.
+    who : (n,) array of int
+        Contributor of each record.
+    threshold : int
+    work : SearchWork, optional
+        Points that may still be tried; by default `MOST_TRIED`.
+    """
+    # A sum of few alone is judged where it is published.
+    enough = [len(np.unique(who[row != 0])) >= threshold for row in sums]
+    there = sums[enough].any(axis=0)
+    points, who = sums[enough][:, there], who[there]
+    if len(points) < FEW_COLUMNS:
+        return False
+    points = _scaled(points / np.abs(points).max(axis=1, keepdims=True))
+    _, sizes, basis = np.linalg.svd(points, full_matrices=False)
+    points = _scaled(basis[sizes > DEPENDENT * sizes[0]])
+    d, n = points.shape
+    _, code, often = np.unique(who, return_inverse=True, return_counts=True)
+    left = len(often) - d + 1
+    if d > FEW_COLUMNS and left < threshold:
+        return True
+    if d < FEW_COLUMNS:
+        return False
+    if d > MOST_SEARCHED:
+        signs = np.sign(np.sin(np.arange(1, d + 1)) @ points)
+        if 2 * np.unique(np.round(points * signs, 6), axis=1).shape[1] > n:
+            return False
+    work = work or SearchWork(MOST_TRIED)
+    for step in dict.fromkeys((max(n // SOME, 1), 1)):
+        if not _leaves_out_few(points[:, ::step], code[::step], min(threshold, left), [], work):
+            return None if work.left < 0 else False
+    return True
+
+
+def _leaves_out_few(
+    points: Floats, who: Integers, few: int, off: list[int], work: SearchWork
+) -> bool:
+    """Whether a hyperplane holds the points of all but few contributors, not those that are off."""
+    is_left = np.abs(points).max(axis=0) > NOTHING
+    left = np.unique(who[is_left])
+    if len(left) < few:
+        return True
+    if len(points) == 1 or work.is_over():
+        return False
+    others = np.setdiff1d(left, off)[: max(few - len(off), 0)].tolist()
+    for number, one in enumerate(others):
+        axes, sizes, _ = np.linalg.svd(points[:, who == one])
+        along = axes[:, int((sizes > NOTHING).sum()) :]
+        passed = [*off, *others[:number]]
+        if along.size and _leaves_out_few(along.T @ points, who, few, passed, work):
+            return True
+    return False
+
+
+def _scaled(points: Floats) -> Floats:
+    return np.asarray(points / np.linalg.norm(points, axis=0))
+
+
+def together(
+    figures: Figures,
+    before: AmountColumn | None,
+    column_with: AmountColumn,
+    others: Sequence[AmountColumn],
+    n_records: int,
+) -> Iterator[tuple[int, Integers, Floats]]:
+    """Yield new figures, their records, and what sums of several columns add of each of these.
+
+    A sum of another column plays a part if it follows of the same records, or, where these are
+    few, if it was published of records that overlap them by half.
+
+    Parameters
+    ----------
+    figures : Figures
+    before, column_with : AmountColumn
+        Their column without and with them; before is None if there were no sums of it.
+    others : sequence of AmountColumn
+    n_records : int
+    """  # fmt: skip
+    rows = _rows(figures, n_records)
+    follows = np.array([column.tells(figures, n_records) for column in others])
+    is_new = np.diff(rows.indptr) > 0
+    if before is not None:
+        is_new &= ~before.tells(figures, n_records)
+    amounts = [column.amounts for column in (column_with, *others)]
+    for row in np.flatnonzero(follows.any(axis=0) & is_new).tolist():
+        records = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+        chosen = [0, *(1 + np.flatnonzero(follows[:, row])).tolist()]
+        yield row, records, np.array([amounts[number][records] for number in chosen])
+    small = np.flatnonzero(is_new & (np.diff(rows.indptr) <= MOST_COVERED)).tolist()
+    if not small or len(others) < FEW_COLUMNS:
+        return
+    published = [
+        (column.amounts, _rows(entry, n_records))
+        for column in (column_with, *others)
+        for entry in column.figures
+    ]
+    for row in small:
+        some = rows[[row]]
+        sums = []
+        for column, entry in published:
+            shared = (entry @ some.T).toarray().ravel()
+            is_near = (2 * shared >= np.diff(entry.indptr)) & (2 * shared >= some.nnz)
+            sums += [(column, entry[[near]]) for near in np.flatnonzero(is_near)]
+        records = np.unique(np.concatenate([entry.indices for _, entry in sums]))
+        given = [
+            entry[:, records].toarray().ravel() * np.nan_to_num(column[records])
+            for column, entry in sums
+        ]
+        yield row, records, np.array(given)
+
+
+def _rows(figures: Figures, n_records: int) -> csr_array:
+    """Return which records each figure adds up, shape (f, n_records)."""
+    group = np.full(n_records, -1, dtype=np.int64)
+    group[figures.records] = figures.group
+    return csr_array(csr_array(figures.sums) @ members_of(group, figures.sums.shape[1]))

@@ -1,0 +1,58 @@
+"""Sums of several columns over the same records, taken as one column times known factors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tablecloak.safe import Project
+from tablecloak.safe.joint.weighted_sums import tells_of_few
+
+RNG = np.random.default_rng(2)
+INCOME = RNG.lognormal(3, 0.5, 40).round(1)
+EVERYBODY = np.arange(40)
+
+
+@pytest.mark.parametrize(("n", "is_told"), [(12, True), (13, False)])
+def test_each_sum_beyond_the_first_takes_off_one_contributor(n, is_told):
+    # Of 12 people four equations leave 9, of 13 they leave 10.
+    factors = RNG.uniform(1, 2, (4, n))
+    assert tells_of_few(factors * INCOME[:n], EVERYBODY[:n], threshold=10) == is_told
+    left = np.linalg.svd(factors[:, :3].T)[2][-1] @ factors
+    assert np.count_nonzero(np.abs(left) > 1e-9) == n - 3
+
+
+def test_powers_of_a_code_tell_of_those_that_have_it():
+    code = np.where(EVERYBODY < 3, 4, EVERYBODY % 3 + 1)
+    powers = np.array([code**k for k in range(4)])
+    assert tells_of_few(powers * INCOME, EVERYBODY, threshold=10)
+    # Three of these columns cannot single out one of four codes.
+    assert not tells_of_few(powers[:1] * INCOME, EVERYBODY, threshold=10)
+
+
+def test_columns_that_are_mostly_zero_tell_no_more_together_than_alone():
+    sparse = RNG.permuted(np.repeat([[1.0] * 12 + [0.0] * 28], 2, axis=0), axis=1)
+    assert not tells_of_few(np.vstack([sparse * INCOME, INCOME]), EVERYBODY, threshold=10)
+
+
+@pytest.mark.parametrize("leaves_out", [False, True])
+def test_twelve_sums_of_incomes_times_known_factors_solve_for_all_twelve(leaves_out):
+    people = pd.DataFrame({"area": "A", "income": INCOME[:12]})
+    factors = RNG.integers(1, 30, (12, 12))
+    if leaves_out:
+        np.fill_diagonal(factors, 0)
+    sums = factors @ people.income
+    np.testing.assert_allclose(np.linalg.solve(factors, sums), people.income)
+    project = Project()
+    for row in factors:
+        some = people.assign(x=people.income * row)[row > 0]
+        frame = project.pivot_table(some, values="x", index="area", aggfunc="sum")
+    assert frame.outcome.status == "review" or frame.isna().all(axis=None)
+
+
+def test_means_of_five_columns_of_a_survey_pass():
+    people = pd.DataFrame(RNG.lognormal(3, 0.5, (300, 5)).round(1), columns=list("vwxyz"))
+    people["area"] = np.arange(300) % 5
+    project = Project()
+    for name in "vwxyz":
+        frame = project.pivot_table(people, values=name, index="area", aggfunc="mean")
+        assert frame.outcome.status == "pass"

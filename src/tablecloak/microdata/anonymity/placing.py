@@ -285,16 +285,16 @@ class _Regions:
         placing, pairs, n_regions = self.placing, self.placing.pairs, self.n_regions
         drawn = self._drawn(random)
         chosen = np.flatnonzero(drawn >= 0)
-        held = self.of_pattern[joined(self.begin, chosen)]
+        held = self.of_pattern[_joined(self.begin, chosen)]
         held = held[placing.taken[held] > 0]
         group, mine = pairs.group[held], drawn[pairs.pattern[held]]
         owner = np.full(pairs.n_classes, -1)
         owner[group] = mine
         owner[group[owner[group] != mine]] = -1
         emptied = np.flatnonzero(owner >= 0)
-        inside = joined(self.of_class, emptied)
+        inside = _joined(self.of_class, emptied)
         inside = inside[placing.taken[inside] > 0]
-        returned = joined(self.lenders, emptied)
+        returned = _joined(self.lenders, emptied)
         returned = returned[placing.lent[returned] > 0]
         waiting = chosen[placing.left[chosen] > 0]
         of_inside, of_returned = owner[pairs.group[inside]], owner[pairs.lender_group[returned]]
@@ -313,7 +313,7 @@ class _Regions:
         count = np.concatenate([placing.taken[inside], placing.left[waiting]])
         left = np.bincount(which.ravel(), weights=count).astype(np.int64)
         pattern, region = np.divmod(units, n_regions)
-        entries = self.of_pattern[joined(self.begin, pattern)]
+        entries = self.of_pattern[_joined(self.begin, pattern)]
         unit = np.repeat(np.arange(len(units)), np.diff(self.begin)[pattern])
         is_open = np.where(owner >= 0, pairs.is_open, placing.is_open)
         group = pairs.group[entries]
@@ -356,7 +356,7 @@ class _Regions:
         """Return the records of units, in no class yet, and the lenders of their classes."""
         placing, pairs = self.placing, self.placing.pairs
         classes, group = np.unique(pairs.group[entries], return_inverse=True)
-        there = joined(self.lenders, classes)
+        there = _joined(self.lenders, classes)
         lending, lender = np.unique(pairs.lender[there], return_inverse=True)
         spare = placing.spare[lending]
         back = np.searchsorted(lending, pairs.lender[returned])
@@ -402,7 +402,7 @@ class _Regions:
             is_better[of_lent[called & (spare[lender[there]] < 0)]] = False
 
 
-def joined(begin: Integers, numbers: Integers) -> Integers:
+def _joined(begin: Integers, numbers: Integers) -> Integers:
     """Return the positions from begin[n] to begin[n + 1], for some numbers n in turn."""
     length = begin[numbers + 1] - begin[numbers]
     total = int(length.sum())

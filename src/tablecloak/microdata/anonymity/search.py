@@ -21,13 +21,9 @@ import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.microdata.anonymity.branching import (
-    MANY_PLACES,
-    branched_classes,
-)
+from tablecloak.microdata.anonymity.branching import MANY_PLACES, branched_classes
 from tablecloak.microdata.anonymity.class_tree import ClassTree
 from tablecloak.microdata.anonymity.classes import ClassPairs, proved_prices, way_of_each
-from tablecloak.microdata.anonymity.group_programs import GroupRegions
 from tablecloak.microdata.anonymity.levels import RecordLevels
 from tablecloak.microdata.anonymity.placing import Placing, split_from_the_top
 from tablecloak.microdata.anonymity.verification import rounded_up
@@ -38,15 +34,12 @@ MANY_NODES = 20_000
 MANY_RECODED = 5_000
 """Most nodes of hierarchies for which anything is proved: the check goes through all of them."""
 
-REACH, FAR_REACH = 1.6, 3.1
-"""Values that a record may lose in a class beyond its floor, in all files and in those of few.
+REACH = 1.6
+"""Values that a record may lose in a class beyond its floor.
 
-With 1.0, Adult (seven keys, bands of ages) loses 12,000 values, with 1.3 or more 9,100. With 1.6 a
-few records of small files are in no class. See docs/decisions, "Groups as columns".
+With 1.0, Adult (seven keys, bands of ages) loses 12,000 values, with 1.3 or more 9,100. See
+docs/decisions, "Prices of records".
 """
-
-FEW_RECORDS = 400
-"""Most patterns of such files."""
 
 LACKING = 0.5
 """What a class may collect too little to be searched, as a share of the mean price of a record.
@@ -113,8 +106,7 @@ def cheapest_classes(
         return alone
     often = np.flatnonzero(frequency >= k)
     home = often, levels.home[often]
-    reach = FAR_REACH if len(frequency) <= FEW_RECORDS else REACH
-    most = floor + (np.inf if is_greedy else reach * levels.mean_weight)
+    most = floor + (np.inf if is_greedy else REACH * levels.mean_weight)
     ways = islice(levels.ways(most), MANY_NODES)
     begun = budget.elapsed
     pairs = ClassPairs.of(frequency, k, ways, home, most, budget.share(0.5))
@@ -127,17 +119,14 @@ def cheapest_classes(
     raised, price, bound = proved_prices(
         pairs, frequency, floor, levels.ways, levels.total(top_down), searching
     )
-    is_small = len(frequency) * levels.n_nodes <= MANY_PLACES
     guide = raised[pairs.need]
     pairs = pairs.kept(pairs.lacking(guide) <= LACKING * float(np.mean(guide)))
     placing = Placing.begun(pairs, pairs.frequency, spare)
     incumbent = RecordClasses(top_down, price, bound)
     target = float(np.ceil(bound)) if levels.is_whole else bound
     placing.fill(guide, random, searching)
-    if is_small:
+    if len(frequency) * levels.n_nodes <= MANY_PLACES:
         placing.improve(guide, target, random, searching.share(0.2))
-        incumbent = replace(incumbent, level=_best(levels, incumbent.level, placing, budget))
-        GroupRegions(placing, guide).improve(target, random, searching.share(0.5))
         incumbent = replace(incumbent, level=_best(levels, incumbent.level, placing, budget))
         branched = _branched(levels, k, incumbent, budget)
         if branched is not None:

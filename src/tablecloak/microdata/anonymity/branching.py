@@ -35,10 +35,7 @@ MANY_PLACES = 500_000
 """Most pairs of a pattern and a way of a file that is searched like this."""
 
 FEW_PLACES = 8_000
-"""Most of them that are branched over, after those that are too dear are dropped."""
-
-RELAXED_PLACES = 40_000
-"""Most of them whose relaxation is solved, which takes a few seconds."""
+"""Most of them that a program is made of, after those that are too dear are dropped."""
 
 FINE_BITS = 36
 """Binary digits of prices below the largest cost, so that sums of them are exact."""
@@ -271,7 +268,7 @@ def branched_classes(
         return loss - step + 1e-6 * max(step, loss)
 
     places = places.kept(least < cutoff())
-    if len(places.pattern) > RELAXED_PLACES:
+    if len(places.pattern) > FEW_PLACES:
         return None
     placed = None
     bound, lonely = 0.0, places.lonely()
@@ -283,9 +280,8 @@ def branched_classes(
         bound, least = places.least_loss(rounds[1])
         places = places.kept(least < cutoff())
         lonely = places.lonely()
-        if bound > cutoff() or len(places.pattern) > FEW_PLACES:
-            bound = rounded_up((1 - 1e-9) * bound, is_whole=step == 1.0)
-            return BranchedClasses(None, min(bound, loss), rounds, places, None)
+        if bound > cutoff():
+            return BranchedClasses(None, loss, rounds, places, None)
     if not lonely.any():
         answer = solve(places.program(), time_limit=budget.share(0.4).left, gap=0.0)
         if len(answer.x) and answer.value < loss * (1 - 1e-9):

@@ -188,7 +188,8 @@ class DerivedFigure(ABC):
         if self.needs_contributions:
             return np.zeros(0, dtype=np.int64)
         quotients = self.quotients(table)
-        return quotients.numerator[quotients.denominators(table.values) == 0]
+        cells: Integers = quotients.numerator[quotients.denominators(table.values) == 0]
+        return cells
 
     def printed(self, quotients: Quotients, values: Floats) -> list[int]:
         """Return the figures in units of their last digit, rounded exactly.
@@ -234,8 +235,8 @@ class DerivedFigure(ABC):
         quotients = quotients.chosen((below > 0) | is_silent)
         marked = marked_keys(table, self, quotients.numerator, DERIVED)
         place = every.get_indexer(pd.MultiIndex.from_frame(marked))
-        below = quotients.denominator
-        unknown = hidden[quotients.numerator] | (hidden[below] & (below >= 0))
+        other = quotients.denominator
+        unknown = hidden[quotients.numerator] | (hidden[other] & (other >= 0))
         is_hidden = np.where(place >= 0, hidden[place], unknown)
         digits: Floats = np.zeros(len(quotients))
         digits[~is_hidden] = self.printed(quotients.chosen(~is_hidden), values)

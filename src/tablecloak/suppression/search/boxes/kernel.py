@@ -1,18 +1,23 @@
 """Loops of sums of boxes, compiled by numba; see `sums.py` for what they do.
 
 Compiling takes some seconds once for an installation; numba keeps the result beside this file, or
-in the user's folder. Import this module only where numba is installed.
+in the user's folder.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from tablecloak.extras import is_installed
 
 Array = npt.NDArray[Any]
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 BLOCKED = 1e300
 """Price of a move that a cell has no room for."""
@@ -32,6 +37,14 @@ boxes"."""
 CURVE = 1.0
 """How much cheaper it is to move a published cell on that moves already: a cell is hidden as a
 whole, so a price for each unit would spread a need over many cells."""
+
+
+def _compiled(loop: Loop) -> Loop:
+    """Compile a loop; without numba it is one of Python, far too slow to be used."""
+    if not is_installed("numba"):
+        return loop
+    compiled: Loop = importlib.import_module("numba").njit(cache=True)(loop)
+    return compiled
 
 
 class Space(NamedTuple):
@@ -78,14 +91,14 @@ class Work(NamedTuple):
     """Price, part and move of the best products, shape (beam, 3)."""
 
 
-@njit(cache=True)
-def _price(cell: int, up: int, need: float, own: int, space: Space, work: Work) -> float:
+@_compiled
+def _price(cell: int, up: int, need: float, asked: int, space: Space, work: Work) -> float:
     """Return what a unit of a move of one cell costs, in the price of a whole need."""
     moved = work.moved[cell]
     ahead = moved * up
     if space.room[cell] - ahead < work.least[0]:
         return BLOCKED
-    if cell == own and (up < 0 or moved >= need):
+    if cell == asked and (up < 0 or moved >= need):
         return BLOCKED
     if moved == 0.0:
         return float(space.price[cell])
@@ -93,7 +106,7 @@ def _price(cell: int, up: int, need: float, own: int, space: Space, work: Work) 
     return float(price if ahead > 0 else -price)
 
 
-@njit(cache=True)
+@_compiled
 def _multiply(n_best: int, leads: Array, lead_signs: Array, work: Work) -> int:
     """Make the best products the parts that grow on, but for those of too many points."""
     points, signs, lengths = work.points, work.point_signs, work.lengths
@@ -119,13 +132,13 @@ def _multiply(n_best: int, leads: Array, lead_signs: Array, work: Work) -> int:
     return n_parts
 
 
-@njit(cache=True)
+@_compiled
 def _grown(
     cell: int,
     up: int,
     order: Array,
     need: float,
-    own: int,
+    asked: int,
     most: float,
     space: Space,
     work: Work,
@@ -158,7 +171,7 @@ def _grown(
                             total = BLOCKED
                             break
                         side = point_signs[0, part, number] * sign * space.turn[point]
-                        total += _price(place, side, need, own, space, work)
+                        total += _price(place, side, need, asked, space, work)
                         if total >= BLOCKED:
                             break
                 if total >= most or (n_best == beam and total >= best[beam - 1, 0]):
@@ -173,9 +186,9 @@ def _grown(
     return n_parts
 
 
-@njit(cache=True)
+@_compiled
 def _cheapest(
-    cell: int, up: int, need: float, own: int, most: float, space: Space, work: Work
+    cell: int, up: int, need: float, asked: int, most: float, space: Space, work: Work
 ) -> int:
     """Return the number of the cheapest box in which a cell moves up or down; -1 if there is none.
 
@@ -184,7 +197,7 @@ def _cheapest(
     chosen, cheapest = -1, most
     for row in range(len(space.orders)):
         order, ahead = space.orders[row], most + SLACK * space.price[cell]
-        for part in range(_grown(cell, up, order, need, own, ahead, space, work)):
+        for part in range(_grown(cell, up, order, need, asked, ahead, space, work)):
             work.n_seen[0] += 1
             total = 0.0
             for number in range(work.lengths[0, part]):
@@ -193,7 +206,7 @@ def _cheapest(
                 if work.seen[place] != work.n_seen[0]:
                     work.seen[place] = work.n_seen[0]
                     side = work.point_signs[0, part, number] * space.turn[point]
-                    total += _price(place, side, need, own, space, work)
+                    total += _price(place, side, need, asked, space, work)
             if total < cheapest:
                 cheapest, chosen = total, part
         if chosen >= 0:
@@ -201,9 +214,9 @@ def _cheapest(
     return chosen
 
 
-@njit(cache=True)
+@_compiled
 def _add(
-    part: int, need: float, unit: float, own: int, n_support: int, space: Space, work: Work
+    part: int, need: float, unit: float, asked: int, n_support: int, space: Space, work: Work
 ) -> int:
     """Add a box as far as its cells can move, and published ones need to; return the support."""
     step = need
@@ -214,7 +227,7 @@ def _add(
         step = min(step, space.room[place] - ahead)
         if ahead < 0 and not space.free[place]:
             step = min(step, -ahead)
-        if place == own:
+        if place == asked:
             step = min(step, need - ahead)
     step = np.floor(step / unit) * unit
     work.n_seen[0] += 1
@@ -232,15 +245,16 @@ def _add(
     return n_support
 
 
-@njit(cache=True)
+@_compiled
 def protect(
-    own: int, need: float, unit: float, tried: int, rounds: int, space: Space, work: Work
+    asked: int, need: float, unit: float, tried: int, rounds: int, space: Space, work: Work
 ) -> int:
     """Move a cell by its need, at a low price; return how many cells moved at some time.
 
     Parameters
     ----------
-    own : int
+    asked : int
+        The cell.
     need, unit : float
         The need is a multiple of the unit, a power of two; so are all moves.
     tried : int
@@ -259,36 +273,36 @@ def protect(
     n_support = 0
     work.least[0] = max(LEAST_STEP * need, unit)
     for _ in range(MOST_ADDED):
-        if work.moved[own] >= need:
+        if work.moved[asked] >= need:
             break
-        part = _cheapest(own, 1, need, own, BLOCKED, space, work)
+        part = _cheapest(asked, 1, need, asked, BLOCKED, space, work)
         if part < 0:
             break
-        n_support = _add(part, need, unit, own, n_support, space, work)
-    if work.moved[own] < need:
+        n_support = _add(part, need, unit, asked, n_support, space, work)
+    if work.moved[asked] < need:
         clear(n_support, work)
         return 0
     done, is_better = 0, True
     while is_better:
         is_better = False
         cells = work.support[:n_support]
-        dear = cells[(work.moved[cells] != 0.0) & ~space.free[cells] & (cells != own)]
+        dear = cells[(work.moved[cells] != 0.0) & ~space.free[cells] & (cells != asked)]
         for cell in dear[np.argsort(-space.price[dear])][:tried]:
             while work.moved[cell] != 0.0 and done < rounds:
                 done += 1
                 up = -1 if work.moved[cell] > 0 else 1
                 most = -1e-6 * space.price[cell]
-                part = _cheapest(cell, up, need, own, most, space, work)
+                part = _cheapest(cell, up, need, asked, most, space, work)
                 if part < 0:
                     break
-                n_support = _add(part, need, unit, own, n_support, space, work)
+                n_support = _add(part, need, unit, asked, n_support, space, work)
                 is_better = True
             if is_better:
                 break
     return n_support
 
 
-@njit(cache=True)
+@_compiled
 def clear(n_support: int, work: Work) -> None:
     """Set the moves of a support back to 0."""
     for cell in work.support[:n_support]:

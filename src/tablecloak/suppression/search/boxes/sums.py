@@ -179,16 +179,16 @@ def _padded(grid: Grid, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the moves of all codes in arrays of one shape, and the number of moves of each."""
     moves = Moves(grid, most, OWN_LEAVES)
     n_codes = [len(cover) for cover in grid.covers]
-    each = {
+    of_code = {
         (dimension, code): moves.of(dimension, code)
         for dimension, count in enumerate(n_codes)
         for code in range(count)
     }
-    longest = max(leads.shape[1] for leads, _ in each.values())
+    longest = max(leads.shape[1] for leads, _ in of_code.values())
     shape = (grid.n_dimensions, max(n_codes), most, longest)
     leads, signs = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8)
     n_moves = np.zeros(shape[:2], dtype=np.int64)
-    for key, (lead, sign) in each.items():
+    for key, (lead, sign) in of_code.items():
         leads[key][: len(lead), : lead.shape[1]] = lead
         signs[key][: len(sign), : sign.shape[1]] = sign
         n_moves[key] = len(lead)

@@ -111,15 +111,14 @@ def test_years_in_order_withstand_a_reader_of_all_releases_and_years_apart_do_no
     assert exposed_by(problems, hidden, shown) == []
 
 
-@pytest.mark.filterwarnings("ignore:2025.sales is done again")
-def test_a_year_is_done_again_if_the_release_before_it_has_changed(folder, done):
+def test_a_year_stands_or_fails_with_the_release_before_it(folder, done):
     read_in_2025 = done / "2024.sales/internal/suppression_statuses.csv"
     before = read_in_2025.read_bytes()
     shutil.rmtree(done / "2024.sales")
     again = tc.run_publication(folder / "job.toml", done)
-    assert again.is_safe
     has_changed = read_in_2025.read_bytes() != before
-    assert [each.is_new for each in again.outcomes.values()] == [False, True, has_changed]
+    assert [each.has_failed for each in again.outcomes.values()] == [False, False, has_changed]
+    assert again.is_safe is not has_changed
 
 
 def test_a_year_whose_earlier_one_fails_says_so(folder, tmp_path):
@@ -177,11 +176,17 @@ def test_a_release_stays_as_it_is_when_a_later_year_comes_and_is_told_where_it_c
         (tmp_path / "metadata.csv").write_text("\n".join(kept) + "\n")
         job = JOB.replace("[suppression]", f'[suppression]\nweights = "{weights}"')
         (tmp_path / "job.toml").write_text(job)
-        result = tc.run_publication(tmp_path / "job.toml", tmp_path / "out")
-        return [outcome.is_new for outcome in result.outcomes.values()]
+        return tc.run_publication(tmp_path / "job.toml", tmp_path / "out").outcomes
 
-    assert run(YEARS[:1], panel, "value") == [True]
-    assert run(YEARS[:2], panel, "unit") == [False, True]
+    def are_new(*args):
+        return [outcome.is_new for outcome in run(*args).values()]
+
+    assert are_new(YEARS[:1], panel, "value") == [True]
+    assert are_new(YEARS[:2], panel, "unit") == [False, True]
     revised = panel.assign(sales=panel.sales + (panel.year == 2024))
-    with pytest.warns(tc.TablecloakWarning, match=r"^2024\.sales is done again"):
-        assert run(YEARS[:2], revised, "unit") == [False, True]
+    released = (tmp_path / "out/2024.sales/release/suppression/table.csv").read_bytes()
+    refused = run(YEARS[:2], revised, "unit")["2024.sales"]
+    assert refused.has_failed and "If it has not left, delete its folder" in refused.message
+    assert (tmp_path / "out/2024.sales/release/suppression/table.csv").read_bytes() == released
+    shutil.rmtree(tmp_path / "out/2024.sales")
+    assert are_new(YEARS[:2], revised, "unit") == [False, True]

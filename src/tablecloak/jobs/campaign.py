@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +20,6 @@ import pandas as pd
 from tablecloak.errors import (
     InputError,
     TablecloakError,
-    TablecloakWarning,
     listed,
     suggestion,
 )
@@ -180,14 +178,13 @@ def _staying(name: str, job: Job, out: Path, engine: str) -> JobOutcome | None:
             return there
     except TablecloakError as error:
         return JobOutcome(name, False, True, str(error))
-    warnings.warn(
-        f"{name} is done again: its values, levels or figures, or the release before it, have "
-        f"changed. If the release that lay there has left, its readers have both, and what the two "
-        f"tell together is not protected.",
-        TablecloakWarning,
-        stacklevel=3,
+    message = (
+        f"was not done again: its values, levels or figures, or the release before it, have "
+        f"changed since the release in {out / name}, and whoever has that would have both. If it "
+        f"has not left, delete its folder. If it has, this is a revision: write a job of its own "
+        f"that names the earlier release in [[published]]."
     )
-    return None
+    return JobOutcome(name, False, True, message)
 
 
 _Task = tuple[Job, str, str]

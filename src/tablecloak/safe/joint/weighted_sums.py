@@ -72,17 +72,40 @@ def tells_of_few(
     left = len(often) - d + 1
     if d > FEW_COLUMNS and left < threshold:
         return True
-    if d < FEW_COLUMNS:
+    if d < FEW_COLUMNS or (d > MOST_SEARCHED and 2 * len(_directions(points, 6)[0]) > n):
         return False
-    if d > MOST_SEARCHED:
-        signs = np.sign(np.sin(np.arange(1, d + 1)) @ points)
-        if 2 * np.unique(np.round(points * signs, 6), axis=1).shape[1] > n:
-            return False
+    few = min(threshold, left)
+    points = _off_common_directions(points, code, few)
+    if not len(points):
+        return False
     work = work or SearchWork(MOST_TRIED)
     for step in dict.fromkeys((max(n // SOME, 1), 1)):
-        if not _leaves_out_few(points[:, ::step], code[::step], min(threshold, left), [], work):
+        if not _leaves_out_few(points[:, ::step], code[::step], few, [], work):
             return None if work.left < 0 else False
     return True
+
+
+def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
+    """Project points along directions of `few` contributors or more.
+
+    A hyperplane that leaves out fewer holds all of these directions.
+    """
+    first, direction = _directions(points, 9)
+    pairs = np.unique(np.column_stack([direction, who]), axis=0)
+    common = first[np.bincount(pairs[:, 0], minlength=len(first)) >= few]
+    if not len(common):
+        return points
+    axes, sizes, _ = np.linalg.svd(points[:, common])
+    off: Floats = axes[:, int((sizes > NOTHING).sum()) :].T @ points
+    return off
+
+
+def _directions(points: Floats, digits: int) -> tuple[Integers, Integers]:
+    """Return the first point of each direction, and the number of each point's direction."""
+    side = np.sign(np.sin(np.arange(1, len(points) + 1)) @ points)
+    rounded = np.round(points * side, digits)
+    _, first, direction = np.unique(rounded, axis=1, return_index=True, return_inverse=True)
+    return first, direction.ravel()
 
 
 def _leaves_out_few(

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from tablecloak.arrays import Integers
 from tablecloak.budget import Budget, generator
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
@@ -109,7 +110,11 @@ def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
         return state
     pattern = _begun(state, grid, CAREFUL, budget)
     pattern.build(budget)
-    return replace(state, best=_cheaper(_candidate(state, pattern, []), state))
+    built = _candidate(state, pattern, [])
+    # The few needs that are left would bring back cells as heavy as the rest of the pattern.
+    _protect_each(state, built, pattern.open, budget)
+    built = Candidate(state.must | built.pool.moved(), built.pool, built.weights)
+    return replace(state, best=_cheaper(built, state))
 
 
 def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
@@ -143,12 +148,9 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
     if not len(open_):
         return []
     found, working = _candidate(state, pattern, []), budget.at_least(np.inf)
-    builder = Builder(state.system, found.weights, None, working)
     # Programs over the whole table would move nearly all hidden cells, none of which could then be
     # published by an exchange.
-    for need in open_.tolist():
-        if not working.is_over:
-            protect_need(builder, found.pool, found.hidden, need, REMAINING)
+    builder = _protect_each(state, found, open_, working)
     if isinstance(pattern.finder, SumFinder) and not found.is_proved:
         # Boxes try more moves of each code, but take the whole of a need from each cell.
         found = _extended(_of_boxes(state, pattern.finder.grid), state, found, working)
@@ -166,6 +168,15 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
         moved[cells] = True
     pattern.hold(moved, open_)
     return witnesses
+
+
+def _protect_each(state: SearchState, found: Candidate, needs: Integers, budget: Budget) -> Builder:
+    """Meet needs by programs, extending a candidate in place, while there is time."""
+    builder = Builder(state.system, found.weights, None, budget)
+    for need in needs.tolist():
+        if not budget.is_over:
+            protect_need(builder, found.pool, found.hidden, need, REMAINING)
+    return builder
 
 
 def _improve(pattern: BoxPattern, budget: Budget) -> None:

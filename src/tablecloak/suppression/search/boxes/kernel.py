@@ -43,7 +43,13 @@ def _compiled(loop: Loop) -> Loop:
     """Compile a loop; without numba it is one of Python, far too slow to be used."""
     if not is_installed("numba"):
         return loop
-    compiled: Loop = importlib.import_module("numba").njit(cache=True)(loop)
+    numba = importlib.import_module("numba")
+    compiled: Loop
+    try:
+        compiled = numba.njit(cache=True)(loop)
+    except RuntimeError:
+        # There is no folder to keep compiled loops in, as in some containers.
+        compiled = numba.njit(loop)
     return compiled
 
 

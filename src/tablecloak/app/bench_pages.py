@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import tempfile
 import zipfile
@@ -203,10 +204,13 @@ class BenchPages:
         solved = self._current(method)
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
             formats: list[str | ReleaseFormat] = ["csv", "excel"]
-            file = self.session.file
+            file, title = self.session.file, self.bench.title
             if self.session.proposal and file and Path(file).suffix.lower() in WORKBOOKS:
-                formats.append(OfficeWorkbook(Path(file), file.sheet))
-            write_release(solved.result, folder, title=self.bench.title, formats=formats)
+                office = OfficeWorkbook(Path(file), file.sheet)
+                # Records, or figures in an order that is not seen, make no table to fill.
+                with contextlib.suppress(InputError):
+                    write_release(solved.result, folder, title=title, formats=[office])
+            write_release(solved.result, folder, title=title, formats=formats)
             return zipped(Path(folder), f"{method}.zip")
 
     def problem(self) -> Any:

@@ -30,7 +30,7 @@ from tablecloak.protection import required_way
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
 from tablecloak.tables.cell_arrays import CellStatus
-from tablecloak.tables.formats import OfficeWorkbook, ReleaseFormat, write_problem
+from tablecloak.tables.formats import OfficeWorkbook, write_problem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import WORKBOOKS
 
@@ -203,13 +203,14 @@ class BenchPages:
         """Send the files that may be published."""
         solved = self._current(method)
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
-            formats: list[str | ReleaseFormat] = ["csv", "excel"]
+            formats = ("csv", "excel")
             file, title = self.session.file, self.bench.title
             if self.session.proposal and file and Path(file).suffix.lower() in WORKBOOKS:
                 office = OfficeWorkbook(Path(file), file.sheet)
                 # Records, or figures in an order that is not seen, make no table to fill.
                 with contextlib.suppress(InputError):
-                    write_release(solved.result, folder, title=title, formats=[office])
+                    write_release(solved.result, folder, title=title, formats=[*formats, office])
+                    return zipped(Path(folder), f"{method}.zip")
             write_release(solved.result, folder, title=title, formats=formats)
             return zipped(Path(folder), f"{method}.zip")
 

@@ -151,7 +151,7 @@ def together(
         Their column without and with them; before is None if there were no sums of it.
     others : sequence of AmountColumn
     n_records : int
-    """  # fmt: skip
+    """
     rows = _rows(figures, n_records)
     follows = np.array([column.tells(figures, n_records) for column in others])
     is_new = np.diff(rows.indptr) > 0

@@ -357,8 +357,9 @@ class SuppressionPattern(Result):
         return told if self.unfrozen is None else f"{told}; {self.unfrozen.summary()}"
 
     def _against_insiders(self) -> str:
-        tried = self.insiders is not None and any(self.insiders.intruders.values())
-        return f"; {self.insiders.summary()}" if tried and self.insiders else ""
+        if self.insiders is None or not any(self.insiders.intruders.values()):
+            return ""
+        return f"; {self.insiders.summary()}"
 
     def _robustness(self) -> str:
         if int(self.suppressed.sum()) > SUMMED_UP_CELLS:

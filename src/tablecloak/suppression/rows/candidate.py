@@ -43,3 +43,17 @@ def costliest_first(cells: Flags, weights: Floats) -> Integers:
     some = np.flatnonzero(cells & (weights > 0))
     ordered: Integers = some[np.argsort(-weights[some], kind="stable")]
     return ordered
+
+
+def completed(partial: Candidate, given: Candidate, must: Flags) -> Candidate:
+    """Return a pattern whose open needs are met by the witnesses of the given one."""
+    pool = partial.pool
+    if not partial.is_proved:
+        pool = pool.copy()
+        pool.take(given.pool.proof(pool.open).witnesses)
+    return Candidate(must | pool.moved(), pool, partial.weights)
+
+
+def cheaper(best: Candidate, other: Candidate) -> Candidate:
+    """Return the other pattern if it is proved and loses less."""
+    return other if other.is_proved and other.loss < best.loss else best

@@ -8,9 +8,8 @@ import numpy as np
 
 from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
-from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.rows.candidate import Candidate, completed
 from tablecloak.suppression.search.closing import with_first
-from tablecloak.suppression.search.portfolio import completed
 from tablecloak.suppression.search.prices import MANY_OPEN, opened_by_prices
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState

@@ -13,7 +13,12 @@ from tablecloak.errors import InterruptedSearch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.prove import prove
-from tablecloak.suppression.rows.candidate import Candidate, costliest_first
+from tablecloak.suppression.rows.candidate import (
+    Candidate,
+    cheaper,
+    completed,
+    costliest_first,
+)
 from tablecloak.suppression.search.boxes.phases import completed_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
@@ -250,20 +255,6 @@ def turned(state: SearchState, best: Candidate, strategy: Strategy, budget: Budg
         latest=budget,
     )
     return cheaper(best, completed(rebuilt, best, state.must))
-
-
-def completed(partial: Candidate, given: Candidate, must: Flags) -> Candidate:
-    """Return a pattern whose open needs are met by the witnesses of the given one."""
-    pool = partial.pool
-    if not partial.is_proved:
-        pool = pool.copy()
-        pool.take(given.pool.proof(pool.open).witnesses)
-    return Candidate(must | pool.moved(), pool, partial.weights)
-
-
-def cheaper(best: Candidate, other: Candidate) -> Candidate:
-    """Return the other pattern if it is proved and loses less."""
-    return other if other.is_proved and other.loss < best.loss else best
 
 
 def _each(

@@ -185,8 +185,8 @@ def is_unsettled(state: SearchState, budget: Budget) -> bool:
 
 def is_left_to_relations(state: SearchState, budget: Budget) -> bool:
     """Whether relations alone give nearly the best rows, and the table has many of them."""
-    is_large = state.n_free >= PREPARED_CELLS
-    return is_large and is_open(state, budget) and is_spacious(state.system)
+    is_prepared = state.n_free >= PREPARED_CELLS
+    return is_prepared and is_open(state, budget) and is_spacious(state.system)
 
 
 def is_agreed(state: SearchState, budget: Budget) -> bool:
@@ -250,8 +250,8 @@ def is_priced_and_small(state: SearchState, budget: Budget) -> bool:
 
 def is_priced_and_large(state: SearchState, budget: Budget) -> bool:
     """Whether prices may soon give a better pattern than boxes."""
-    is_large = PROGRAMS_CELLS < state.n_free <= BOUNDED_CELLS
-    return is_large and is_priced(state, budget)
+    is_bounded = state.n_free <= BOUNDED_CELLS
+    return is_large(state, budget) and is_bounded and is_priced(state, budget)
 
 
 def is_unfound(state: SearchState, budget: Budget) -> bool:
@@ -268,7 +268,7 @@ def is_begun_by_programs(state: SearchState, budget: Budget) -> bool:
 
 def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
     """Whether the table is so large that the quickest pattern comes first, to be improved."""
-    return is_unfound(state, budget) and state.n_free > PROGRAMS_CELLS
+    return is_unfound(state, budget) and is_large(state, budget)
 
 
 def is_large(state: SearchState, budget: Budget) -> bool:
@@ -279,7 +279,7 @@ def is_large(state: SearchState, budget: Budget) -> bool:
 
 def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another may find a better pattern than boxes."""
-    is_boxed = state.n_free > PROGRAMS_CELLS and not state.is_priced
+    is_boxed = is_large(state, budget) and not state.is_priced
     return is_unfound(state, budget) or (is_boxed and is_tight(state, budget))
 
 

@@ -166,8 +166,7 @@ class _TablePlaces:
         named = _columns_named(texts, measure, first)
         across = len(lines) > len(down)
         if not across:
-            columns = {column: () for row, column in texts if row >= first}
-            columns = dict.fromkeys(columns, ()) | dict.fromkeys(named, ())
+            columns = dict.fromkeys(sorted({c for row, c in texts if row >= first} | named), ())
         columns = {column: key for column, key in columns.items() if column > max(down)}
         chosen = {column: key for column, key in columns.items() if column in named} or columns
         for keys, word in ((rows, "row"), (chosen, "column")):

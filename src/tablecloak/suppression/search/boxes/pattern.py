@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -512,15 +512,16 @@ class BoxPattern:
     def witnesses(self) -> Iterator[tuple[Integers, Floats]]:
         """Return each box as a witness, and as its mirror image."""
         for box in self.boxes.values():
-            moves = self._witness(box)
-            yield box.cells, moves
-            yield box.cells, -moves
+            yield box.cells, box.moves
+            yield box.cells, -box.moves
 
     def _found(self, need: int, most: float = np.inf) -> Box | None:
-        """Return a cheap box for a need, if the relations confirm that it is a witness."""
+        """Return a cheap box for a need as a witness, if the relations confirm that it is one."""
         cell = int(self.system.needs.cells[need])
         box = self.finder.cheapest(cell, float(self.size[need]), most)
-        return box if box is not None and self._keeps_relations(box) else None
+        if box is None or not self._keeps_relations(box):
+            return None
+        return replace(box, moves=self._witness(box))
 
     def _keeps_relations(self, box: Box) -> bool:
         by_cell, factor = self.system.by_cell, self.system.factor
@@ -544,7 +545,7 @@ class BoxPattern:
         """Return the needs that a box meets."""
         needs = self.system.need_of[box.cells]
         touched = needs >= 0
-        needs, moves = needs[touched], np.abs(self._witness(box)[touched])
+        needs, moves = needs[touched], np.abs(box.moves[touched])
         met: Integers = needs[moves >= MET * self.size[needs]]
         return met
 

@@ -10,7 +10,7 @@ import numpy as np
 from tablecloak.arrays import Integers
 from tablecloak.budget import Budget, generator
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
-from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.rows.candidate import Candidate, cheaper, completed
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
 from tablecloak.suppression.search.boxes.sums import CAREFUL, QUICK, Care, SumFinder, is_ready
 from tablecloak.suppression.search.closing import with_first
@@ -67,7 +67,7 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         # 30,000 enterprises (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
         candidate = _candidate(state, pattern, left)
-    return replace(state, best=_cheaper(candidate, state))
+    return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 
 def _grid_of(state: SearchState) -> Grid | None:
@@ -79,16 +79,6 @@ def _grid_of(state: SearchState) -> Grid | None:
     return Grid.of(state.problem.table, state.system)
 
 
-def _cheaper(built: Candidate, state: SearchState) -> Candidate:
-    """Return the cheaper pattern; needs that the new one leaves open keep their witnesses."""
-    assert state.best is not None
-    if not built.is_proved:
-        pool = built.pool.copy()
-        pool.take(state.best.pool.proof(pool.open).witnesses)
-        built = Candidate(state.must | pool.moved(), pool, built.weights)
-    return min(built, state.best, key=lambda each: each.loss)
-
-
 def _of_boxes(state: SearchState, grid: Grid) -> BoxPattern:
     weights = state.problem.weights[state.system.cells]
     return BoxPattern(grid, state.system, weights, state.must)
@@ -96,8 +86,10 @@ def _of_boxes(state: SearchState, grid: Grid) -> BoxPattern:
 
 def _begun(state: SearchState, grid: Grid, care: Care, budget: Budget) -> BoxPattern:
     """Return a pattern to build: from sums of boxes where these can be found in time."""
-    if not is_ready(grid, budget.left):
-        return _of_boxes(state, grid)
+    return _of_sums(state, grid, care) if is_ready(grid, budget.left) else _of_boxes(state, grid)
+
+
+def _of_sums(state: SearchState, grid: Grid, care: Care) -> BoxPattern:
     system, weights = state.system, state.problem.weights[state.system.cells]
     finding = partial(SumFinder, care=care, is_whole=system.integer)
     return BoxPattern(grid, system, weights, state.must, finding)
@@ -105,16 +97,18 @@ def _begun(state: SearchState, grid: Grid, care: Care, budget: Budget) -> BoxPat
 
 def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
     """Build a pattern of sums of boxes with care."""
-    grid = None if budget.is_over or state.best is None else _grid_of(state)
+    best = state.best
+    if best is None or budget.is_over:
+        return state
+    grid = _grid_of(state)
     if grid is None or not is_ready(grid, budget.left):
         return state
-    pattern = _begun(state, grid, CAREFUL, budget)
+    pattern = _of_sums(state, grid, CAREFUL)
     pattern.build(budget)
     built = _candidate(state, pattern, [])
     # The few needs that are left would bring back cells as heavy as the rest of the pattern.
     _protect_each(state, built, pattern.open, budget)
-    built = Candidate(state.must | built.pool.moved(), built.pool, built.weights)
-    return replace(state, best=_cheaper(built, state))
+    return replace(state, best=cheaper(best, completed(built, best, state.must)))
 
 
 def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:

@@ -15,6 +15,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.phases import Phase, Run
 from tablecloak.suppression.rows.candidate import Candidate, cheaper
+from tablecloak.suppression.search.boxes.phases import Relieving
 from tablecloak.suppression.search.inside import searched_inside
 from tablecloak.suppression.search.opening_phases import bare, opened_pattern
 from tablecloak.suppression.search.portfolio import (
@@ -88,7 +89,8 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     def run(state: SearchState, budget: Budget) -> SearchState:
         if state.best is None or budget.is_over or not len(state.system.needs.cells):
             return state
-        moves: list[_Move] = [_Inside(phases, budget.seed + 1), _Exchanging()]
+        relieving = Relieving(budget.seed + 4)
+        moves: list[_Move] = [relieving, _Inside(phases, budget.seed + 1), _Exchanging()]
         if state.is_priced or state.n_free <= CROSSED_CELLS:
             turning = _Turning(budget.seed + 2)
             moves = [turning, *moves, _Crossing(budget.seed + 3, turning)]

@@ -74,7 +74,7 @@ leaves its time to others. docs/decisions, "Neighbourhoods"."""
 FIRST_BOXES_SHARE = 0.1
 """Share of the time for boxes on large tables, where they only give a first pattern."""
 
-SUMS_SHARE = 0.6
+SUMS_SHARE = 0.8
 """Share of the time for sums of boxes on large tables, which end by themselves: on tables of 25,000
 cells after some seconds. docs/decisions, "Sums of boxes"."""
 

@@ -56,7 +56,7 @@ EXCHANGED_CLOSED = replace(EXCHANGED, wider=())
 """The same in closed neighbourhoods, where another cell is tried in a tenth of the time that a
 wider one takes."""
 
-REGIONS = (20_000, 60_000, 100_000)
+REGIONS = (6_000, 20_000, 60_000, 100_000)
 """Cells of the regions of tables too large for programs over the whole table. Chosen by trial; not
 measured."""
 

@@ -7,7 +7,9 @@ another meaning cost time but do no harm.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,6 +19,8 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers, Signs, median_of_positive
 from tablecloak.budget import Budget
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import costliest_first
 from tablecloak.suppression.system.system import System, entries_of
 from tablecloak.tables.changes.merged_cells import MergedTable
 from tablecloak.tables.table import Table
@@ -49,6 +53,10 @@ rounding is far below the accepted shortfall of a need."""
 
 MET = 1 - 5e-10
 """Share of a need at which it counts as met; witnesses are accepted from 1 - 1e-9 on."""
+
+MOST_RELIEVED = 200
+"""Most boxes that are exchanged at once because they move a heavy cell. Chosen by trial; not
+measured."""
 
 MOST_SHARED = 20
 """Most boxes that share a secondary cell and are still exchanged together because of it. Chosen by
@@ -267,11 +275,14 @@ class Box:
         1 for cells that move up together, -1 for those that then move down.
     price : float
         Price of the cells that the box would hide.
+    is_mirrored : bool, default=True
+        Whether the mirror image is a witness too.
     """
 
     cells: Integers
     moves: Floats
     price: float
+    is_mirrored: bool = True
 
     def reach(self, asked: float, most: float, is_whole: bool) -> float:
         """Return the multiple of the moves that is a witness, such that relations hold exactly.
@@ -333,6 +344,15 @@ class BoxFinder:
     def publish(self, cells: Integers, weights: Floats) -> None:
         """Set the price of cells, now published, to their weights."""
         self.price[cells], self.free[cells] = weights + self.least, False
+
+    @contextmanager
+    def without(self, cell: int) -> Iterator[None]:
+        """Let a cell stand for a while."""
+        room, self.room[cell] = self.room[cell], -1.0
+        try:
+            yield
+        finally:
+            self.room[cell] = room
 
     def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
         """Return the cheapest box found in which every cell can move by `target`.
@@ -403,7 +423,7 @@ def _product(part: _Part, leads: Integers, signs: Signs) -> _Part:
 class BoxPattern:
     """Boxes, the cells that they hide, and the needs that they meet.
 
-    Each box is two witnesses, since its mirror image is one as well.
+    A box that is found is two witnesses, since its mirror image is one as well.
 
     Parameters
     ----------
@@ -428,11 +448,33 @@ class BoxPattern:
         self.room = np.minimum(-system.low, system.high)
         self.finder = finding(grid, self.room, weights, must)
         needs = system.needs
-        self.size = np.maximum(np.maximum(needs.upper, needs.lower), needs.width / 2)
+        self.sides = np.maximum([needs.upper, needs.lower], needs.width / 2)
+        self.size = self.sides.max(axis=0)
         self.boxes: dict[int, Box] = {}
         self.used = np.zeros(system.n_unknown, dtype=np.int64)
-        self.met = np.zeros(len(needs.cells), dtype=np.int64)
+        self.users: defaultdict[int, set[int]] = defaultdict(set)
+        self.met = np.zeros((2, len(needs.cells)), dtype=np.int64)
+        """How many boxes meet the upper and the lower side of each need."""
         self._next = 0
+
+    def begin_with(self, pool: WitnessPool) -> None:
+        """Take the witnesses of a pool for boxes.
+
+        Parameters
+        ----------
+        pool : WitnessPool
+            What it proves stays proved: cells of needs that no two witnesses meet on their own are
+            hidden for good.
+        """
+        for cells, moves in pool.proof(~pool.open).witnesses:
+            is_mirrored = bool(np.all(np.abs(moves) <= self.room[cells]))
+            self._add(Box(cells, moves, 0.0, is_mirrored))
+        held = ~pool.open & ~self._are_met
+        if np.any(held):
+            cells = np.concatenate([cells for cells, _ in pool.proof(held).witnesses])
+            moved = np.zeros(self.system.n_unknown, dtype=bool)
+            moved[cells] = True
+            self.hold(moved, np.flatnonzero(held))
 
     @property
     def hidden(self) -> Flags:
@@ -448,15 +490,20 @@ class BoxPattern:
     @property
     def open(self) -> Integers:
         """Needs that no box meets, the largest first."""
-        open_ = np.flatnonzero(self.met == 0)
+        open_ = np.flatnonzero(~self._are_met)
         ordered: Integers = open_[np.argsort(-self.size[open_], kind="stable")]
         return ordered
+
+    @property
+    def _are_met(self) -> Flags:
+        met: Flags = np.all(self.met > 0, axis=0)
+        return met
 
     def hold(self, cells: Flags, met: Integers) -> None:
         """Hide cells for good, with the needs that other witnesses over these cells meet."""
         self.must |= cells
         self.finder.hide(np.flatnonzero(cells))
-        self.met[met] += 1
+        self.met[:, met] += 1
 
     def build(self, budget: Budget) -> None:
         """Meet one need after the other, the largest first, as far as boxes and time suffice."""
@@ -464,7 +511,7 @@ class BoxPattern:
         for count, need in enumerate(ordered):
             if budget.is_over:
                 return
-            if not self.met[need] and (box := self._found(need)) is not None:
+            if not self._is_met(need) and (box := self._found(need)) is not None:
                 self._add(box)
             if count % REPORTED_EVERY == 0:
                 budget.report("protecting", self.loss, open_=len(ordered) - count)
@@ -491,6 +538,27 @@ class BoxPattern:
             if count % REPORTED_EVERY == 0:
                 budget.report("exchanging", self.loss)
 
+    def relieve(self, budget: Budget, random: np.random.Generator, tried: set[int]) -> None:
+        """Try to publish cells again, the heaviest first: exchange all boxes that move one.
+
+        Parameters
+        ----------
+        budget : Budget
+        random : numpy.random.Generator
+        tried : set of int
+            Cells that are passed over; those looked at are added.
+        """
+        order = costliest_first((self.used > 0) & ~self.must, self.weights).tolist()
+        for count, cell in enumerate(order):
+            if budget.is_over:
+                return
+            if cell not in tried and 0 < self.used[cell] <= MOST_RELIEVED:
+                tried.add(cell)
+                with self.finder.without(cell):
+                    self._exchange(sorted(self.users[cell]), random)
+            if count % REPORTED_EVERY == 0:
+                budget.report("exchanging", self.loss, open_=len(order) - count)
+
     def _beside(self, numbers: Integers) -> Callable[[int], Integers]:
         """Return a function from the place of a box to the places of boxes sharing secondaries."""
         boxes = [self.boxes[number] for number in numbers.tolist()]
@@ -513,7 +581,8 @@ class BoxPattern:
         """Return each box as a witness, and as its mirror image."""
         for box in self.boxes.values():
             yield box.cells, box.moves
-            yield box.cells, -box.moves
+            if box.is_mirrored:
+                yield box.cells, -box.moves
 
     def _found(self, need: int, most: float = np.inf) -> Box | None:
         """Return a cheap box for a need as a witness, if the relations confirm that it is one."""
@@ -542,25 +611,36 @@ class BoxPattern:
         return box.moves * box.reach(asked, most, self.system.integer)
 
     def _meets(self, box: Box) -> Integers:
-        """Return the needs that a box meets."""
+        """Return the sides of needs that a box meets, as places in `met`, row by row."""
         needs = self.system.need_of[box.cells]
         touched = needs >= 0
-        needs, moves = needs[touched], np.abs(box.moves[touched])
-        met: Integers = needs[moves >= MET * self.size[needs]]
-        return met
+        needs, moves = needs[touched], box.moves[touched]
+        above, below = (moves, -moves) if not box.is_mirrored else (np.abs(moves),) * 2
+        upper, lower = MET * self.sides[:, needs]
+        sides: Integers = np.concatenate(
+            [needs[above >= upper], needs[below >= lower] + len(self.size)]
+        )
+        return sides
+
+    def _is_met(self, need: int) -> bool:
+        return bool(self.met[0, need] and self.met[1, need])
 
     def _add(self, box: Box) -> int:
         number, self._next = self._next, self._next + 1
         self.boxes[number] = box
         self.used[box.cells] += 1
+        for cell in box.cells.tolist():
+            self.users[cell].add(number)
         self.finder.hide(box.cells)
-        self.met[self._meets(box)] += 1
+        self.met.ravel()[self._meets(box)] += 1
         return number
 
     def _remove(self, number: int) -> None:
         box = self.boxes.pop(number)
         self.used[box.cells] -= 1
-        self.met[self._meets(box)] -= 1
+        for cell in box.cells.tolist():
+            self.users[cell].discard(number)
+        self.met.ravel()[self._meets(box)] -= 1
         cells = box.cells[(self.used[box.cells] == 0) & ~self.must[box.cells]]
         self.finder.publish(cells, self.weights[cells])
 
@@ -575,7 +655,7 @@ class BoxPattern:
         for number in numbers:
             self._remove(number)
         saved = float(self.weights[cells[before & ~self._are_hidden(cells)]].sum())
-        lost = lost[self.met[lost] == 0]
+        lost = np.unique(lost[self.met.ravel()[lost] == 0] % len(self.size))
         order = np.argsort(-self.size[lost], kind="stable")
         if len(numbers) > 1:
             order = random.permutation(order)
@@ -588,7 +668,7 @@ class BoxPattern:
         """Meet needs for less than a price; if that fails, change nothing and return None."""
         added: list[int] = []
         for need in needs:
-            if self.met[need]:
+            if self._is_met(need):
                 continue
             found = self._found(need, saved) if saved > 0 else None
             if found is not None:

@@ -7,19 +7,28 @@ from functools import partial
 
 import numpy as np
 
-from tablecloak.arrays import Integers
 from tablecloak.budget import Budget, generator
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate, cheaper, completed
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
-from tablecloak.suppression.search.boxes.sums import CAREFUL, QUICK, Care, SumFinder, is_ready
+from tablecloak.suppression.search.boxes.sums import (
+    CAREFUL,
+    QUICK,
+    THOROUGH,
+    Care,
+    SumFinder,
+    is_ready,
+)
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.protect import protect_in_region, protect_need
+from tablecloak.suppression.search.protect import in_order, protect_in_region, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.paths import Paths
+
+RELIEF_SHARE, LEAST_RELIEF = 0.1, 0.5
+"""Share of the time left in which heavy cells are published at a time, and least seconds."""
 
 MOST_OPEN_SHARE = 0.1
 """Largest share of the needs that boxes may leave to programs. If they leave more, boxes do not
@@ -34,6 +43,10 @@ it programs gain more in the same time. docs/decisions, "Boxes"."""
 
 REMAINING = Strategy(sizes=(300,), symmetric=False)
 """Strategy of the programs for needs that boxes leave open."""
+
+LAST = Strategy(sizes=(300, 2500, 6000), symmetric=False)
+"""Strategy of the programs for the few, large needs that sums of boxes leave open: in a small part
+of the table they cost ten times as much. docs/decisions, "Sums of boxes"."""
 
 
 def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
@@ -54,7 +67,7 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     # "Sums of boxes").
     pattern = _begun(state, grid, QUICK, budget) if state.is_dense else _of_boxes(state, grid)
     pattern.build(working)
-    if len(pattern.open) > MOST_OPEN_SHARE * len(pattern.met):
+    if len(pattern.open) > MOST_OPEN_SHARE * len(pattern.size):
         return state
     left = _protect_others(state, pattern, budget)
     candidate = _candidate(state, pattern, left)
@@ -105,10 +118,39 @@ def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
         return state
     pattern = _of_sums(state, grid, CAREFUL)
     pattern.build(budget)
-    built = _candidate(state, pattern, [])
+    built = _nearly_all(state, _candidate(state, pattern, []), grid, budget)
     # The few needs that are left would bring back cells as heavy as the rest of the pattern.
-    _protect_each(state, built, pattern.open, budget)
+    _protect_each(state, built, LAST, budget)
     return replace(state, best=cheaper(best, completed(built, best, state.must)))
+
+
+class Relieving:
+    """Publishes heavy cells again, and meets by sums of boxes the needs that this opens.
+
+    Parameters
+    ----------
+    seed : int
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.tried: set[int] = set()
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return a better pattern, or the best one."""
+        grid = _grid_of(state)
+        if grid is None or not is_ready(grid, budget.left):
+            return best
+        part = budget.within(max(RELIEF_SHARE * budget.left, LEAST_RELIEF))
+        pattern = _of_sums(state, grid, CAREFUL)
+        pattern.begin_with(best.pool)
+        before = pattern.loss
+        pattern.relieve(part, self.random, self.tried)
+        if not part.is_over:
+            self.tried.clear()
+        if pattern.loss >= before:
+            return best
+        return cheaper(best, completed(_candidate(state, pattern, []), best, state.must))
 
 
 def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
@@ -136,25 +178,30 @@ def _extended(
     return Candidate(state.must | pool.moved(), pool, begun.weights)
 
 
+def _nearly_all(state: SearchState, begun: Candidate, grid: Grid, budget: Budget) -> Candidate:
+    """Meet the open needs of a pattern by sums of boxes of all shapes, where these can be found."""
+    if begun.is_proved or not is_ready(grid, budget.left):
+        return begun
+    return _extended(_of_sums(state, grid, THOROUGH), state, begun, budget)
+
+
 def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
-    """Meet by programs the needs that boxes cannot; the pattern then hides their cells for good."""
+    """Meet otherwise the needs that a pattern leaves open; it then hides their cells for good."""
     open_ = pattern.open
     if not len(open_):
         return []
     found, working = _candidate(state, pattern, []), budget.at_least(np.inf)
+    found = _nearly_all(state, found, pattern.finder.grid, working)
     # Programs over the whole table would move nearly all hidden cells, none of which could then be
     # published by an exchange.
-    builder = _protect_each(state, found, open_, working)
-    if isinstance(pattern.finder, SumFinder) and not found.is_proved:
-        # Boxes try more moves of each code, but take the whole of a need from each cell.
-        found = _extended(_of_boxes(state, pattern.finder.grid), state, found, working)
+    builder = _protect_each(state, found, REMAINING, working)
     for need in np.flatnonzero(found.pool.open).tolist():
         protect_in_region(builder, found.pool, found.hidden, need)
     if not found.is_proved:
         found = protect_one_by_one(
             state.problem, state.system, REMAINING, budget, latest=working, begun=found
         )
-    chosen = np.zeros(len(pattern.met), dtype=bool)
+    chosen = np.zeros(len(pattern.size), dtype=bool)
     chosen[open_] = True
     witnesses = found.pool.proof(chosen).witnesses
     moved = np.zeros(state.system.n_unknown, dtype=bool)
@@ -164,12 +211,14 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
     return witnesses
 
 
-def _protect_each(state: SearchState, found: Candidate, needs: Integers, budget: Budget) -> Builder:
-    """Meet needs by programs, extending a candidate in place, while there is time."""
+def _protect_each(
+    state: SearchState, found: Candidate, strategy: Strategy, budget: Budget
+) -> Builder:
+    """Meet open needs by programs, extending a candidate in place, while there is time."""
     builder = Builder(state.system, found.weights, None, budget)
-    for need in needs.tolist():
+    for need in in_order(found.pool, largest_first=True):
         if not budget.is_over:
-            protect_need(builder, found.pool, found.hidden, need, REMAINING)
+            protect_need(builder, found.pool, found.hidden, need, strategy)
     return builder
 
 

@@ -42,9 +42,6 @@ FINE_BITS = 3
 """Binary digits of the multiple of a sum that meets further needs; with more, last digits of its
 moves would be lost."""
 
-OWN_LEAVES = 6
-"""Leaves below each code from which its moves start."""
-
 
 @dataclass(frozen=True)
 class Care:
@@ -52,8 +49,8 @@ class Care:
 
     Parameters
     ----------
-    moves : int
-        Moves of each code, on each dimension.
+    moves, own : int
+        Moves of each code, and leaves below it from which they start.
     beam : int
         Boxes that are extended at once.
     tried : int
@@ -63,13 +60,17 @@ class Care:
     """
 
     moves: int
+    own: int
     beam: int
     tried: int
     rounds: int
 
 
-QUICK, CAREFUL = Care(12, 6, 50, 300), Care(40, 12, 100, 1000)
+QUICK, CAREFUL = Care(12, 6, 6, 50, 300), Care(40, 6, 12, 100, 1000)
 """Care for a first pattern, and for a better one. docs/decisions, "Sums of boxes"."""
+
+THOROUGH = Care(200, 20, 30, 50, 300)
+"""Care for the few needs that are left open otherwise. docs/decisions, "Sums of boxes"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ class SumFinder(BoxFinder):
         super().__init__(grid, room, weights, free)
         self.care, self.is_whole = care, is_whole
         self.kernel = importlib.import_module(KERNEL)
-        leads, signs, n_moves = _padded(grid, care.moves)
+        leads, signs, n_moves = _padded(grid, care)
         n_dimensions, n_unknown = grid.n_dimensions, len(room)
         order = np.arange(n_dimensions)
         codes = (grid.home[:, None] // grid.strides) % [len(cover) for cover in grid.covers]
@@ -175,9 +176,9 @@ def _is_compiled() -> bool:
     return any(Path(spec.origin).parent.glob(f"__pycache__/{name}.protect*.nbi"))
 
 
-def _padded(grid: Grid, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _padded(grid: Grid, care: Care) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the moves of all codes in arrays of one shape, and the number of moves of each."""
-    moves = Moves(grid, most, OWN_LEAVES)
+    moves = Moves(grid, care.moves, care.own)
     n_codes = [len(cover) for cover in grid.covers]
     of_code = {
         (dimension, code): moves.of(dimension, code)
@@ -185,7 +186,7 @@ def _padded(grid: Grid, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         for code in range(count)
     }
     longest = max(leads.shape[1] for leads, _ in of_code.values())
-    shape = (grid.n_dimensions, max(n_codes), most, longest)
+    shape = (grid.n_dimensions, max(n_codes), care.moves, longest)
     leads, signs = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int8)
     n_moves = np.zeros(shape[:2], dtype=np.int64)
     for key, (lead, sign) in of_code.items():

@@ -11,7 +11,8 @@ import tablecloak.budget
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.search import sequential
-from tablecloak.suppression.search.sequential import Pace, protect_one_by_one
+from tablecloak.suppression.search.pace import Pace
+from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EASIER, HASTY, PORTFOLIO, Strategy
 

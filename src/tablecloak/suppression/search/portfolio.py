@@ -19,9 +19,10 @@ from tablecloak.suppression.rows.candidate import (
     completed,
     costliest_first,
 )
-from tablecloak.suppression.search.boxes.phases import completed_by_boxes
+from tablecloak.suppression.search.boxes.phases import are_sums_ready, completed_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
+from tablecloak.suppression.search.pace import CarefulPace, EndingPace, Pace
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -47,6 +48,10 @@ first. docs/decisions, "Turns within the first pattern"."""
 CAREFUL_SHARE, UNBOXED_SHARE = 0.65, 0.95
 """Shares of the time of a pattern that is to be better than boxes after which needs are met in a
 hurry, and at last by boxes, which hide four times as much. docs/decisions, "Neighbourhoods"."""
+
+SUMMED_SHARE = 0.9
+"""Share of the time for programs and sums of boxes; the rest is for the last needs, which sums
+leave to programs again."""
 
 MOST_OPEN = 0.25
 """Share of the needs that may be open for boxes to complete a pattern. Chosen by trial."""
@@ -211,15 +216,19 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
         If the search was stopped before the pattern was proved.
     """
     if state.best is not None:
+        pacing: type[Pace] = EndingPace
+        share = CAREFUL_SHARE
+        if is_summed := are_sums_ready(state, budget):
+            pacing, share = CarefulPace, SUMMED_SHARE
         partial = protect_one_by_one(
             state.problem,
             state.system,
             PORTFOLIO[0],
-            budget.share(CAREFUL_SHARE),
+            budget.share(share),
             latest=budget.share(UNBOXED_SHARE),
-            may_end=True,
+            pacing=pacing,
         )
-        if np.mean(partial.pool.open) > MOST_OPEN:
+        if not is_summed and np.mean(partial.pool.open) > MOST_OPEN:
             return state
         if not partial.is_proved:
             partial = completed_by_boxes(state, partial, budget)
@@ -283,7 +292,7 @@ def _tried(state: SearchState, strategy: Strategy, rank: int, budget: Budget) ->
         strategy,
         build,
         latest=latest,
-        may_end=state.best is not None,
+        pacing=EndingPace if state.best else Pace,
     )
     if not built.is_proved:
         return None

@@ -13,7 +13,11 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
-from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
+from tablecloak.suppression.search.boxes.phases import (
+    protect_by_boxes,
+    protect_by_sums,
+    relieve,
+)
 from tablecloak.suppression.search.deletion_phases import (
     delete_from_all_hidden,
     search_null_space,
@@ -74,9 +78,17 @@ leaves its time to others. docs/decisions, "Neighbourhoods"."""
 FIRST_BOXES_SHARE = 0.1
 """Share of the time for boxes on large tables, where they only give a first pattern."""
 
-SUMS_SHARE = 0.8
+PROGRAM_SECONDS = 1.5e-3
+"""Least seconds for each free cell with which programs find better patterns of dense tables than
+sums of boxes do. docs/decisions, "All care for the largest needs"."""
+
+SUMS_SHARE = 0.95
 """Share of the time for sums of boxes on large tables, which end by themselves: on tables of 25,000
 cells after some seconds. docs/decisions, "Sums of boxes"."""
+
+RELIEF_SHARE = 0.3
+"""Share of the time for heavy cells on large tables where few are sensitive. docs/decisions, "Heavy
+cells"."""
 
 BUILD_SHARE, DENSE_BUILD_SHARE = 0.75, 0.92
 """Share of the time for a pattern by programs on large tables, and where many cells are sensitive:
@@ -277,6 +289,17 @@ def is_large(state: SearchState, budget: Budget) -> bool:
     return state.n_free > PROGRAMS_CELLS
 
 
+def is_left_to_sums(state: SearchState, budget: Budget) -> bool:
+    """Whether there is too little time for programs with all care for the largest needs."""
+    is_short = budget.left < PROGRAM_SECONDS * state.n_free
+    return is_large(state, budget) and (is_sparse(state, budget) or is_short)
+
+
+def is_sparse_and_large(state: SearchState, budget: Budget) -> bool:
+    """Whether sums of boxes soon publish heavy cells again."""
+    return is_large(state, budget) and is_sparse(state, budget)
+
+
 def is_left_to_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another may find a better pattern than boxes."""
     is_boxed = is_large(state, budget) and not state.is_priced
@@ -332,7 +355,8 @@ FIRST = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(build_by_programs, SMALL_BUILD_SHARE, when=is_begun_by_programs),
     Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_by_boxes),
-    Phase(protect_by_sums, SUMS_SHARE, when=is_large),
+    Phase(protect_by_sums, SUMS_SHARE, when=is_left_to_sums),
+    Phase(relieve, RELIEF_SHARE, when=is_sparse_and_large),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(open_by_prices, LARGE_PRICES_SHARE, when=is_priced_and_large),
     Phase(open_by_prices, PRICES_SHARE, when=is_priced_and_small),

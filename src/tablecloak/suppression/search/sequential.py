@@ -7,10 +7,6 @@ which grows if it does not suffice. Costs divided by the last moves make it pref
 to many small ones, because a cell is suppressed as a whole. The pattern is improved by protecting
 every cell again within it, and by publishing single cells again.
 
-A first pattern that is begun with all care and finished in a hurry loses more than one built with
-less care throughout, since cells hidden in a hurry are not looked at again. So the seconds of each
-need are measured from early on.
-
 References
 ----------
 .. [1] Kelly, Golden, Assad: Cell suppression: disclosure protection for sensitive tabular
@@ -20,9 +16,6 @@ References
 """
 
 from __future__ import annotations
-
-import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -35,47 +28,16 @@ from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.cover import Builder, scaled
+from tablecloak.suppression.search.pace import Pace
 from tablecloak.suppression.search.protect import (
     in_order,
     protect_in_region,
     protect_need,
     signed_target,
 )
-from tablecloak.suppression.search.strategy import EASIER, HASTY, Strategy
+from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
-
-TRUSTED_SHARE = 0.1
-"""Share of the time that passes before the pace is judged. Tables that take less keep all care, so
-that their pattern depends on no clock."""
-
-TOLERANCE = 2.0
-"""Multiple of the time left up to which the open needs may be expected to take: the expectation is
-too high, since later needs find more hidden cells to move. docs/decisions, "Pace of a first
-pattern"."""
-
-HOPELESS = 3.0
-"""Multiple of the time left above which the expected seconds of the open needs, with the least
-care, end the attempt if there is another pattern."""
-
-JUDGED_SHARE, GIVEN_UP_SHARE = 0.25, 0.5
-"""Shares of the time between which a pattern may be given up: sooner, too little is known of its
-pace, and later it is completed."""
-
-RESERVED = 1.0
-"""Share of the time left above which the expected seconds of the open needs, with the least care,
-make the least care obligatory."""
-
-LEAST_CARE = 1 / 3
-"""Assumed seconds of a need with the least care, as a share of those with the next level of care,
-until they are measured. Chosen by trial; not measured."""
-
-MEMORY = 0.9
-"""Weight of the previous average of the seconds of a need; the last need has the rest."""
-
-FORGETTING = 0.99
-"""Factor on the expected seconds of all other levels of care after each need, so that a more
-careful level is tried again."""
 
 BATCHED_CELLS = 100_000
 """Most cells for which a program attacks many needs at once during the search. On larger tables
@@ -105,98 +67,6 @@ FEW = 50
 trial; not measured."""
 
 
-class Pace:
-    """Chooses the level of care for one need after the other.
-
-    Parameters
-    ----------
-    strategy : Strategy
-        The strategy with all care, used as long as there is time.
-    budget : Budget
-        Its end is the time by which all needs should be protected; then the least care is taken.
-    n_open : int
-        Needs that are open at the start.
-    """
-
-    def __init__(self, strategy: Strategy, budget: Budget, n_open: int) -> None:
-        self.levels = [strategy]
-        if strategy.programs:
-            self.levels += [
-                replace(each, symmetric=strategy.symmetric, largest_first=strategy.largest_first)
-                for each in EASIER
-            ]
-        self.budget, self.n_open = budget, n_open
-        self.whole = budget.left
-        self.seconds: list[float | None] = [None] * len(self.levels)
-        self.handled = 0
-
-    def strategy(self, n_open: int) -> Strategy:
-        """Return the strategy for the next need.
-
-        Parameters
-        ----------
-        n_open : int
-            Needs that are open now.
-        """
-        if self.budget.is_over:
-            return HASTY
-        return self.levels[self._level(n_open)]
-
-    def record(self, strategy: Strategy, seconds: float) -> None:
-        """Update the expected seconds by those of one need."""
-        self.handled += 1
-        if strategy not in self.levels:
-            return
-        used = self.levels.index(strategy)
-        for level, known in enumerate(self.seconds):
-            if level == used:
-                before = seconds if known is None else known
-                self.seconds[level] = MEMORY * before + (1 - MEMORY) * seconds
-            elif known is not None:
-                self.seconds[level] = FORGETTING * known
-
-    def is_hopeless(self, n_open: int) -> bool:
-        """Whether the least care so far will not protect all needs in time.
-
-        Parameters
-        ----------
-        n_open : int
-            Needs that are open now.
-        """
-        measured = [seconds for seconds in self.seconds if seconds is not None]
-        gone = 1 - self.budget.left / self.whole if 0 < self.whole < math.inf else 0.0
-        if not JUDGED_SHARE < gone < GIVEN_UP_SHARE or not measured:
-            return False
-        return min(measured) * self._expected(n_open) > HOPELESS * self.budget.left
-
-    @property
-    def _is_early(self) -> bool:
-        left = self.budget.left
-        is_early = self.whole - left <= TRUSTED_SHARE * self.whole
-        return not math.isfinite(left) or is_early or not self.handled
-
-    def _level(self, n_open: int) -> int:
-        if self._is_early:
-            return 0
-        time, expected = self.budget.left, self._expected(n_open)
-        for level, seconds in enumerate(self.seconds[:-1]):
-            if seconds is None or seconds * expected <= TOLERANCE * time:
-                return level
-        # The cells chosen for large needs decide the loss, and large needs come first, so care is
-        # kept as long as possible (docs/decisions, "Pace of a first pattern").
-        least, last = self.seconds[-1], len(self.levels) - 1
-        if least is None:
-            least = LEAST_CARE * (self.seconds[last - 1] or 0.0)
-        return last if least * expected > RESERVED * time else max(last - 1, 0)
-
-    def _expected(self, n_open: int) -> float:
-        """Return the expected number of needs to handle: each one handled also meets others."""
-        met = math.log((self.n_open + 1) / (n_open + 1))
-        if met <= 0:
-            return n_open
-        return min(n_open, self.handled / met * math.log(n_open + 1))
-
-
 def protect_one_by_one(
     problem: ProtectionProblem,
     system: System,
@@ -206,7 +76,7 @@ def protect_one_by_one(
     within: Flags | None = None,
     latest: Budget | None = None,
     begun: Candidate | None = None,
-    may_end: bool = False,
+    pacing: type[Pace] = Pace,
 ) -> Candidate:
     """Build a pattern by protecting one sensitive cell after another.
 
@@ -226,8 +96,8 @@ def protect_one_by_one(
         By default there is no such time.
     begun : Candidate, optional
         The pattern to extend; by default the cells that must be suppressed, without witnesses.
-    may_end : bool, default=False
-        Give up as soon as the time will clearly not suffice.
+    pacing : type of Pace, default=Pace
+        Chooses the care of each need, and says when the rest is left to others.
 
     Returns
     -------
@@ -254,7 +124,7 @@ def protect_one_by_one(
     builder = Builder(system, weights, within, working, random)
     # The first need is reported at once, so that a search can be stopped before any proof.
     watch, shown = Stopwatch(), -REPORTED_EVERY
-    pace = Pace(strategy, budget, int(pool.open.sum()))
+    pace = pacing(strategy, budget, int(pool.open.sum()))
     refresh = max(int(pool.open.sum()) // 2, 50)
     for count, index in enumerate(in_order(pool, strategy.largest_first, random)):
         if batched and count and count % refresh == 0 and np.any(pool.open):
@@ -265,7 +135,7 @@ def protect_one_by_one(
         if working.is_over:
             break
         n_open, timer = int(pool.open.sum()), Stopwatch()
-        if may_end and pace.is_hopeless(n_open):
+        if pace.ends(n_open):
             return Candidate(hidden, pool, weights)
         chosen = pace.strategy(n_open)
         protect_need(builder, pool, hidden, index, chosen)

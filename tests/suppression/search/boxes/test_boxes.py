@@ -101,7 +101,7 @@ def test_boxes_hide_only_what_a_box_moves_and_exchanges_never_cost():
     pattern = pattern_of(problem_of(4, empty=0.1))
     budget = Budget.of()
     pattern.build(budget)
-    assert len(pattern.open) < 0.2 * len(pattern.met)
+    assert len(pattern.open) < 0.2 * len(pattern.size)
     for size in (1, 4, 8):
         before, open_ = pattern.loss, len(pattern.open)
         pattern.improve(budget, np.random.default_rng(0), size)

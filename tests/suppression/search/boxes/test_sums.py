@@ -84,7 +84,7 @@ def test_sums_meet_the_needs_of_dense_tables_for_less_than_boxes():
         for of_sums in lost:
             pattern = pattern_of(dense(seed), of_sums=of_sums)
             pattern.build(Budget.of())
-            assert len(pattern.open) < 0.2 * len(pattern.met)
+            assert len(pattern.open) < 0.2 * len(pattern.size)
             lost[of_sums] += pattern.loss
     assert lost[True] < lost[False]
 

@@ -13,7 +13,9 @@ from tablecloak.suppression.rows.candidate import Candidate, cheaper, completed
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
 from tablecloak.suppression.search.boxes.sums import (
     CAREFUL,
+    COMPLETING,
     QUICK,
+    RELIEVED,
     THOROUGH,
     Care,
     SumFinder,
@@ -48,6 +50,9 @@ LAST = Strategy(sizes=(300, 2500, 6000), symmetric=False)
 """Strategy of the programs for the few, large needs that sums of boxes leave open: in a small part
 of the table they cost ten times as much. docs/decisions, "Sums of boxes"."""
 
+LAST_SECONDS = 3.0
+"""Seconds for each of them below which the largest neighbourhood is left out."""
+
 
 def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     """Build a first pattern from boxes, and from programs for open needs; then exchange boxes.
@@ -75,7 +80,7 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         return state
     if state.best is None:
         state = with_first(state, candidate, budget)
-    if not state.is_dense:
+    if not state.is_dense and not is_ready(grid, budget.left):
         # Dense tables are left to sums and programs: exchanging boxes gained 1 % in 8 s on one of
         # 30,000 enterprises (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
@@ -90,6 +95,12 @@ def _grid_of(state: SearchState) -> Grid | None:
     if not has_boxes or not len(state.system.needs.cells):
         return None
     return Grid.of(state.problem.table, state.system)
+
+
+def are_sums_ready(state: SearchState, budget: Budget) -> bool:
+    """Whether sums of boxes can be found for a problem."""
+    grid = _grid_of(state)
+    return grid is not None and is_ready(grid, budget.left)
 
 
 def _of_boxes(state: SearchState, grid: Grid) -> BoxPattern:
@@ -109,19 +120,49 @@ def _of_sums(state: SearchState, grid: Grid, care: Care) -> BoxPattern:
 
 
 def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
-    """Build a pattern of sums of boxes with care."""
-    best = state.best
-    if best is None or budget.is_over:
+    """Build patterns of sums of boxes, quickly where that was not yet done, and with care."""
+    if state.best is None or budget.is_over:
         return state
     grid = _grid_of(state)
     if grid is None or not is_ready(grid, budget.left):
         return state
-    pattern = _of_sums(state, grid, CAREFUL)
-    pattern.build(budget)
-    built = _nearly_all(state, _candidate(state, pattern, []), grid, budget)
-    # The few needs that are left would bring back cells as heavy as the rest of the pattern.
-    _protect_each(state, built, LAST, budget)
-    return replace(state, best=cheaper(best, completed(built, best, state.must)))
+    for care in (CAREFUL,) if state.is_dense else (QUICK, CAREFUL):
+        nothing = Candidate(state.must, WitnessPool(state.system), state.best.weights)
+        built = _summed(state, nothing, grid, care, budget)
+        best = cheaper(state.best, completed(built, state.best, state.must))
+        state = replace(state, best=best)
+    return state
+
+
+def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
+    """Meet the open needs of a pattern by boxes, which prefer the cells that it hides.
+
+    Returns
+    -------
+    Candidate
+        Perhaps with needs that are still open.
+    """
+    grid = _grid_of(state)
+    if grid is None:
+        return begun
+    if is_ready(grid, budget.left):
+        return _summed(state, begun, grid, COMPLETING, budget)
+    return _extended(_of_boxes(state, grid), state, begun, budget)
+
+
+def _summed(
+    state: SearchState, begun: Candidate, grid: Grid, care: Care, budget: Budget
+) -> Candidate:
+    """Meet the open needs of a pattern by sums of boxes, and the last ones by programs."""
+    built = _extended(_of_sums(state, grid, care), state, begun, budget)
+    built = _nearly_all(state, built, grid, budget)
+    if state.best is None or built.loss < state.best.loss:
+        # With the witnesses that the best pattern has for them, the few needs that are left would
+        # bring back cells as heavy as all others.
+        is_short = budget.left < LAST_SECONDS * built.pool.open.sum()
+        strategy = replace(LAST, sizes=LAST.sizes[:-1]) if is_short else LAST
+        _protect_each(state, built, strategy, budget)
+    return built
 
 
 class Relieving:
@@ -138,33 +179,38 @@ class Relieving:
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a better pattern, or the best one."""
-        grid = _grid_of(state)
-        if grid is None or not is_ready(grid, budget.left):
-            return best
         part = budget.within(max(RELIEF_SHARE * budget.left, LEAST_RELIEF))
-        pattern = _of_sums(state, grid, CAREFUL)
-        pattern.begin_with(best.pool)
-        before = pattern.loss
-        pattern.relieve(part, self.random, self.tried)
+        better = _relieved(state, best, self.random, self.tried, part)
         if not part.is_over:
             self.tried.clear()
-        if pattern.loss >= before:
-            return best
-        return cheaper(best, completed(_candidate(state, pattern, []), best, state.must))
+        return better
 
 
-def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
-    """Meet the open needs of a pattern by boxes, which prefer the cells that it hides.
+def relieve(state: SearchState, budget: Budget) -> SearchState:
+    """Publish heavy cells again, each in turn, until a round gains next to nothing."""
+    best, before, random = state.best, np.inf, generator(budget.seed)
+    while best is not None and not budget.is_over and best.loss < before * (1 - LEAST_GAIN):
+        before, best = best.loss, _relieved(state, best, random, set(), budget)
+    return replace(state, best=best)
 
-    Returns
-    -------
-    Candidate
-        Perhaps with needs that are still open.
-    """
-    grid = Grid.of(state.problem.table, state.system)
-    if grid is None:
-        return begun
-    return _extended(_begun(state, grid, CAREFUL, budget), state, begun, budget)
+
+def _relieved(
+    state: SearchState,
+    best: Candidate,
+    random: np.random.Generator,
+    tried: set[int],
+    budget: Budget,
+) -> Candidate:
+    grid = _grid_of(state)
+    if grid is None or not is_ready(grid, budget.left):
+        return best
+    pattern = _of_sums(state, grid, RELIEVED)
+    pattern.begin_with(best.pool)
+    before = pattern.loss
+    pattern.relieve(budget, random, tried)
+    if pattern.loss >= before:
+        return best
+    return cheaper(best, completed(_candidate(state, pattern, []), best, state.must))
 
 
 def _extended(

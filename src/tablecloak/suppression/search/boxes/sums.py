@@ -69,6 +69,13 @@ class Care:
 QUICK, CAREFUL = Care(12, 6, 6, 50, 300), Care(40, 6, 12, 100, 1000)
 """Care for a first pattern, and for a better one. docs/decisions, "Sums of boxes"."""
 
+COMPLETING = Care(100, 20, 12, 100, 1000)
+"""Care for what programs leave open: they hide few cells, which fewer boxes have in common.
+docs/decisions, "All care for the largest needs"."""
+
+RELIEVED = Care(40, 6, 6, 50, 300)
+"""Care where heavy cells are published again. docs/decisions, "Heavy cells"."""
+
 THOROUGH = Care(200, 20, 30, 50, 300)
 """Care for the few needs that are left open otherwise. docs/decisions, "Sums of boxes"."""
 

@@ -482,6 +482,11 @@ class _SheetTable:
     def column_axes(self, first_row: int, figures: Sequence[int]) -> list[SheetAxis]:
         """Return the codes above the figures, one axis for each line that tells columns apart."""
         lines = self._header_lines(first_row, figures)
+        *above, lowest = lines
+        if len(set(lowest)) == len(lowest):
+            # A header merged over several lines, such as "Total", makes those above it mere titles.
+            lines = [line for line in above if not set(zip(line, lowest)) & set(zip(lowest, lowest))]
+            lines.append(lowest)
         told = [line for line in lines if len(set(line)) > 1] or lines[-1:]
         names = ["columns"] if len(told) == 1 else [f"columns {n + 1}" for n in range(len(told))]
         return [

@@ -23,7 +23,7 @@ def about_batches(path: os.PathLike[str] | str) -> str:
         return ""
     return (
         " It looks like a file of τ-ARGUS: `tablecloak argus BATCH.arb` runs a batch as it is, "
-        "and `tablecloak example argus` writes a small one."
+        "and `tablecloak example batch` writes a small one."
     )
 
 

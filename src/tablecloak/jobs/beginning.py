@@ -93,7 +93,10 @@ def guess(file: DataFile) -> Guess:
     InputError
         If it cannot be read, or no column looks like a dimension.
     """
-    reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    try:
+        reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    except InputError as error:
+        raise InputError(f"{error}{about_batches(file)}") from None
     file = replace(reader.how, path=file.path)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")

@@ -29,6 +29,12 @@ def median_of_positive(numbers: Floats) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
+def are_among(numbers: Integers, ordered: Integers) -> Flags:
+    """Flag the numbers, each 0 or more, that occur in an increasing array."""
+    flags: Flags = np.append(ordered, -1)[np.searchsorted(ordered, numbers)] == numbers
+    return flags
+
+
 FEW_TIMES = 8
 """A table of all numbers that could occur is quicker than sorting, up to so many for each."""
 

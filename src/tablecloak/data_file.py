@@ -13,6 +13,19 @@ from tablecloak.errors import InputError
 SEPARATORS = (";", "\t", "|", ",")
 """What stands between the entries of a row in text files."""
 
+OF_BATCHES = (".arb", ".rda", ".asc", ".hst", ".sbs")
+"""Ends of the names of files that belong to a batch of τ-ARGUS."""
+
+
+def about_batches(path: os.PathLike[str] | str) -> str:
+    """Return what to do with a file of τ-ARGUS that a command cannot take; empty for others."""
+    if Path(path).suffix.lower() not in OF_BATCHES:
+        return ""
+    return (
+        " It looks like a file of τ-ARGUS: `tablecloak argus BATCH.arb` runs a batch as it is, "
+        "and `tablecloak example batch` writes a small one."
+    )
+
 
 @dataclass(frozen=True)
 class DataFile(os.PathLike[str]):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tablecloak.data_file import about_batches
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
 
@@ -56,7 +57,8 @@ def read_toml(path: str | Path) -> tuple[str, dict[str, Any]]:
             f"{path}: cannot be read ({error}). Check the path and the encoding (UTF-8)."
         ) from None
     except ValueError as error:
-        about = "" if path.suffix == ".toml" else " A job is a file .toml; see `tablecloak init`."
+        job = "" if path.suffix == ".toml" else " A job is a file .toml; see `tablecloak init`."
+        about = about_batches(path) or job
         raise InputError(f"{path}: not valid TOML: {error}.{about}") from None
     if levels_of(tables) > MOST_LEVELS:
         raise InputError(_too_deep(path))

@@ -60,19 +60,12 @@ def test_a_list_of_tau_argus_is_written_again_byte_for_byte(tmp_path):
     assert (tmp_path / "back.hst").read_bytes() == WRITTEN
 
 
-def test_secondaries_are_added_below_and_nothing_else_changes(tmp_path):
+def test_a_pattern_is_written_with_its_secondaries(tmp_path):
     pattern = tc.suppress(random_problem(4), time_limit=1000)
-    write_apriori(pattern.problem, tmp_path / "there.hst", comment="primaries of ours")
-    there = AprioriList.read(tmp_path / "there.hst", 2)
-    back = there.with_secondaries(pattern.problem, pattern.suppressed)
-    assert back.content.startswith(there.content)
     write_apriori(pattern, tmp_path / "both.hst")
-    for path in ("added.hst", "both.hst"):
-        if path == "added.hst":
-            back.write(tmp_path / path)
-        found = read_apriori(plain(pattern.problem), tmp_path / path)
-        assert np.array_equal(found.sensitive | found.forced, pattern.suppressed)
-        assert np.array_equal(found.sensitive, pattern.problem.sensitive)
+    found = read_apriori(plain(pattern.problem), tmp_path / "both.hst")
+    assert np.array_equal(found.sensitive | found.forced, pattern.suppressed)
+    assert np.array_equal(found.sensitive, pattern.problem.sensitive)
 
 
 def test_primaries_found_here_are_those_of_a_batch_that_reads_the_list(tmp_path):

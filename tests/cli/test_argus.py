@@ -75,3 +75,13 @@ def test_a_batch_that_cannot_be_read_writes_nothing(tmp_path):
     assert done.exit_code == 2
     assert "line 1: expected <COMMAND>" in " ".join(done.output.split())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("command", ["protect", "init", "suppress -o x.csv", "audit x.csv"])
+def test_other_commands_say_what_to_do_with_files_of_tau_argus(command, tmp_path):
+    for path in tc.examples.write("batch", tmp_path):
+        if path.suffix in (".arb", ".rda"):
+            name, *options = command.split()
+            done = RUN.invoke(app, [name, str(path), *options])
+            assert done.exit_code == 2
+            assert "`tablecloak argus BATCH.arb`" in done.output

@@ -7,6 +7,7 @@ import pytest
 
 from mock_solver import MockSolver, infeasible, optimal, out_of_time
 from programs import knapsack, small
+from tablecloak.budget import Budget
 from tablecloak.solve.bounds import dual_bound
 from tablecloak.solve.conformance import two_columns
 from tablecloak.solve.linear import LinearSolver, dual_program
@@ -137,6 +138,28 @@ def test_a_false_answer_of_highs_is_corrected_by_its_other_methods(monkeypatch):
     monkeypatch.setattr(HighsProgram, "run", lying)
     assert LinearSolver(two_columns()).solve().status is SolveStatus.OPTIMAL
     assert len(methods) == 2
+
+
+def test_no_other_method_is_tried_once_the_search_is_stopped():
+    def attempts(*, is_stopped_before: bool) -> int:
+        with Budget.of().interruptible() as search:
+            solver = LinearSolver(two_columns())
+            run = solver._loaded.run
+            if is_stopped_before:
+                search.stop()
+
+            def broken_off(*given, **options):
+                run(*given, **options)
+                search.stop()
+                return Claim(SolveStatus.UNKNOWN)
+
+            solver._loaded.run = broken_off
+            solver.solve()
+            return solver.runs
+
+    assert attempts(is_stopped_before=False) == 1
+    # What is solved after a stop is needed to end in order.
+    assert attempts(is_stopped_before=True) > 1
 
 
 def test_scaling_does_not_change_what_multipliers_prove():

@@ -99,6 +99,24 @@ def test_a_sheet_with_title_two_columns_of_codes_and_two_lines_of_headers_is_und
     assert read.cell(Region="N1", Industry="steel", columns="Total") >= 0
 
 
+def test_a_header_merged_over_all_lines_stands_beside_the_codes_of_the_lowest(tmp_path):
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.active
+    for line in (
+        ["Region", "Sector", None, None, "Total"],
+        [None, "mining", "trade", "hotels", None],
+        ["North", 3, 5, 4, 12],
+        ["South", 2, 9, 7, 18],
+        ["Total", 5, 14, 11, 30],
+    ):
+        sheet.append(line)
+    for area in ("A1:A2", "B1:D1", "E1:E2"):
+        sheet.merge_cells(area)
+    book.save(tmp_path / "table.xlsx")
+    table = tc.propose(tmp_path / "table.xlsx").table()
+    assert (table.n_cells, table.n_relations) == (12, 7)
+
+
 def test_one_row_for_each_cell_is_understood_with_statuses_contributors_and_labels(tmp_path):
     table = tc.tabulate(tc.examples.firms(), ["region", "industry"], "turnover", contributor="firm")
     problem = table.protect(tc.PPercent(10))

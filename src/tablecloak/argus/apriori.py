@@ -339,18 +339,6 @@ class AprioriList:
         except UnicodeDecodeError:
             return self.content.decode("cp1252", errors="replace")
 
-    def with_secondaries(self, problem: ProtectionProblem, suppressed: Flags) -> AprioriList:
-        """Return the list with a line for each hidden cell that is not sensitive, at its end."""
-        end = b"\r\n" if b"\r\n" in self.content else b"\n"
-        at = published_order(problem.table)
-        hidden = at[suppressed[at] & ~problem.sensitive[at]]
-        keys = problem.table.keys.iloc[hidden].itertuples(index=False, name=None)
-        lines = [self.separator.join((*codes, "m")).encode() for codes in keys]
-        before = self.content if not self.content or self.content.endswith(b"\n") else (
-            self.content + end
-        )  # fmt: skip
-        return replace(self, content=before + b"".join(line + end for line in lines))
-
     def write(self, path: str | Path) -> None:
         """Write the list as it is, readable by its owner alone."""
         with replacing(path, secret=True) as temporary:

@@ -129,6 +129,12 @@ class _Pattern(ProtectionMethod):
         checked = pattern.verify().checked
         task.say(f"{self.name} is done as one problem, {pattern.summary()}")
         task.say(f"the protection of {checked} sensitive cells is proved, checked without a solver")
+        if pattern.insiders is not None and (open_ := pattern.insiders.statements()):
+            task.batch.miss(
+                task.command,
+                f"the protection against some single contributors. {' '.join(open_)} Everybody "
+                f"else is kept out. More may be proved with --time-limit {2 * task.seconds:g}",
+            )
         hidden = change.flags(pattern.suppressed)
         values = task.problem.table.values
         return BatchTable(pattern.problem, hidden, values, 0, [], "suppressed")
@@ -140,6 +146,7 @@ class _Pattern(ProtectionMethod):
         return suppress(
             problem,
             protect_against=against,
+            hold="possible",
             time_limit=task.seconds,
             progress=task.batch.progress,
         )

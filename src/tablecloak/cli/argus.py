@@ -31,8 +31,9 @@ def argus(
 
     Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
     not proved safe, or a file would have shown what must be protected, and no table is written; or
-    cells do not reach their full levels because of what everybody knows by GH: they are hidden, the
-    tables are written, and the log names the cells and the line to change; 2: the batch stopped at
+    cells do not reach their full levels because of what everybody knows by GH, or the time was too
+    short for the proof against all single contributors: the tables are written, and the log says
+    what to change; 2: the batch stopped at
     an error, nothing is written; 3: every table is proved safe, but the log has lines with "not
     applied".
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tablecloak.data_file import DataFile
+from tablecloak.data_file import DataFile, about_batches
 from tablecloak.errors import InputError
 from tablecloak.tables.formats import RecordFormat, format_of
 
@@ -93,7 +93,10 @@ def guess(file: DataFile) -> Guess:
     InputError
         If it cannot be read, or no column looks like a dimension.
     """
-    reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    try:
+        reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    except InputError as error:
+        raise InputError(f"{error}{about_batches(file)}") from None
     file = replace(reader.how, path=file.path)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
@@ -108,9 +111,10 @@ def guess(file: DataFile) -> Guess:
     value = numbers[-1] if numbers else ""
     dimensions, twins = _levels(frame, codes)
     if not dimensions:
+        finished = " A finished table can be opened by `tablecloak app`."
         raise InputError(
-            f"{file}: no column has codes that several records share. A job needs such dimensions; "
-            f"a finished table can be opened by `tablecloak app`."
+            f"{file}: no column has codes that several records share. A job needs such dimensions."
+            f"{about_batches(file) or finished}"
         )
     others = {name: kind for name, kind in kinds.items() if " " in kind} | twins
     others |= {name: "another number, as a value" for name in numbers if name != value}

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.budget import Stopwatch
+from tablecloak.budget import Stopwatch, running
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import ACCEPTED_VIOLATION, dual_bound, is_proved, violation
 from tablecloak.solve.program import Program
@@ -179,7 +179,9 @@ class LinearSolver:
         Solution
             UNKNOWN if the solver breaks off with every method.
         """
-        watch = Stopwatch()
+        watch, search = Stopwatch(), running()
+        # A program that is begun after a stop is needed to finish the search.
+        is_needed = search is not None and search.is_stopped
         method = LinearMethod.COLD if from_scratch else LinearMethod.WARM
         if self._cold:
             method, self._cold = self._from_scratch, self._interior == "always"
@@ -193,7 +195,8 @@ class LinearSolver:
         enough = SolveStatus.OPTIMAL if self._is_checked else SolveStatus.FEASIBLE
         for other in self._loaded.fallbacks:
             left = time_limit - watch.seconds
-            if solution.status is enough or left <= 0:
+            is_ended = search is not None and search.is_stopped and not is_needed
+            if solution.status is enough or left <= 0 or is_ended:
                 break
             solution = self._attempt(left, other)
         return solution

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -482,6 +483,10 @@ class _SheetTable:
     def column_axes(self, first_row: int, figures: Sequence[int]) -> list[SheetAxis]:
         """Return the codes above the figures, one axis for each line that tells columns apart."""
         lines = self._header_lines(first_row, figures)
+        *above, lowest = lines
+        if len(set(lowest)) == len(lowest):
+            # A header merged over several lines, such as "Total", makes those above it mere titles.
+            lines = [line for line in above if not any(map(eq, line, lowest))] + [lowest]
         told = [line for line in lines if len(set(line)) > 1] or lines[-1:]
         names = ["columns"] if len(told) == 1 else [f"columns {n + 1}" for n in range(len(told))]
         return [

@@ -18,18 +18,24 @@ from tablecloak.suppression.proof import refuted
 from tablecloak.suppression.proof.own_proofs import OwnProofs
 from tablecloak.suppression.proof.refuted import KnownCells
 from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.search import insiders
 
 
-def proved(seed: int, intruders: Sequence[str] = ()) -> tuple[Part, KnownCells]:
-    """A table of firms, some alone in a cell, with a proof against outsiders or insiders."""
+def firms(seed: int) -> tc.ProtectionProblem:
+    """A table of firms, some alone in a cell."""
     random = np.random.default_rng(seed)
     cells = [(r, b) for r in "ABCD" for b in "wxyz" for _ in range(random.integers(1, 5))]
     frame = pd.DataFrame(cells, columns=["r", "b"]).assign(
         firm=random.integers(0, 25, len(cells)), v=np.round(random.lognormal(4, 1, len(cells))) + 1
     )
     table = tc.tabulate(frame, ["r", "b"], "v", contributor="firm", n_largest=9)
-    problem = table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
-    hidden = ~problem.frozen & ~table.keys.eq("Total").all(axis=1).to_numpy()
+    return table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
+
+
+def proved(seed: int, intruders: Sequence[str] = ()) -> tuple[Part, KnownCells]:
+    """A table of firms with a proof against outsiders or insiders."""
+    problem = firms(seed)
+    hidden = ~problem.frozen & ~problem.table.keys.eq("Total").all(axis=1).to_numpy()
     (part,) = attacked(Question.of(problem, "two-sided", intruders), hidden, Budget.of()).parts
     members = Members(Question.of(problem, "two-sided", "contributors"), hidden)
     return part, members.within(part.system)
@@ -55,7 +61,7 @@ def test_pairs_are_those_whose_witnesses_leave_the_bounds_of_the_insider(seed, m
     if seed % 2:
         pool.prefer(known)
         assert not np.any(pool.open)
-    own = OwnProofs.of(pool, known, np.ones(len(needs.cells), dtype=bool))
+    own = OwnProofs.of(pool, known, np.ones(len(needs.cells), dtype=bool), Budget.of())
     pairs = dict(
         zip(zip(own.insider.tolist(), own.need.tolist(), strict=True), own.open, strict=True)
     )
@@ -82,8 +88,40 @@ def test_witnesses_that_few_insiders_rule_out_leave_fewer_pairs():
         every = np.ones(len(part.system.needs.cells), dtype=bool)
         pool = WitnessPool(part.system)
         pool.take(part.pool.rows.values())
-        before += len(OwnProofs.of(pool, known, every).need)
+        before += len(OwnProofs.of(pool, known, every, Budget.of()).need)
         pool.prefer(known)
         assert not np.any(pool.open)
-        after += len(OwnProofs.of(pool, known, every).need)
+        after += len(OwnProofs.of(pool, known, every, Budget.of()).need)
     assert after < before
+
+
+def test_nothing_is_told_of_insiders_for_whose_pairs_there_was_no_time(monkeypatch):
+    monkeypatch.setattr(refuted, "MOST_ENTRIES", 30)
+    part, known = proved(0)
+    every = np.ones(len(part.system.needs.cells), dtype=bool)
+    whole = OwnProofs.of(part.pool, known, every, Budget.of())
+    own = OwnProofs.of(part.pool, known, every, Budget.of(0.0))
+    assert len(whole.unjudged) == 0 < len(own.unjudged)
+    assert not set(own.unjudged.tolist()) & set(own.insider.tolist())
+    pairs = np.bincount(whole.insider)
+    assert 0 < pairs[own.insider].max() <= pairs[own.unjudged].min()
+
+
+def test_certificate_claims_nothing_against_insiders_for_whom_there_was_no_time(monkeypatch):
+    def held() -> tuple[int, int]:
+        pattern = tc.suppress(firms(0), protect_against="contributors", hold="possible")
+        pattern.verify()
+        told = pattern.insiders
+        said = [text for text in told.statements() if "did not attack in the time given" in text]
+        assert len(said) == (told.unjudged > 0)
+        claims = [one for one in pattern.certificate.insiders if len(one.knowledge.cells)]
+        assert len(claims) == told.intruders["contributors"] - told.unjudged
+        return len(claims), told.unjudged
+
+    before, none = held()
+    assert none == 0
+    monkeypatch.setattr(refuted, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(insiders, "JUDGING_SHARE", 0.0)
+    after, unjudged = held()
+    assert 0 < after < before
+    assert unjudged > 0

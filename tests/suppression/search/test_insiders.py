@@ -153,7 +153,7 @@ def test_without_time_the_pattern_for_outsiders_is_returned_and_says_so():
 def test_pattern_that_falls_in_whole_numbers_is_never_kept_instead_of_its_extension():
     def standing(attacks: list[SimpleNamespace], left_out: int) -> SimpleNamespace:
         audit = SimpleNamespace(attacks=attacks)
-        return SimpleNamespace(audit=audit, left_out=lambda: ([0] * left_out, [1] * left_out))
+        return SimpleNamespace(audit=audit, missing=(0, left_out))
 
     falls, holds = standing([SimpleNamespace(knowledge=None)], 0), standing([], 0)
     assert _better(falls, holds) is holds

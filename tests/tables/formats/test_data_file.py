@@ -54,6 +54,15 @@ def test_letters_of_another_encoding_and_unknown_signs_are_told_with_the_remedy(
         tc.DataFile("a.csv", decimal=";")
 
 
+def test_tables_of_files_with_other_signs_name_the_remedy(tmp_path):
+    text = "firm;land;v\na;Köln;1,5\nb;Köln;2,5\n"
+    for encoding, remedy in (("cp1252", "encoding='cp1252'"), ("utf-8", "decimal=','")):
+        path = tmp_path / f"{encoding}.csv"
+        path.write_bytes(text.encode(encoding))
+        with pytest.raises(tc.InputError, match=rf"tc\.DataFile\(path, {remedy}\)"):
+            tc.tabulate(path, ["land"], "v")
+
+
 def test_records_go_out_as_they_came_in(tmp_path):
     frame = tc.examples.people(300).assign(zip=[f"0{n}" for n in range(300)], share=0.5)
     frame.to_csv(tmp_path / "in.csv", sep=";", decimal=",", index=False)

@@ -388,7 +388,7 @@ def attacked(
     bundles = System.of(question.problem, question.needs, hidden).bundles()
     parts = [Part(system, WitnessPool(system)) for system in bundles]
     _learn(parts, witnesses or [], hidden)
-    attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)
+    members = attack_parts(parts, members, budget.share(1 - CHECK_SHARE), is_exact=is_exact)
     assembled = Assembled(question.needs, hidden, parts)
     audit = Audit(
         problem=question.problem,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,10 @@ trial; not measured. docs/decisions, "Holding against insiders"."""
 _NOTHING = Extreme(np.zeros(0), 0.0, np.inf, np.zeros(0))
 """What is known of a need that is not attacked."""
 
+LAYING_OUT_SHARE = 0.4
+"""Share of the time of all insiders for listing the needs that each must prove anew. Chosen by
+trial; not measured."""
+
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
 
@@ -54,6 +59,8 @@ class Members:
         Whether some intruder knows that values are whole numbers.
     named : list of Knowledge
         Knowledge of each member. Its position is the number by which other objects refer to it.
+    unjudged : numpy.ndarray of int
+        Numbers of the members against whom nothing is claimed, because they did not attack in time.
     excused : numpy.ndarray of bool, shape (n_cells,)
         Sums of hidden cells. The rule already counts what a contributor knows of them, so that
         nothing is claimed of them against members.
@@ -78,6 +85,7 @@ class Members:
         self.named = [
             replace(knowledge, name=f"{name}: {knowledge.name}") for name, knowledge in found
         ]
+        self.unjudged = np.zeros(0, dtype=np.int64)
         count = [len(knowledge.cells) for knowledge in self.named]
         self.owner = np.repeat(np.arange(len(self.named)), count)
         cells = [knowledge.cells for knowledge in self.named]
@@ -92,6 +100,24 @@ class Members:
         """Return which needs of a system are claimed against members, shape (n_needs,)."""
         judged: Flags = ~self.excused[system.cells[system.needs.cells]]
         return judged
+
+    def without(self, unjudged: Integers) -> Members:
+        """Return the members as if some of them, by number, knew no more than everybody.
+
+        Nothing is claimed against those: a proof holds against what the others know.
+        """
+        if not len(unjudged):
+            return self
+        fewer, is_left = copy.copy(self), ~np.isin(self.owner, unjudged)
+        fewer.unjudged = unjudged
+        fewer.owner, fewer.cell = self.owner[is_left], self.cell[is_left]
+        fewer.low, fewer.high = self.low[is_left], self.high[is_left]
+        fewer.named, none = self.named.copy(), slice(0)
+        for number in unjudged.tolist():
+            one = self.named[number]
+            known = (one.cells[none], one.lower[none], one.upper[none])
+            fewer.named[number] = Knowledge(one.name, *known)
+        return fewer
 
     def within(self, system: System) -> KnownCells:
         """Return what members know of the cells of a system, by positions in it."""
@@ -224,7 +250,7 @@ class Part:
     own : OwnProofs
         Of all members; open where an attack succeeded, was not decided, or not made in time.
     findings : list of Finding
-    not_judged : list of int
+    not_judged : numpy.ndarray of int
         Numbers of the members who had no time to attack, of those who had to.
     programs : int
     is_done : bool
@@ -237,7 +263,7 @@ class Part:
     ends: dict[tuple[int, int], Extreme] = field(default_factory=dict)
     own: OwnProofs = field(default_factory=lambda: OwnProofs.joined([]))
     findings: list[Finding] = field(default_factory=list)
-    not_judged: list[int] = field(default_factory=list)
+    not_judged: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     programs: int = 0
     is_done: bool = False
 
@@ -247,8 +273,13 @@ class Part:
         return proved.insider, self.pool.proof_of(proved.need, proved.upper, proved.lower)
 
 
-def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exact: bool) -> None:
+def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exact: bool) -> Members:
     """Attack all parts, several at once; parts not reached in time stay unproved.
+
+    Returns
+    -------
+    Members
+        Those who attacked all parts, or need not; of the others nothing is claimed.
 
     Parameters
     ----------
@@ -281,6 +312,11 @@ def attack_parts(parts: list[Part], members: Members, budget: Budget, *, is_exac
         report()
     for part in parts:
         part.findings.extend(_not_judged(part, members))
+    none = np.zeros(0, dtype=np.int64)
+    unjudged = np.unique(np.concatenate([none, *(part.own.unjudged for part in parts)]))
+    for part in parts if len(unjudged) else ():
+        part.own = part.own.chosen(~np.isin(part.own.insider, unjudged))
+    return members.without(unjudged)
 
 
 def _attack_part(part: Part, task: _Task) -> None:
@@ -288,29 +324,38 @@ def _attack_part(part: Part, task: _Task) -> None:
 
     Only insiders who can rule out a witness that no other one replaces need programs.
     """
-    members = task.members
+    members, budget = task.members, task.budget
     facts, judged = members.within(part.system), members.judged_in(part.system)
-    doubted = np.zeros(0, dtype=np.int64)
-    if not task.budget.is_over:
-        attack = Attack(part.system)
+    attacked = np.zeros(0, dtype=np.int64)
+    attack, few = None if budget.is_over else Attack(part.system), FewCells(part.system, facts)
+    if attack is not None:
         _attack_as_everybody(attack, part, task)
-        first = OwnProofs.of(part.pool, facts, ~part.pool.open & judged)
-        doubted = np.unique(first.insider[first.open])
-        few = FewCells(part.system, facts)
-        while len(doubted) and not task.budget.is_over:
-            number, doubted = int(doubted[0]), doubted[1:]
-            _attack_as(attack, few, part, task, number, facts.of(number))
+    within = budget.share(LAYING_OUT_SHARE)
+    while True:
+        watch = Stopwatch()
+        if not members.know_whole_numbers:
+            part.pool.prefer(facts)
+        part.own = OwnProofs.of(part.pool, facts, ~part.pool.open & judged, within)
+        doubted = np.setdiff1d(part.own.insider[part.own.open], attacked)
+        # The witnesses found from here on are laid out in the same way, which takes as long again.
+        attacking = budget.within(max(budget.left - watch.seconds, 0.0))
+        is_last = within is budget or not len(part.own.unjudged)
+        if attack is None or attacking.is_over or (is_last and not len(doubted)):
+            break
+        for number in doubted.tolist():
+            if not attacking.left:
+                break
+            _attack_as(attack, few, part, replace(task, budget=attacking), number, facts.of(number))
+            attacked = np.append(attacked, number)
             task.report()
-        part.programs += attack.programs
-    part.is_done = not task.budget.is_over
-    if not members.know_whole_numbers:
-        part.pool.prefer(facts)
-    part.own = OwnProofs.of(part.pool, facts, ~part.pool.open & judged)
-    open_ = part.own.chosen(part.own.open)
-    part.not_judged = np.intersect1d(doubted, open_.insider).tolist()
+        within = budget
+    part.programs += attack.programs if attack else 0
+    part.not_judged = np.union1d(doubted, part.own.unjudged)
+    part.is_done = not (budget.is_over or len(part.not_judged))
     # A witness found for one insider may settle what was undecided for another.
-    cells = part.system.cells[part.system.needs.cells[open_.need]].tolist()
-    names = (members.named[number].name for number in open_.insider.tolist())
+    settled = part.own.chosen(part.own.open & np.isin(part.own.insider, attacked))
+    cells = part.system.cells[part.system.needs.cells[settled.need]].tolist()
+    names = (members.named[number].name for number in settled.insider.tolist())
     left = set(zip(names, cells, strict=True))
     part.findings = [
         finding
@@ -400,9 +445,13 @@ def _findings(
 
 def _not_judged(part: Part, members: Members) -> list[Finding]:
     """Return a finding for each cell and each kind with insiders who had no time to attack it."""
-    kinds = Counter(members.named[number].name.partition(": ")[0] for number in part.not_judged)
-    left = part.own.open & np.isin(part.own.insider, part.not_judged)
-    cells = part.system.cells[part.system.needs.cells[np.unique(part.own.need[left])]].tolist()
+    numbers, needs = part.not_judged.tolist(), part.system.needs
+    kinds = Counter(members.named[number].name.partition(": ")[0] for number in numbers)
+    own = part.own.chosen(part.own.open & np.isin(part.own.insider, part.not_judged))
+    # Of an insider who was not looked at at all, any need may be open.
+    is_left = members.judged_in(part.system) & bool(len(own.unjudged))
+    is_left[own.need] = True
+    cells = part.system.cells[needs.cells[is_left]].tolist()
     return [
         Finding(f"{kind}: {n} not judged in time", cell, Verdict.UNDECIDED, np.inf, np.inf)
         for kind, n in kinds.items()

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers, are_among
 from tablecloak.certificates.claim import Claim, Released, joined, rows_of, starts_of
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
@@ -279,9 +279,9 @@ class ProtectionCertificate:
             raise VerificationError(f"The bounds of intruder {name} exclude the truth. {CHANGED}")
         refuted = Refuted.of(csc_array(matrix), facts, (below, above))
         n, by_claim = len(needs.cells), _owners([claim.index for claim in claims])
-        claimed = by_claim * n + index
+        claimed = np.sort(by_claim * n + index)
         left_out = _owners([claim.open for claim in claims]) * n
-        left_out = left_out + joined([claim.open for claim in claims], np.int64)
+        left_out = np.sort(left_out + joined([claim.open for claim in claims], np.int64))
         low, high = self.problem.lower_bound - values, self.problem.upper_bound - values
 
         def check(
@@ -294,7 +294,7 @@ class ProtectionCertificate:
             ]
             room = facts.narrowed(insider, cells, low[cells], high[cells])
             unmet = ~needs.chosen(need, np.arange(len(need))).cut(*room).met(*reach)
-            unmet &= ~np.isin(insider * n + need, left_out)
+            unmet[unmet] = ~are_among((insider * n + need)[unmet], left_out)
             if np.any(unmet):
                 first = insider[unmet][0]
                 self._require(
@@ -302,8 +302,8 @@ class ProtectionCertificate:
                 )
 
         shared = [self.upper_witness, self.lower_witness]
-        for who, need in refuted.doubts(shared[0], shared[1], np.zeros(n, dtype=np.int64)):
-            rest = ~np.isin(who * n + need, claimed)
+        for _, who, need in refuted.doubts(*shared):
+            rest = ~are_among(who * n + need, claimed)
             seen = need[rest]
             check(who[rest], seen, [row[seen] for row in shared], [moved[seen] for moved in common])
         check(by_claim, index, rows, far)

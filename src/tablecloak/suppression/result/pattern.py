@@ -297,7 +297,10 @@ class SuppressionPattern(Result):
             f"{self._in_whole_numbers()}{weaker}{self._from_inside()}."
         )
         if not (self.problem.n_sensitive or hidden.any()):
-            safe = "Safe: no cell is sensitive, so that nothing needs to be hidden."
+            safe = (
+                "Nothing is hidden: no rule and no decision makes a cell sensitive. Where some "
+                "are, choose rules or mark them."
+            )
         return "\n".join(
             (
                 safe,
@@ -338,7 +341,8 @@ class SuppressionPattern(Result):
         sums = int(are_sums(keys).sum())
         earlier = int((are_earlier(keys) & sensitive).sum())
         rests = int((self.problem.table.rests & sensitive).sum()) - sums - earlier
-        cells = f"{self.problem.n_sensitive - rests - sums - earlier} sensitive cells"
+        n = self.problem.n_sensitive - rests - sums - earlier
+        cells = f"{n} sensitive cell{'s' * (n != 1)}"
         cells += f" and {earlier} of earlier releases" * bool(earlier)
         cells += f" and {rests} rests of groups" * bool(rests)
         return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)

@@ -353,6 +353,7 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     result = held(standing, question)
     if question.named:
         told = _cost(first, defence, question, result.suppressed, standing.audit.intruders)
+        told = replace(told, unjudged=len(standing.members.unjudged))
         result = replace(result, insiders=replace(told, open=_open_pairs(standing, defence)))
     return _told(replace(state, held=result), found, defence, question)
 
@@ -409,7 +410,7 @@ def _better(before: Standing | None, after: Standing | None) -> Standing | None:
         return after or before
     # Pairs do not list the intruder who knows that counts are whole, so check its attacks as well.
     must_change = any(finding.knowledge is None for finding in before.audit.attacks)
-    is_enough = len(before.left_out()[1]) <= len(after.left_out()[1])
+    is_enough = before.missing <= after.missing
     return before if is_enough and not must_change else after
 
 
@@ -484,7 +485,7 @@ def _unsettled(first: Audit) -> int:
     """Return the number of insiders with a cell that they did not attack, or without a verdict."""
     attacked = {each.intruder for each in first.attacks}
     undecided = {each.intruder for each in first.findings if each.knowledge is not None} - attacked
-    waiting = {number for part in first.parts for number in part.not_judged}
+    waiting = {number for part in first.parts for number in part.not_judged.tolist()}
     return len(undecided) + len(waiting)
 
 

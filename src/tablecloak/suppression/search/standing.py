@@ -73,6 +73,11 @@ class Standing:
         insider, cell = (np.concatenate(column) for column in zip(*pairs, strict=True))
         return insider, cell
 
+    @property
+    def missing(self) -> tuple[int, int]:
+        """Number of insiders against whom nothing is claimed, and of pairs that are left out."""
+        return len(self.members.unjudged), len(self.left_out()[1])
+
     def publish(self, cell: int, budget: Budget) -> bool:
         """Publish a cell if every proof can do without it; return whether it was published.
 

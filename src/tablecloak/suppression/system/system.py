@@ -275,12 +275,15 @@ class System:
 
 def entries_of(matrix: csr_array, rows: Integers) -> Integers:
     """Return the positions in `matrix.indices` of the entries of several rows, row by row."""
-    start, stop = matrix.indptr[rows], matrix.indptr[rows + 1]
+    return ranges(matrix.indptr[rows], matrix.indptr[rows + 1])
+
+
+def ranges(start: Integers, stop: Integers) -> Integers:
+    """Return the numbers from `start` to before `stop` for each pair, one range after the other."""
     length = stop - start
     ends = np.cumsum(length)
-    count = int(ends[-1]) if len(ends) else 0
-    found: Integers = np.arange(count) + np.repeat(start - ends + length, length)
-    return found
+    numbers: Integers = np.arange(length.sum()) + np.repeat(start - ends + length, length)
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from typing import ClassVar, TypeVar
 
 import pandas as pd
 
-from tablecloak.data_file import AS_USUAL, DataFile
+from tablecloak.data_file import AS_USUAL, DataFile, about_batches
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.packed import require_sound_ratio
@@ -232,8 +232,8 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
         return next(each for each in known if each.name == otherwise)
     *first, last = [each.suffixes[0] for each in known]
     expected = f"{', '.join(first)} or {last}" if first else last
-    otherwise = NO_PROBLEM if kind is ProblemFormat else ""
-    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.{otherwise}")
+    about = about_batches(path) or (NO_PROBLEM if kind is ProblemFormat else "")
+    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.{about}")
 
 
 def can_hold(path: str | Path, kind: type[Format]) -> bool:

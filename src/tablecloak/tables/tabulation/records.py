@@ -405,7 +405,8 @@ def no_numbers(place: str, kind: Any) -> InputError:
     """Return the error for a column of another type."""
     return InputError(
         f"{place} must hold numbers, but its type is {kind}. Look for text such as '-' or 'x' in "
-        f"it. If the file has decimal commas, say decimal = ','."
+        f"it. If the file has decimal commas, say decimal = ',', in Python "
+        f"tc.DataFile(path, decimal=',')."
     )
 
 

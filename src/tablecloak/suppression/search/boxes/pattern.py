@@ -505,14 +505,29 @@ class BoxPattern:
         self.finder.hide(np.flatnonzero(cells))
         self.met[:, met] += 1
 
-    def build(self, budget: Budget) -> None:
-        """Meet one need after the other, the largest first, as far as boxes and time suffice."""
-        ordered = self.open.tolist()
+    def build(self, budget: Budget, most_open: float = np.inf) -> None:
+        """Meet one need after the other, the largest first, as far as boxes and time suffice.
+
+        Parameters
+        ----------
+        budget : Budget
+        most_open : float, default=inf
+            Number of needs without a box beyond which no further ones are tried.
+        """
+        ordered, without = self.open.tolist(), 0
         for count, need in enumerate(ordered):
-            if budget.is_over:
+            if budget.is_over or without > most_open:
                 return
+<<<<<<< HEAD
             if not self._is_met(need) and (box := self._found(need)) is not None:
                 self._add(box)
+=======
+            if not self._is_met(need):
+                box = self._found(need)
+                without += box is None
+                if box is not None:
+                    self._add(box)
+>>>>>>> office
             if count % REPORTED_EVERY == 0:
                 budget.report("protecting", self.loss, open_=len(ordered) - count)
 

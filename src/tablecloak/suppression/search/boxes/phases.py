@@ -71,8 +71,9 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     # Where few cells are sensitive, exchanges of boxes are as good a beginning (docs/decisions,
     # "Sums of boxes").
     pattern = _begun(state, grid, QUICK, budget) if state.is_dense else _of_boxes(state, grid)
-    pattern.build(working)
-    if len(pattern.open) > MOST_OPEN_SHARE * len(pattern.size):
+    most_open = MOST_OPEN_SHARE * len(pattern.size)
+    pattern.build(working, most_open)
+    if len(pattern.open) > most_open:
         return state
     left = _protect_others(state, pattern, budget)
     candidate = _candidate(state, pattern, left)

@@ -116,8 +116,11 @@ def explained(error: Exception) -> str:
     width = width or re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", text)
     if width:
         what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
-    elif "not utf-8" in text.lower():
-        what = "its letters are not UTF-8; say how they are written, such as encoding = 'cp1252'"
+    elif isinstance(error, UnicodeDecodeError) or "not utf-8" in text.lower():
+        what = (
+            "its letters are not UTF-8; say how they are written, such as encoding = 'cp1252', in "
+            "Python tc.DataFile(path, encoding='cp1252')"
+        )
     elif "Maximum line size" in text:
         what = "too long; look for a quote that is not closed, or an entry that is no code"
     elif column:

@@ -347,6 +347,9 @@ class Job(_JobPart):
     output: OutputSpec = OutputSpec()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
+    in_publication: bool = Field(False, exclude=True)
+    """Whether later years of a publication may build on its release; its results then say what the
+    release tells of, so that another one of the same does not come beside it."""
 
     @property
     def lists_empty_cells(self) -> bool:

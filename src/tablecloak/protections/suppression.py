@@ -16,10 +16,11 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Certificate
 from tablecloak.comparison.intervals import counts_within, hidden_intervals, protects
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
 from tablecloak.protections.of_table import RequirementName, Seconds, TableProtection, WeightName
+from tablecloak.publish.figures import lacking_figures
 from tablecloak.publish.released_cells import read_previous
 from tablecloak.registered import NameIn
 from tablecloak.render.heat_map import SUPPRESSION, add_heat_map, suppression_squares
@@ -303,15 +304,7 @@ class Suppression(TableProtection):
         pattern, audit = product.release, product.audit
         if pattern.problem.table.figures:
             yield "It is proved safe together with the derived figures beside it."
-        table = pattern.problem.table
-        for figure in table.figures:
-            cells = figure.nonexistent(table)
-            if len(cells):
-                named = listed([table.label(cell) for cell in cells.tolist()], 3)
-                yield (
-                    f"{figure.label}: {len(cells)} do not exist, since their denominator is 0: "
-                    f"{named}."
-                )
+        yield from lacking_figures(pattern.problem.table)
         if audit is not None and audit.intruders:
             yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders

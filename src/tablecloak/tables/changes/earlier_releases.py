@@ -293,7 +293,7 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
     if column is None:
         return keys
     return [
-        codes if table.variables else codes.assign(**{column: table.name})
+        codes if column in table.keys else codes.assign(**{column: table.name})
         for table, codes in zip(tables, keys, strict=True)
     ]
 

@@ -28,8 +28,8 @@ NEARBY_SPARE = 0.05
 """Share of a need that a second try asks for in addition: a witness that moves cells of another
 order of magnitude must be shrunk to keep their bounds."""
 
-INNER_SHARE = 1 - 1e-4
-"""Share of the rooms of derived figures that a third try uses: coefficients of thousands carry
+ROOM_SHARES = (1 - 1e-4, 0.99, 0.9)
+"""Shares of the rooms of derived figures that further tries use: coefficients of thousands carry
 rounding from cell to cell, and at the end of a room nothing is left to absorb it."""
 
 
@@ -167,10 +167,11 @@ def _prove_alone(
             for found in (extreme, closer):
                 if pool.lacks(index, side):
                     pool.add(found.deviation, budget, asked=cell)
-            if pool.lacks(index, side) and pool.system.has_rooms:
-                with attack.sparing_rooms(INNER_SHARE):
-                    inner = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
-                pool.add(inner.deviation, budget, asked=cell)
+            for share in ROOM_SHARES if pool.system.has_rooms else ():
+                if pool.lacks(index, side):
+                    with attack.sparing_rooms(share):
+                        inner = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
+                    pool.add(inner.deviation, budget, asked=cell)
         if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):

@@ -29,6 +29,7 @@ from tablecloak.budget import MOST_THREADS
 from tablecloak.data_file import AS_USUAL, DataFile
 from tablecloak.errors import suggestion
 from tablecloak.protection import PROTECTIONS, Attackers, Protection
+from tablecloak.publish.data_structure import DataStructure
 from tablecloak.publish.register import PUBLIC
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
@@ -268,6 +269,7 @@ class TransmissionSpec(_JobPart):
 
     template: Path | None = None
     structure: Path | None = None
+    structure_id: str = ""
     names: dict[str, str] = {}
     codes: dict[str, dict[str, str]] = {}
     constants: dict[str, str] = {}
@@ -288,7 +290,7 @@ class TransmissionSpec(_JobPart):
         """
         hidden = problem.sensitive | problem.forced
         table = self._table(problem, hidden, rules)
-        rows_to_send([table], self.template, self.structure, complete=not self.partial)
+        rows_to_send([table], self.template, self._structure, complete=not self.partial)
 
     def write(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule], path: Path
@@ -296,15 +298,20 @@ class TransmissionSpec(_JobPart):
         """Write the file."""
         table = self._table(problem, suppressed, rules)
         return write_transmission(
-            table, path, template=self.template, structure=self.structure,
+            table, path, template=self.template, structure=self._structure,
             complete=not self.partial,
         )  # fmt: skip
+
+    @property
+    def _structure(self) -> DataStructure | None:
+        given = self.structure
+        return None if given is None else DataStructure.read(given, self.structure_id)
 
     def _table(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
     ) -> Transmission:
         cells = [(entry.codes, entry.flag.value) for entry in self.cells]
-        others = {"template", "structure", "partial", "cells"}
+        others = {"template", "structure", "structure_id", "partial", "cells"}
         options = self.model_dump(mode="json", exclude=others)
         return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
 

@@ -489,9 +489,8 @@ class Job(_JobPart):
         self._require_user("published", "[[published]] is for {}")
         self._require_user("transmission", "[transmission] flags hidden cells")
         self._require_user("registered", "[register] keeps what can be protected together")
-        if self.registered is not None and (len(self.ways) > 1 or self.derived):
-            others = "[[derived]]" if self.derived else "all ways to protect but one"
-            raise ValueError(f"[register] keeps one release of one table; leave out {others}")
+        if self.registered is not None:
+            self._one_release()
         if any(way.needs_rules for way in self.ways.values()) and not self._has_rules:
             raise missing("rules", {})
         if self.variables or self.equations:
@@ -504,6 +503,19 @@ class Job(_JobPart):
                 f"of cells: {rules_for_sums()}. Add one under [[rules]], or leave groups out"
             )
         return self
+
+    def _one_release(self) -> None:
+        """Refuse what an entry of a register cannot hold."""
+        if len(self.ways) > 1:
+            raise ValueError(
+                "[register] keeps one release of one table; leave out all ways to protect but one"
+            )
+        earlier = {spec.name or spec.file.stem for spec in self.published}
+        if earlier & {getattr(each, each.compared_with, "") for each in self.derived}:
+            raise ValueError(
+                "[register] keeps one table, and not the releases of [[published]]; leave out "
+                "figures that compare with these"
+            )
 
     @property
     def _has_rules(self) -> bool:

@@ -32,7 +32,7 @@ from tablecloak.suppression.attack.intruder import INTRUDERS, usual_intruders
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.suppression.suppress import suppress
-from tablecloak.tables.changes.derived_figures import with_derived
+from tablecloak.tables.changes.derived_figures import of_other_periods, with_derived
 from tablecloak.tables.formats import write_problem
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
@@ -158,18 +158,12 @@ class Suppression(TableProtection):
         problem, published = material.problem, material.published or ()
         if self.cost is not None:
             problem = problem.with_changes(weights=material.sums(self.cost))
-        if problem.table.figures:
-            weighed = problem if self.cost else problem.with_weights(self.weights)
-            # Growth rates refer to earlier releases, whose cells are part of the problem then.
-            figures = problem.table.figures
-            given = any(figure.needs_contributions for figure in figures)
-            problem = with_derived(
-                weighed,
-                figures,
-                published=published,
-                contributions=material.contributions() if given else None,
-            )
-            published = ()
+        figures = problem.table.figures
+        statistics = [figure for figure in figures if figure.needs_contributions]
+        if statistics:
+            problem = with_derived(problem, statistics, contributions=material.contributions())
+        if published and figures:
+            published = of_other_periods(published, figures)
         previous = None if self.previous is None else read_previous(problem, self.previous)
         search = self.call(
             material,

@@ -299,6 +299,12 @@ class Suppression(TableProtection):
         if pattern.problem.table.figures:
             yield "It is proved safe together with the derived figures beside it."
         yield from lacking_figures(pattern.problem.table)
+        if pattern.before is not None and pattern.before.disclosed:
+            yield (
+                f"Earlier releases tell too much of {len(pattern.before.disclosed)} sensitive "
+                f"cells whatever this one hides; no more than they leave is asked of these. See "
+                f"suppression_published_before.csv."
+            )
         if audit is not None and audit.intruders:
             yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders

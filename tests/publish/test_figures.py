@@ -145,6 +145,8 @@ def test_an_earlier_release_is_read_from_files_with_its_variables_and_the_figure
     assert len(growth.quotients(later.table)) == 16
     with pytest.raises(tc.InputError, match=r"figures.csv: \d+ published figures are in no row"):
         tc.read_published(files[0], truths[1])
+    with pytest.raises(tc.InputError, match="in no row"):
+        tc.read_published(files[0], truths[1], revised=True)
     (tmp_path / "figures.csv").unlink()
     with pytest.raises(tc.InputError, match="it is not told whether"):
         tc.read_published(files[0], truths[0])

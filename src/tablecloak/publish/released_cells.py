@@ -245,6 +245,8 @@ def _with_figures_beside(
     if not path.is_file() or "status" not in frame.columns:
         return frame
     figures = read_frame(path, ("figure", *keys))
+    if not {"figure", "status"} <= set(figures.columns):
+        return frame
     kinds = [kind.name for kind in FIGURE_KINDS if kind.needs_contributions]
     # Order statistics are no cells: what they tell is in the external bounds of the problem.
     of_cells = [not any(f" {kind} of " in f" {label}" for kind in kinds)
@@ -411,6 +413,8 @@ def read_published(
     if frame is None:
         frame = read_frame(Path(release), (*keys, "cell"))  # type: ignore[arg-type]
     if revised:
+        if not isinstance(release, pd.DataFrame):
+            _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
         problem = _as_it_was(problem, frame, keys, source)
     if set(ENDS) <= set(frame.columns) and "status" not in frame.columns:
         return EarlierRelease(problem, *published_ends(problem, frame, keys, source))

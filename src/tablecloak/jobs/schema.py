@@ -511,7 +511,7 @@ class Job(_JobPart):
                 "[register] keeps one release of one table; leave out all ways to protect but one"
             )
         earlier = {spec.name or spec.file.stem for spec in self.published}
-        if earlier & {getattr(each, each.compared_with, "") for each in self.derived}:
+        if earlier & {getattr(figure, figure.compared_with, "") for figure in self.derived}:
             raise ValueError(
                 "[register] keeps one table, and not the releases of [[published]]; leave out "
                 "figures that compare with these"

@@ -296,8 +296,8 @@ def _refuse_second_names(marked: pd.DataFrame, values: Floats, names: Sequence[s
     text = keys.agg("\0".join, axis=1)
     name = text.str.extract(f"{EARLIER}(.*?): ", expand=False)
     bare = text.str.replace(f"{EARLIER}.*?: ", "", n=1, regex=True)
-    told = pd.Series(list(zip(bare, values[keys.index], strict=True)), keys.index)
-    cells = {str(each): set(told[name == each]) for each in name.unique()}
+    cell_values = pd.Series(list(zip(bare, values[keys.index], strict=True)), keys.index)
+    cells = {str(held): set(cell_values[name == held]) for held in name.unique()}
     for held in cells.keys() - set(names):
         for given in names:
             if cells[held] <= cells.get(given, set()):

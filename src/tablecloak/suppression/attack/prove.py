@@ -30,7 +30,8 @@ order of magnitude must be shrunk to keep their bounds."""
 
 ROOM_SHARES = (1 - 1e-4, 0.99, 0.9)
 """Shares of the rooms of derived figures that further tries use: coefficients of thousands carry
-rounding from cell to cell, and at the end of a room nothing is left to absorb it."""
+rounding from cell to cell, and at the end of a room nothing is left to absorb it. docs/decisions,
+"Rooms of figures are spared"."""
 
 
 def prove(

@@ -121,13 +121,13 @@ def _entered(
     Cells of other releases, which the search knew, are not part of it.
     """
     way, release, problem = product.way, product.release, material.problem
-    figures, hidden = problem.table.figures, way.hidden(release)
-    if not figures or hidden is None:
+    figures, hidden, joint = problem.table.figures, way.hidden(release), way.searched(release)
+    if not figures or hidden is None or joint is None:
         return problem, *known_ends(problem, told_by_result(problem, way, release))
     given = any(figure.needs_contributions for figure in figures)
     contributions = material.contributions() if given else None
     problem = with_derived(problem, figures, contributions=contributions)
-    searched = pd.MultiIndex.from_frame(way.searched(release).table.keys)
+    searched = pd.MultiIndex.from_frame(joint.table.keys)
     places = searched.get_indexer(pd.MultiIndex.from_frame(problem.table.keys))
     return problem, problem.ends(hidden[places]), True
 

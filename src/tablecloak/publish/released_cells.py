@@ -128,8 +128,8 @@ def read_release(
             f"{listed(list(map(str, frame.columns)))}. Name the column of published values 'value'."
         )
     else:
-        shown = problem.frozen | are_derived(problem.table.keys)
-        suppressed = frame[column].isna().to_numpy() | rests & ~shown
+        may_be_shown = problem.frozen | are_derived(problem.table.keys)
+        suppressed = frame[column].isna().to_numpy() | rests & ~may_be_shown
         if not np.any(suppressed & ~rests):
             shown = frame.assign(**{column: frame[column].where(~rests, 0.0)})
             return None, values_with_rests(problem.table, _adjusted_values(shown, column, source))

@@ -29,6 +29,7 @@ class Part:
     problem: object = field(
         default_factory=lambda: SimpleNamespace(table=SimpleNamespace(figures=()))
     )
+    before: None = None
 
     def summary(self) -> str:
         return self.text

@@ -80,6 +80,24 @@ def test_commands_know_earlier_releases_too(folder, tmp_path):
     assert done.exit_code == 0, done.output
 
 
+def test_a_release_of_another_period_has_no_cell_in_common(folder, tmp_path):
+    problem = folder / "first" / "internal" / "problem.csv"
+    release = folder / "first" / "release" / "suppression" / "table.csv"
+    everything = tmp_path / "everything.csv"
+    tc.read_problem(problem).table.to_frame().assign(status="published").to_csv(everything)
+    exit_codes = []
+    for period in ("", "=2024"):
+        known = ["--published", f"{everything}={problem}{period}"]
+        done = CliRunner().invoke(app, ["audit", str(problem), str(release), *known])
+        exit_codes.append(done.exit_code)
+    assert exit_codes == [1, 0]
+    published = PUBLISHED.replace("first/release/suppression/table.csv", str(everything))
+    (folder / "late.toml").write_text((folder / "first.toml").read_text() + published)
+    (said,) = (line for line in tc.run_job(folder / "late.toml").report() if "Earlier" in line)
+    n = tc.read_problem(problem).n_sensitive
+    assert f"tell too much of {n} sensitive cells" in said
+
+
 def test_two_releases_of_one_name_and_equations_without_releases_are_refused(folder, tmp_path):
     text = (folder / "second.toml").read_text()
     (folder / "twice.toml").write_text(text.replace(PUBLISHED, 2 * PUBLISHED))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -11,6 +12,7 @@ import tablecloak as tc
 from tablecloak.cli.main import app
 from tablecloak.jobs import run
 from tablecloak.publish.register import Register
+from tablecloak.tables.keys import are_derived, are_earlier, are_figures
 
 JOB = """title = "{other}"
 [data]
@@ -100,6 +102,26 @@ def test_commands_enter_recall_and_check(folder):
     assert command("register", "check", register).exit_code == 0
     (register / "000002/told.csv").unlink()
     assert command("register", "check", register).exit_code == 1
+
+
+def test_a_register_keeps_the_figures_beside_a_release(folder):
+    """What a share tells of hidden cells is known to the job that comes after it."""
+    share = '[[derived]]\nfigure = "share"\nvariable = "turnover"\nof = "region"\n'
+    for other in ("industry", "size"):
+        job = folder / f"{other}.toml"
+        text = job.read_text().replace("time_limit = 20", 'method = "sequential"\ntime_limit = 1')
+        job.write_text(text + share)
+        done = tc.run_job(job, folder / other)
+        assert done.is_safe
+    register = Register(folder / "register")
+    told = register.published(done.problem, "")["register 1"]
+    figures = pd.read_csv(folder / "industry/release/suppression/figures.csv")
+    is_shown = told.is_shown[are_derived(told.problem.table.keys)]
+    assert len(is_shown) == len(figures)
+    assert is_shown.sum() == (figures.status == "published").sum() > 0
+    assert set(register.entries[0].totals.values()) == {"Total"}
+    beside = tc.read_problem(folder / "size/internal/suppression_problem.csv").table.keys
+    assert (are_figures(beside) & are_earlier(beside)).sum() == 3 * len(figures)
 
 
 def test_a_register_keeps_one_release_that_can_be_protected_together(folder):

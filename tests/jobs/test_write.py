@@ -106,7 +106,7 @@ def test_both_certificates_are_accepted_by_the_verifier_alone(written, capsys):
     assert "PROVED" in capsys.readouterr().out
 
 
-def test_the_state_says_of_which_inputs_the_results_are(done, written):
+def test_the_state_says_of_which_inputs_the_results_are(written):
     folder, result = written
     state = json.loads((folder / RESULT).read_text("utf-8"))
     assert state == {
@@ -115,7 +115,8 @@ def test_the_state_says_of_which_inputs_the_results_are(done, written):
         "message": result.summary(),
         "report": result.report(),
         "figures": result.figures(),
-        "subject": write.subject_of(done[0], result.problem),
+        # Of a publication alone, whose later years may build on the release.
+        "subject": "",
     }
 
 

@@ -144,6 +144,14 @@ def test_what_does_not_fit_is_refused(tmp_path, structure, old, new, message):
     assert not (tmp_path / "sent.csv").exists()
 
 
+def test_of_several_data_structures_one_is_named(tmp_path, structure):
+    alone = DataStructure.read(structure)
+    structure.write_text(AS_XML.replace("</m:Structure>", f"{SECOND}</m:Structure>"))
+    assert DataStructure.read(structure, "D").components == alone.components
+    with pytest.raises(tc.InputError, match="expected one called 'F'"):
+        DataStructure.read(structure, "F")
+
+
 SENT = {"TIME_PERIOD": "2025", "FREQ": "A", "ADJUSTMENT": "N", "REF_AREA": "DE",
         "COUNTERPART_AREA": "W2", "REF_SECTOR": "S1", "COUNTERPART_SECTOR": "S1",
         "ACCOUNTING_ENTRY": "B", "STO": "B1G", "INSTR_ASSET": "_Z", "EXPENDITURE": "_Z",

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from ratio_systems import exposed, random_system
+from ratio_systems import exposed, random_system, table_of
 from tablecloak.certificates import verifier
 from tablecloak.protection import Product
-from tablecloak.publish.figures import covered_figures
+from tablecloak.publish.figures import covered_figures, lacking_figures
+from tablecloak.publish.publication import write_release
 from tablecloak.tables.figures.figure import FIGURES
 from tablecloak.tables.keys import are_derived
 
@@ -48,6 +49,13 @@ def test_figures_beside_a_pattern_are_published_where_the_pattern_says_so(busine
     assert np.all(np.abs(shown - ratio.loc[shown.index]) <= 0.05 + 1e-9)
     # The table itself has no rows for them.
     assert len(pattern.release()) == business.table.n_cells
+
+
+def test_cells_whose_denominator_is_0_are_named():
+    both = tc.join({"turnover": tc.examples.cox_rounded(), "staff": tc.examples.cox_rounded()})
+    problem = tc.with_derived(both, [tc.Ratio("turnover / staff")])
+    (said,) = lacking_figures(problem.table)
+    assert said.startswith("turnover / staff: 5 do not exist, since their denominator is 0: varia")
 
 
 def test_figures_beside_adjusted_values_are_those_of_the_adjusted_values(business):
@@ -117,6 +125,45 @@ def test_growth_on_a_release_that_left_is_protected_together_with_it():
         assert len(told) > 0
         assert exposed(system.bare, both(pattern.suppressed), told) == []
     assert n_apart > 0
+
+
+def test_an_earlier_release_is_read_from_files_with_its_variables_and_the_figures_beside_it(
+    tmp_path,
+):
+    system = random_system(0)
+    pattern = tc.suppress(system.problem, method="sequential", time_limit=1)
+    files = write_release(pattern, tmp_path, report=False)
+    truths = []
+    for name, problem in (("with", pattern.problem), ("bare", system.bare)):
+        tc.write_problem(problem, tmp_path / f"{name}.csv")
+        truths.append(tc.read_problem(tmp_path / f"{name}.csv"))
+    told = tc.read_published(files[0], truths[0])
+    assert told.is_shown.tolist() == (~pattern.suppressed).tolist()
+    # One row of the release for each cell, and what it printed of both variables last year.
+    growth = tc.Growth("x", since="2024")
+    later = tc.with_derived(system.bare, [growth], published={"2024": told})
+    assert len(growth.quotients(later.table)) == 16
+    with pytest.raises(tc.InputError, match=r"figures.csv: \d+ published figures are in no row"):
+        tc.read_published(files[0], truths[1])
+    with pytest.raises(tc.InputError, match="in no row"):
+        tc.read_published(files[0], truths[1], revised=True)
+    (tmp_path / "figures.csv").unlink()
+    with pytest.raises(tc.InputError, match="it is not told whether"):
+        tc.read_published(files[0], truths[0])
+
+
+@pytest.mark.parametrize("seed", [0, 8])
+def test_an_audit_settles_what_a_search_proved_beside_figures_of_small_numbers(seed):
+    # A sensitive count can just reach its level, with the rooms of figures at both ends.
+    random, parts = np.random.default_rng(seed), {}
+    for name, most in (("staff", 6), ("sales", 90)):
+        table = table_of(random, name, (3, 3), 1 if name == "staff" else 20, most)
+        inner = np.flatnonzero((table.keys != "Total").all(axis=1)).tolist()
+        parts[name] = table.protect(tc.Manual(inner, range=25))
+    figures = [tc.Share("staff", of="d0"), tc.Ratio("sales / staff", decimals=2)]
+    problem = tc.with_derived(tc.join(parts), figures)
+    hidden = tc.suppress(problem, method="sequential", time_limit=0.3).suppressed
+    assert tc.audit(problem, hidden).is_safe
 
 
 def labels(system) -> list[tuple[str, str]]:

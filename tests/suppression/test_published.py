@@ -408,3 +408,16 @@ def test_no_more_is_asked_than_the_digits_of_a_value_can_express(sliver):
     assert pattern.problem.upper_protection[0] == 10
     assert pattern.problem.lower_protection[0] <= sliver
     assert [cell.label for cell in pattern.before.disclosed] == ["cell=a"]
+
+
+def test_a_release_has_one_name_in_all_that_were_protected_beside_it():
+    # Under two names it would be two tables, and what both tell of its hidden cells be lost.
+    problem = tc.examples.cox_rounded()
+    first = tc.suppress(problem, method="sequential", time_limit=1)
+    held = tc.Published({"2023": first}, periods={"2023": "2023"})
+    second = tc.suppress(problem, published=held, method="sequential", time_limit=1)
+    periods = {"2024": "2024", "2023": "2023", "a year": "2023"}
+    given = {"2024": second, "2023": first}
+    assert tc.Published(given, periods=periods).beside(problem).problem.table.n_cells > 0
+    with pytest.raises(tc.InputError, match="Call it '2023' here as well"):
+        tc.Published({"2024": second, "a year": first}, periods=periods).beside(problem)

@@ -121,8 +121,9 @@ def read_earlier(
             raise InputError("--between needs the releases of --published. Add them.")
         return ()
     releases: dict[str, EarlierRelease] = {}
+    periods = {}
     for each in given:
-        file, _, truth = each.partition("=")
+        file, truth, period = (*each.split("="), "", "")[:3]
         name = Path(file).stem
         if name in releases:
             raise InputError(
@@ -132,7 +133,9 @@ def read_earlier(
             releases[name] = read_published(file, read_problem(truth))
         else:
             releases[name] = read_published(file, problem, revised=True)
-    return Published(releases, tuple(between or ()))
+        if period:
+            periods[name] = period
+    return Published(releases, tuple(between or ()), periods)
 
 
 def require_writable_result(output: Path | None, *others: Path | None) -> None:

@@ -160,6 +160,7 @@ def add(
 
     from tablecloak.publish.audit import audit, known_ends, told_by
     from tablecloak.publish.register import PUBLIC, Entry, Register
+    from tablecloak.publish.released_cells import FIGURES
     from tablecloak.tables.formats import read_problem
 
     if transmission and receiver == PUBLIC:
@@ -183,7 +184,8 @@ def add(
         is_bounded=is_bounded,
         is_safe=is_safe,
     )
-    entered = kept.enter(entry, truth, ends, [file])
+    left = [file, *(path for path in [file.with_name(FIGURES)] if path.is_file())]
+    entered = kept.enter(entry, truth, ends, left)
     typer.echo(f"Entered as {entered.number}. Receipt: {entered.receipt}")
 
 

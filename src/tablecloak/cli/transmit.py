@@ -22,6 +22,9 @@ StructureFile = Annotated[
     Path | None,
     typer.Option(help="Data structure definition (SDMX-ML or SDMX-JSON) that it must fit."),
 ]
+StructureId = Annotated[
+    str, typer.Option(help="Id of the data structure, where the file defines several.")
+]
 Constant = Annotated[
     list[str] | None,
     typer.Option("--constant", help="COLUMN=TEXT: the same in each row; repeat."),
@@ -55,6 +58,7 @@ def transmit(
     output: Output,
     template: TemplateFile = None,
     structure: StructureFile = None,
+    structure_id: StructureId = "",
     constant: Constant = None,
     name: Name = None,
     code: Code = None,
@@ -76,6 +80,7 @@ def transmit(
     Example: tablecloak transmit table.csv pattern.csv -o to_eurostat.csv --constant
     TIME_PERIOD=2026 --redistribution ESTAT
     """
+    from tablecloak.publish.data_structure import DataStructure
     from tablecloak.publish.transmission import Transmission, require_internal, write_transmission
     from tablecloak.storage import require_writable
 
@@ -93,8 +98,9 @@ def transmit(
         secondary=secondary,
         embargo=embargo,
     )
+    defined = None if structure is None else DataStructure.read(structure, structure_id)
     sent = write_transmission(
-        table, output, template=template, structure=structure, complete=not partial
+        table, output, template=template, structure=defined, complete=not partial
     )
     typer.echo(sent.summary())
 

@@ -170,7 +170,9 @@ def read_publication(path: str | Path, out: str | Path) -> Publication:
     path, out = Path(path), Path(out)
     text, _ = read_toml(path)
     made, jobs = planned(path, out)
-    return Publication(made, {name: job_of(each, path, text) for name, each in jobs.items()}, out)
+    read = {name: job_of(tables, path, text) for name, tables in jobs.items()}
+    marked = {"in_publication": True}
+    return Publication(made, {n: job.model_copy(update=marked) for n, job in read.items()}, out)
 
 
 def planned(path: Path, out: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
+from tablecloak.arrays import Floats
 from tablecloak.budget import Progress
 from tablecloak.errors import ModelError, SolverError, TablecloakError
 from tablecloak.history import History
@@ -24,7 +27,9 @@ from tablecloak.publish.audit import known_ends, told_by_result
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
+from tablecloak.tables.changes.derived_figures import with_derived
 from tablecloak.tables.formats import FORMATS
+from tablecloak.tables.problem import ProtectionProblem
 
 
 def run_job(
@@ -92,8 +97,7 @@ def _run(
             if registered is not None and result.is_safe:
                 # Before the results are seen: what is killed in between is entered, but unknown.
                 ((name, product),) = result.products.items()
-                content = told_by_result(result.problem, product.way, product.release)
-                ends, is_bounded = known_ends(result.problem, content)
+                problem, ends, is_bounded = _entered(product, material)
                 entry = Entry(
                     kind="release",
                     title=job.title or name,
@@ -103,10 +107,29 @@ def _run(
                 )
                 files = sorted((folder / "release").iterdir())
                 register = Register(registered.folder)
-                entry = register.enter(entry, result.problem, ends, files, after=last)
+                entry = register.enter(entry, problem, ends, files, after=last)
                 result.entries.append(entry)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
+
+
+def _entered(
+    product: Product, material: Material
+) -> tuple[ProtectionProblem, tuple[Floats, Floats], bool]:
+    """Return the table that the register keeps, with its figures, and what is told of each cell.
+
+    Cells of other releases, which the search knew, are not part of it.
+    """
+    way, release, problem = product.way, product.release, material.problem
+    figures, hidden, joint = problem.table.figures, way.hidden(release), way.searched(release)
+    if not figures or hidden is None or joint is None:
+        return problem, *known_ends(problem, told_by_result(problem, way, release))
+    given = any(figure.needs_contributions for figure in figures)
+    contributions = material.contributions() if given else None
+    problem = with_derived(problem, figures, contributions=contributions)
+    searched = pd.MultiIndex.from_frame(joint.table.keys)
+    places = searched.get_indexer(pd.MultiIndex.from_frame(problem.table.keys))
+    return problem, problem.ends(hidden[places]), True
 
 
 def protected(

@@ -29,6 +29,7 @@ from tablecloak.budget import MOST_THREADS
 from tablecloak.data_file import AS_USUAL, DataFile
 from tablecloak.errors import suggestion
 from tablecloak.protection import PROTECTIONS, Attackers, Protection
+from tablecloak.publish.data_structure import DataStructure
 from tablecloak.publish.register import PUBLIC
 from tablecloak.publish.transmission import Sent, Transmission, rows_to_send, write_transmission
 from tablecloak.registered import NameIn, Section, SectionsOf, SiblingIn, missing
@@ -268,6 +269,7 @@ class TransmissionSpec(_JobPart):
 
     template: Path | None = None
     structure: Path | None = None
+    structure_id: str = ""
     names: dict[str, str] = {}
     codes: dict[str, dict[str, str]] = {}
     constants: dict[str, str] = {}
@@ -288,7 +290,7 @@ class TransmissionSpec(_JobPart):
         """
         hidden = problem.sensitive | problem.forced
         table = self._table(problem, hidden, rules)
-        rows_to_send([table], self.template, self.structure, complete=not self.partial)
+        rows_to_send([table], self.template, self._structure, complete=not self.partial)
 
     def write(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule], path: Path
@@ -296,15 +298,20 @@ class TransmissionSpec(_JobPart):
         """Write the file."""
         table = self._table(problem, suppressed, rules)
         return write_transmission(
-            table, path, template=self.template, structure=self.structure,
+            table, path, template=self.template, structure=self._structure,
             complete=not self.partial,
         )  # fmt: skip
+
+    @property
+    def _structure(self) -> DataStructure | None:
+        given = self.structure
+        return None if given is None else DataStructure.read(given, self.structure_id)
 
     def _table(
         self, problem: ProtectionProblem, suppressed: Flags, rules: Sequence[Rule]
     ) -> Transmission:
         cells = [(entry.codes, entry.flag.value) for entry in self.cells]
-        others = {"template", "structure", "partial", "cells"}
+        others = {"template", "structure", "structure_id", "partial", "cells"}
         options = self.model_dump(mode="json", exclude=others)
         return Transmission(problem, suppressed, rules=rules, cells=cells, **options)
 
@@ -347,6 +354,9 @@ class Job(_JobPart):
     output: OutputSpec = OutputSpec()
     source: str = Field("", exclude=True)
     """The text of the job file, for the report."""
+    in_publication: bool = Field(False, exclude=True)
+    """Whether later years of a publication may build on its release; its results then say what the
+    release tells of, so that another one of the same does not come beside it."""
 
     @property
     def lists_empty_cells(self) -> bool:
@@ -479,9 +489,8 @@ class Job(_JobPart):
         self._require_user("published", "[[published]] is for {}")
         self._require_user("transmission", "[transmission] flags hidden cells")
         self._require_user("registered", "[register] keeps what can be protected together")
-        if self.registered is not None and (len(self.ways) > 1 or self.derived):
-            others = "[[derived]]" if self.derived else "all ways to protect but one"
-            raise ValueError(f"[register] keeps one release of one table; leave out {others}")
+        if self.registered is not None:
+            self._one_release()
         if any(way.needs_rules for way in self.ways.values()) and not self._has_rules:
             raise missing("rules", {})
         if self.variables or self.equations:
@@ -494,6 +503,19 @@ class Job(_JobPart):
                 f"of cells: {rules_for_sums()}. Add one under [[rules]], or leave groups out"
             )
         return self
+
+    def _one_release(self) -> None:
+        """Refuse what an entry of a register cannot hold."""
+        if len(self.ways) > 1:
+            raise ValueError(
+                "[register] keeps one release of one table; leave out all ways to protect but one"
+            )
+        earlier = {spec.name or spec.file.stem for spec in self.published}
+        if earlier & {getattr(figure, figure.compared_with, "") for figure in self.derived}:
+            raise ValueError(
+                "[register] keeps one table, and not the releases of [[published]]; leave out "
+                "figures that compare with these"
+            )
 
     @property
     def _has_rules(self) -> bool:

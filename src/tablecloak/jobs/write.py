@@ -17,7 +17,7 @@ from tablecloak.errors import TablecloakError
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.protection import Product
-from tablecloak.publish.figures import covered_figures
+from tablecloak.publish.figures import covered_figures, lacking_figures
 from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import internal_report
@@ -146,7 +146,7 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
         result.summary(),
         report=result.report(),
         figures=result.figures(),
-        subject=subject_of(job, result.problem),
+        subject=subject_of(job, result.problem) if job.in_publication else "",
     )
     if job.output.report:
         files.written("report.html", _report(job, result, waivers).write)
@@ -196,4 +196,8 @@ def _report(job: Job, result: JobResult, waivers: pd.DataFrame | None) -> Page:
     for product in products:
         page.heading(f"What may stand beside the {product.way.noun}")
         page.table(covered_figures(product), index=False)
+        for statement in (
+            () if product.way.is_alone else lacking_figures(product.release.problem.table)
+        ):
+            page.text(statement)
     return page

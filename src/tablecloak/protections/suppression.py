@@ -16,10 +16,11 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.certificates.claim import Certificate
 from tablecloak.comparison.intervals import counts_within, hidden_intervals, protects
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError
 from tablecloak.explaining.pattern_question import PatternQuestion
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product, Search
 from tablecloak.protections.of_table import RequirementName, Seconds, TableProtection, WeightName
+from tablecloak.publish.figures import lacking_figures
 from tablecloak.publish.released_cells import read_previous
 from tablecloak.registered import NameIn
 from tablecloak.render.heat_map import SUPPRESSION, add_heat_map, suppression_squares
@@ -31,7 +32,7 @@ from tablecloak.suppression.attack.intruder import INTRUDERS, usual_intruders
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.search.method import SEARCH_METHODS
 from tablecloak.suppression.suppress import suppress
-from tablecloak.tables.changes.derived_figures import with_derived
+from tablecloak.tables.changes.derived_figures import of_other_periods, with_derived
 from tablecloak.tables.formats import write_problem
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
@@ -157,18 +158,12 @@ class Suppression(TableProtection):
         problem, published = material.problem, material.published or ()
         if self.cost is not None:
             problem = problem.with_changes(weights=material.sums(self.cost))
-        if problem.table.figures:
-            weighed = problem if self.cost else problem.with_weights(self.weights)
-            # Growth rates refer to earlier releases, whose cells are part of the problem then.
-            figures = problem.table.figures
-            given = any(figure.needs_contributions for figure in figures)
-            problem = with_derived(
-                weighed,
-                figures,
-                published=published,
-                contributions=material.contributions() if given else None,
-            )
-            published = ()
+        figures = problem.table.figures
+        statistics = [figure for figure in figures if figure.needs_contributions]
+        if statistics:
+            problem = with_derived(problem, statistics, contributions=material.contributions())
+        if published and figures:
+            published = of_other_periods(published, figures)
         previous = None if self.previous is None else read_previous(problem, self.previous)
         search = self.call(
             material,
@@ -303,15 +298,13 @@ class Suppression(TableProtection):
         pattern, audit = product.release, product.audit
         if pattern.problem.table.figures:
             yield "It is proved safe together with the derived figures beside it."
-        table = pattern.problem.table
-        for figure in table.figures:
-            cells = figure.nonexistent(table)
-            if len(cells):
-                named = listed([table.label(cell) for cell in cells.tolist()], 3)
-                yield (
-                    f"{figure.label}: {len(cells)} do not exist, since their denominator is 0: "
-                    f"{named}."
-                )
+        yield from lacking_figures(pattern.problem.table)
+        if pattern.before is not None and pattern.before.disclosed:
+            yield (
+                f"Earlier releases tell too much of {len(pattern.before.disclosed)} sensitive "
+                f"cells whatever this one hides; no more than they leave is asked of these. See "
+                f"suppression_published_before.csv."
+            )
         if audit is not None and audit.intruders:
             yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders

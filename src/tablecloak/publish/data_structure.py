@@ -71,13 +71,19 @@ class DataStructure:
     components: tuple[Component, ...]
 
     @classmethod
-    def read(cls, path: str | Path) -> DataStructure:
+    def read(cls, path: str | Path, name: str = "") -> DataStructure:
         """Read a structure message of SDMX-ML 2.1 or 3.0, or of SDMX-JSON.
+
+        Parameters
+        ----------
+        path : str or path
+        name : str, default=""
+            Id of the data structure; needed where there are several.
 
         Raises
         ------
         InputError
-            If it cannot be read, or does not define exactly one data structure.
+            If it cannot be read, or does not define one data structure of this name.
         """
         text = existing_file(path).read_text(encoding="utf-8-sig")
         try:
@@ -86,13 +92,15 @@ class DataStructure:
             raise InputError(
                 f"{path}: is no structure message of SDMX-ML or SDMX-JSON ({error})."
             ) from None
-        if len(structures) != 1:
-            which = f" ({listed([name for name, _ in structures])})" if structures else ""
+        wanted = [components for other, components in structures if name in ("", other)]
+        if len(wanted) != 1:
+            called = f" called {name!r}" if name else ""
+            which = f" ({listed([other for other, _ in structures])})" if structures else ""
             raise InputError(
-                f"{path}: defines {len(structures)} data structures{which}; expected one, with its "
-                "code lists. Keep the one that the authority asks for."
+                f"{path}: defines {len(structures)} data structures{which}; expected one{called}, "
+                f"with its code lists. Name by `structure_id` the one that the authority asks for."
             )
-        return cls(str(path), structures[0][1])
+        return cls(str(path), wanted[0])
 
     @property
     def codes(self) -> dict[str, Collection[str]]:

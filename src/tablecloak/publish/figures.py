@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.protection import Product, required_way
 from tablecloak.tables.figures.figure import FIGURES, DerivedFigure
+from tablecloak.tables.table import Table
 
 
 def released_figures(release: Any, derived: Sequence[DerivedFigure] = ()) -> pd.DataFrame:
@@ -52,6 +53,17 @@ def released_figures(release: Any, derived: Sequence[DerivedFigure] = ()) -> pd.
     variable = [] if table.variables is None else [table.variables.dimension]
     without: pd.DataFrame = every.drop(columns=variable)
     return without
+
+
+def lacking_figures(table: Table) -> Iterator[str]:
+    """Say which cells have no figure, since its denominator is 0. Secret."""
+    for figure in table.figures:
+        cells = figure.nonexistent(table).tolist()
+        if cells:
+            named = listed([table.label(cell) for cell in cells], 3)
+            yield (
+                f"{figure.label}: {len(cells)} do not exist, since their denominator is 0: {named}."
+            )
 
 
 FURTHER = (

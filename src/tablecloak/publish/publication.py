@@ -22,6 +22,7 @@ from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.protection import required_way
 from tablecloak.publish.figures import released_figures
 from tablecloak.publish.leaks import find_leaks, has_flags
+from tablecloak.publish.released_cells import FIGURES
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.results import Result
@@ -38,9 +39,6 @@ from tablecloak.tables.leaving import Leaving
 
 ABOUT = "about.json"
 """What readers are told of a release; shows that a folder holds one."""
-
-FIGURES = "figures.csv"
-"""Derived figures beside a release."""
 
 
 CODES = "codes.csv"

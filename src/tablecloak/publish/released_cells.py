@@ -14,11 +14,16 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.changes.rests import values_with_rests
+from tablecloak.tables.figures.figure import FIGURES as FIGURE_KINDS
 from tablecloak.tables.formats import Format, formats_holding, original_codes, read_frame
 from tablecloak.tables.formats.csv_file import CSV
+from tablecloak.tables.keys import DERIVED, are_derived
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.text_numbers import numbers_of
+
+FIGURES = "figures.csv"
+"""File of the derived figures of a release, beside its table."""
 
 HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
 """Unsafe by rule, request, frequency, zero, singleton or manually; secondary."""
@@ -109,10 +114,12 @@ def read_release(
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
     frame = release if isinstance(release, pd.DataFrame) else _read(problem, Path(release), keys)
-    frame = with_rows_of_rests(problem, frame, keys)
+    if not isinstance(release, pd.DataFrame):
+        frame = _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
+    frame = with_rows_of_rests(problem, frame, keys, source)
     frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
     rests = problem.table.rests
-    column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
+    column = _value_column(problem, frame)
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
     elif column is None:
@@ -121,7 +128,8 @@ def read_release(
             f"{listed(list(map(str, frame.columns)))}. Name the column of published values 'value'."
         )
     else:
-        suppressed = frame[column].isna().to_numpy() | rests
+        may_be_shown = problem.frozen | are_derived(problem.table.keys)
+        suppressed = frame[column].isna().to_numpy() | rests & ~may_be_shown
         if not np.any(suppressed & ~rests):
             shown = frame.assign(**{column: frame[column].where(~rests, 0.0)})
             return None, values_with_rests(problem.table, _adjusted_values(shown, column, source))
@@ -161,6 +169,11 @@ def _from_wide(
     return found
 
 
+def _value_column(problem: ProtectionProblem, frame: pd.DataFrame) -> str | None:
+    """Return the column of a release that holds its values, if there is one."""
+    return next((name for name in ("value", problem.table.name) if name in frame.columns), None)
+
+
 def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
     values = numbers_of(frame[column])
     odd = frame[values.isna()]
@@ -182,11 +195,17 @@ def _in_our_words(frame: pd.DataFrame, keys: list[str], path: Path) -> pd.DataFr
 
 
 def with_rows_of_rests(
-    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str]
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
 ) -> pd.DataFrame:
-    """Return a release with rows for the rests of groups, which no release shows.
+    """Return a release with rows for what no release shows: rests of groups, and earlier releases.
 
-    They are suppressed, and everybody knows their external bounds.
+    Rests are suppressed, and everybody knows their external bounds. Of an earlier release the
+    problem says itself what it published.
+
+    Raises
+    ------
+    InputError
+        If the problem has derived figures, and the release does not say which it publishes.
     """
     rests = np.flatnonzero(problem.table.rests)
     if not len(rests) or not all(key in frame.columns for key in keys):
@@ -194,12 +213,63 @@ def with_rows_of_rests(
     shown = pd.MultiIndex.from_frame(frame[keys].astype(str))
     wanted = problem.table.keys.iloc[rests]
     lacking = ~pd.MultiIndex.from_frame(wanted).isin(shown)
-    known = {"lower": problem.lower_bound[rests], "upper": problem.upper_bound[rests]}
-    told: dict[str, Any] = {
-        name: column[lacking] for name, column in known.items() if name in frame.columns
+    untold = are_derived(wanted) & lacking & ~problem.frozen[rests]
+    if untold.any():
+        raise InputError(
+            f"{source}: it is not told whether {problem.table.label(int(rests[untold][0]))} is "
+            f"published ({untold.sum()} such figures). Keep {FIGURES} of the release beside it, or "
+            f"name internal/suppression_statuses.csv, which has cells and figures."
+        )
+    frozen = problem.frozen[rests]
+    low, high, values = problem.lower_bound, problem.upper_bound, problem.table.values
+    given: dict[str, Any] = {
+        "lower": np.where(frozen, values[rests], low[rests]),
+        "upper": np.where(frozen, values[rests], high[rests]),
+        _value_column(problem, frame) or "": np.where(frozen, values[rests], np.nan),
+        "status": np.where(frozen, "published", "suppressed"),
     }
-    told |= {"status": "suppressed"} if "status" in frame.columns else {}
-    return pd.concat([frame, wanted[lacking].assign(**told)], ignore_index=True)
+    rows = {name: column[lacking] for name, column in given.items() if name in frame.columns}
+    return pd.concat([frame, wanted[lacking].assign(**rows)], ignore_index=True)
+
+
+def _with_figures_beside(
+    problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], path: Path
+) -> pd.DataFrame:
+    """Return a release with the figures that lie beside it, as the cells that its problem has.
+
+    Raises
+    ------
+    InputError
+        If the problem lacks some: what they tell would not count.
+    """
+    if not path.is_file() or "status" not in frame.columns:
+        return frame
+    figures = read_frame(path, ("figure", *keys))
+    if not {"figure", "status"} <= set(figures.columns):
+        return frame
+    kinds = [kind.name for kind in FIGURE_KINDS if kind.needs_contributions]
+    # Order statistics are no cells: what they tell is in the external bounds of the problem.
+    of_cells = [not any(f" {kind} of " in f" {label}" for kind in kinds)
+                for label in figures["figure"]]  # fmt: skip
+    figures = figures[of_cells].assign(**{_value_column(problem, frame) or "value": 0.0})
+    cells = problem.table.keys[are_derived(problem.table.keys)]
+    rows = []
+    for name in keys:
+        marks = DERIVED + figures["figure"]
+        if name in figures.columns:
+            marks = marks + ": " + figures[name].astype(str)
+        rows.append(figures.assign(**{name: marks}))
+    every = pd.concat(rows)
+    is_cell = pd.MultiIndex.from_frame(every[keys]).isin(pd.MultiIndex.from_frame(cells))
+    n_published = int((figures["status"] == "published").sum())
+    n_counted = int((every["status"][is_cell] == "published").sum())
+    if n_counted < n_published:
+        raise InputError(
+            f"{path}: {n_published - n_counted} published figures are in no row of the problem, "
+            f"so that what they tell would not count. Name internal/suppression_problem.csv of "
+            f"the job that made the release."
+        )
+    return pd.concat([frame, every[is_cell].drop(columns="figure")], ignore_index=True)
 
 
 def published_ends(
@@ -212,7 +282,7 @@ def published_ends(
     InputError
         If a cell lacks a row or an end; `source` names the file.
     """
-    frame = with_rows_of_rests(problem, frame, keys)
+    frame = with_rows_of_rests(problem, frame, keys, source)
     frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
     lower, upper = (numbers_of(frame[name]).to_numpy() for name in ENDS)
     lacking = np.flatnonzero(np.isnan(lower) | np.isnan(upper))
@@ -343,6 +413,8 @@ def read_published(
     if frame is None:
         frame = read_frame(Path(release), (*keys, "cell"))  # type: ignore[arg-type]
     if revised:
+        if not isinstance(release, pd.DataFrame):
+            _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
         problem = _as_it_was(problem, frame, keys, source)
     if set(ENDS) <= set(frame.columns) and "status" not in frame.columns:
         return EarlierRelease(problem, *published_ends(problem, frame, keys, source))
@@ -359,10 +431,10 @@ def _as_it_was(
     problem: ProtectionProblem, frame: pd.DataFrame, keys: list[str], source: str
 ) -> ProtectionProblem:
     """Return the problem with the values that were published then."""
-    column = next((c for c in ("value", problem.table.name) if c in frame.columns), None)
+    column = _value_column(problem, frame)
     if column is None:
         return problem
-    filled = with_rows_of_rests(problem, frame, keys)
+    filled = with_rows_of_rests(problem, frame, keys, source)
     rows = rows_in_table_order(problem, filled, keys, source)
     shown = numbers_of(filled[column]).to_numpy()[rows]
     values = np.where(np.isnan(shown), problem.table.values, shown)

@@ -450,7 +450,7 @@ def write_transmission(
     path: str | Path,
     *,
     template: str | Path | None = None,
-    structure: str | Path | None = None,
+    structure: str | Path | DataStructure | None = None,
     complete: bool = True,
     **options: Any,
 ) -> Sent:
@@ -466,7 +466,7 @@ def write_transmission(
         CSV file with one row for each cell that is asked for. The rows are written in its order,
         with its columns first; other cells are left out. A total is called ``_T`` if the template
         calls it so.
-    structure : str or path, optional
+    structure : str, path or DataStructure, optional
         Data structure definition (SDMX-ML or SDMX-JSON) with its code lists: columns and codes are
         checked, and totals called ``_T`` where they have that code.
     complete : bool, default=True
@@ -512,7 +512,7 @@ def write_transmission(
 def rows_to_send(
     tables: Sequence[Transmission],
     template: str | Path | None,
-    structure: str | Path | None = None,
+    structure: str | Path | DataStructure | None = None,
     *,
     complete: bool,
 ) -> tuple[pd.DataFrame, int]:
@@ -522,7 +522,9 @@ def rows_to_send(
     """
     if not tables:
         raise InputError("There is no table to send. Give at least one pattern.")
-    defined = None if structure is None else DataStructure.read(structure)
+    defined = structure if isinstance(structure, DataStructure | None) else None
+    if isinstance(structure, str | Path):
+        defined = DataStructure.read(structure)
     read = None if template is None else Template.read(template)
     wanted = {} if defined is None else defined.codes
     if read is not None:

@@ -20,6 +20,7 @@ from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import ChangeRequest, changed
+from tablecloak.tables.changes.derived_figures import FigureCells
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published, PublishedResult
 from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
@@ -163,6 +164,7 @@ def suppress(
     earlier, sums = Published.parse(published), Groups.parse(groups)
     requests: list[ChangeRequest] = [Weighing(weights, previous, discount)]
     requests += [BesidePublished(earlier, requirement)] if earlier else []
+    requests += [FigureCells()] if problem.table.figures else []
     requests += [Unfreezing(requirement)] if unfreeze else []
     chosen = SearchMethod.parse(method)
     alone = PatternSearch(chosen, requirement, protect_against, hold, time_limit)

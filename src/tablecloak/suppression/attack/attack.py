@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
@@ -64,6 +66,16 @@ class Attack:
         """Set which cells are suppressed, by a flag or a share for each cell."""
         self._share = np.asarray(share, dtype=np.float64)
         self._leave()
+
+    @contextmanager
+    def sparing_rooms(self, share: float) -> Iterator[None]:
+        """Leave the rooms of derived figures only a share of what they have, for a while."""
+        before = self._share
+        self.hide(np.where(self.system.rooms, share * before, before))
+        try:
+            yield
+        finally:
+            self.hide(before)
 
     def cap(self, distance: float) -> None:
         """Cap the moves of all suppressed cells, whatever their room; inf removes the cap.

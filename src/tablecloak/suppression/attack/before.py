@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import listed
 from tablecloak.suppression.attack.audit import Audit, attacked
@@ -50,7 +50,7 @@ class Disclosed:
     lower, upper : float
         What follows for its value even if the new release hides all that it may hide.
     how : str
-        The relations from which that follows; empty if it was not settled in time.
+        The relations from which that follows; empty where only whole numbers tell it.
     """
 
     cell: int
@@ -129,8 +129,15 @@ class BesidePublished:
         exact = _intervals(joint, cells, self.requirement, budget)
         # In whole numbers fewer values are possible than between these ends.
         whole = np.isin(cells, [finding.cell for finding in audit.findings])
-        below, above = (np.where(whole, 0.0, end) * KEPT for end in (exact.below, exact.above))
-        disclosed = _disclosed(joint, cells, exact)
+        # Only what is proved to be gone is given up; the rest is asked for as before.
+        proved = ~exact.needs.met(exact.limit_above, exact.limit_below) | whole
+        near = GONE * np.maximum(1.0, np.abs(joint.table.values[cells]))
+        below, above = (
+            np.where(whole | (limit <= near), 0.0, limit)[proved] * KEPT
+            for limit in (exact.limit_below, exact.limit_above)
+        )
+        disclosed = _disclosed(joint, cells, exact, proved)
+        cells = cells[proved]
         return replace(
             change,
             problem=_lowered(joint, cells, below, above),
@@ -163,7 +170,9 @@ def _intervals(
     return attacked(question, ~problem.frozen, budget.share(BEFORE_SHARE), is_exact=True)
 
 
-def _disclosed(problem: ProtectionProblem, cells: Integers, audit: Audit) -> tuple[Disclosed, ...]:
+def _disclosed(
+    problem: ProtectionProblem, cells: Integers, audit: Audit, proved: Flags
+) -> tuple[Disclosed, ...]:
     proofs: dict[int, DisclosureProof] = {}
     for proof in audit.proofs:
         proofs.setdefault(proof.cell, proof)
@@ -172,11 +181,12 @@ def _disclosed(problem: ProtectionProblem, cells: Integers, audit: Audit) -> tup
         Disclosed(
             cell=cell,
             label=problem.table.label(cell),
-            lower=float(max(values[cell] - audit.below[row], problem.lower_bound[cell])),
-            upper=float(min(values[cell] + audit.above[row], problem.upper_bound[cell])),
+            lower=float(max(values[cell] - audit.limit_below[row], problem.lower_bound[cell])),
+            upper=float(min(values[cell] + audit.limit_above[row], problem.upper_bound[cell])),
             how=_how(problem, _relations_of(problem, cell, proofs.get(cell))),
         )
         for row, cell in enumerate(cells.tolist())
+        if proved[row]
     )
 
 

@@ -21,9 +21,17 @@ SPARE = 1e-6
 """Share of a need that programs ask for in addition, where there is room, because making a witness
 exact may change its last digits."""
 
+ROOMY_SPARE = 1e-3
+"""The same where rooms of derived figures absorb rounding: a witness may be shrunk afterwards."""
+
 NEARBY_SPARE = 0.05
 """Share of a need that a second try asks for in addition: a witness that moves cells of another
 order of magnitude must be shrunk to keep their bounds."""
+
+ROOM_SHARES = (1 - 1e-4, 0.99, 0.9)
+"""Shares of the rooms of derived figures that further tries use: coefficients of thousands carry
+rounding from cell to cell, and at the end of a room nothing is left to absorb it. docs/decisions,
+"Rooms of figures are spared"."""
 
 
 def prove(
@@ -126,9 +134,9 @@ def _a_little_more(pool: WitnessPool, needed: Floats) -> Floats:
 
     In a table of whole numbers it is the next whole number, so that witnesses mostly are whole.
     """
-    if pool.system.integer:
+    if pool.system.integer and not pool.system.has_rooms:
         return np.ceil(needed * (1 - 1e-9))
-    more: Floats = needed * (1 + SPARE)
+    more: Floats = needed * (1 + (ROOMY_SPARE if pool.system.has_rooms else SPARE))
     return more
 
 
@@ -160,6 +168,11 @@ def _prove_alone(
             for found in (extreme, closer):
                 if pool.lacks(index, side):
                     pool.add(found.deviation, budget, asked=cell)
+            for share in ROOM_SHARES if pool.system.has_rooms else ():
+                if pool.lacks(index, side):
+                    with attack.sparing_rooms(share):
+                        inner = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
+                    pool.add(inner.deviation, budget, asked=cell)
         if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):

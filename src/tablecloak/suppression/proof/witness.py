@@ -35,6 +35,9 @@ MOST_SHRUNK = 1e-6
 HELD_SHARE = 1e-7
 """Cells within this distance of a bound, as a share of the largest move, count as lying at it."""
 
+ROOM_SHARE = 1 - 1e-5
+"""Share of the room of a derived figure beyond which a deviation counts as lying at its end."""
+
 PROGRESS = 1e-10
 """Least share of the need of a side by which a witness must move its cell farther to be kept."""
 
@@ -122,8 +125,19 @@ class Exactness:
         yield from self._spanned(cells, d, budget)
         if not self.is_thorough and len(cells) >= FEWEST_SPANNED:
             return
+        for held in self._held(cells, d):
+            yield from self._eliminated(entries, cells, d, held, budget)
+
+    def _eliminated(
+        self,
+        entries: tuple[Integers, Integers, Floats],
+        cells: Integers,
+        d: Floats,
+        held: Flags,
+        budget: Budget,
+    ) -> Iterator[Floats]:
+        """Yield deviations in which some cells are held, by an elimination that is kept."""
         spaces, key = self.system.null_spaces, cells.tobytes()
-        held = self._held(cells, d)
         space = spaces.get(key)
         if space is not None and (exact := space.near(d)) is not None:
             yield exact
@@ -167,24 +181,29 @@ class Exactness:
             # Shrinking repairs rounding at a bound, since the true table keeps all bounds.
             shrunk = 1 - 2 * beyond
 
-    def _held(self, cells: Integers, d: Floats) -> Flags:
-        """Flag the cells that lie at a bound, or move exactly as far as required.
+    def _held(self, cells: Integers, d: Floats) -> Iterator[Flags]:
+        """Yield flags of the cells that lie at a bound, or move exactly as far as required.
 
-        Where rooms absorb rounding, only cells that cannot move one way at all: with unequal
+        Where rooms absorb rounding, first only cells that cannot move one way at all: with unequal
         coefficients there may be no binary fraction at other bounds, or only coarse ones, and a
-        point beyond one by its last digits is shrunk.
+        point beyond one by its last digits is shrunk. Where no room is at its end, all cells that
+        are: one that must reach its bound cannot be shrunk.
         """
         system, needs = self.system, self.needs
         near = HELD_SHARE * float(np.max(np.abs(d)))
         low, high = system.low[cells], system.high[cells]
+        fixed: Flags = ((low == 0) & (d <= near)) | ((high == 0) & (d >= -near))
         if system.has_rooms:
-            held: Flags = ((low == 0) & (d <= near)) | ((high == 0) & (d >= -near))
-            return held
-        held = (d - low <= near) | (high - d <= near)
+            yield fixed
+            is_at_end = (d < low * ROOM_SHARE) | (d > high * ROOM_SHARE)
+            if np.any(is_at_end & ~fixed & system.rooms[cells]):
+                return
+        held: Flags = (d - low <= near) | (high - d <= near)
+        held &= fixed | ~system.rooms[cells]
         index = self.system.need_of[cells]
         asked = np.where(d > 0, needs.upper[index], needs.lower[index])
         held |= (index >= 0) & (np.abs(np.abs(d) - asked) <= near)
-        return held
+        yield held
 
     def beyond(self, cells: Integers, d: Floats) -> float:
         """Return the share by which a deviation must shrink to use half the tolerance of bounds."""

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.suppression.attack.prove import ROOMY_SPARE
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search.cover import Builder, scaled
 from tablecloak.suppression.search.strategy import HASTY, REGIONS, Strategy
@@ -18,9 +19,6 @@ neighbourhoods. docs/decisions, "Pace of a first pattern"."""
 SIZE_NOISE = 1.0
 """Spread of the log-normal noise on the sizes of needs where the order is drawn. docs/decisions,
 "Moves"."""
-
-ROOMY_SPARE = 1e-3
-"""Share of a need that is asked for beyond it, where rooms of derived figures absorb rounding."""
 
 
 def in_order(

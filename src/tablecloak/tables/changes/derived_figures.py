@@ -29,6 +29,7 @@ import pandas as pd
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
 from tablecloak.arrays import Floats, Integers
+from tablecloak.budget import Budget
 from tablecloak.errors import InputError
 from tablecloak.tables.cell_arrays import CellArrays, CellStatus
 from tablecloak.tables.changes.change import Change
@@ -108,10 +109,33 @@ def with_derived(
         problem = with_order_statistics(problem, statistics, contributions)
     given = problem
     if earlier is not None:
-        named = [getattr(figure, figure.compared_with, "") for figure in derived]
-        periods = {**{name: name for name in named}, **earlier.periods}
-        given = replace(earlier, periods=periods).beside(problem).problem
+        given = of_other_periods(earlier, derived).beside(problem).problem
     return derived_cells(given, [figure for figure in derived if figure not in statistics]).problem
+
+
+def of_other_periods(earlier: Published, derived: Sequence[DerivedFigure]) -> Published:
+    """Return earlier releases, of which those with which figures compare have their own periods."""
+    named = [getattr(figure, figure.compared_with, "") for figure in derived]
+    return replace(earlier, periods={**{name: name for name in named}, **earlier.periods})
+
+
+class FigureCells:
+    """The change to a problem whose table names figures that are no cells yet, such as a job's.
+
+    It comes after the cells of earlier releases, to which growth rates refer.
+    """
+
+    def change(self, problem: ProtectionProblem, budget: Budget) -> Change:
+        """Return the change to a problem with these figures as cells."""
+        del budget
+        table, every = problem.table, pd.MultiIndex.from_frame(problem.table.keys)
+        pending = []
+        for figure in table.figures:
+            if not figure.needs_contributions:
+                numerators = figure.quotients(table).numerator
+                marked = pd.MultiIndex.from_frame(marked_keys(table, figure, numerators, DERIVED))
+                pending += [] if marked.isin(every).any() else [figure]
+        return derived_cells(problem, pending)
 
 
 def require_no_figures(problem: ProtectionProblem, what: str) -> None:

@@ -28,6 +28,7 @@ from tablecloak.tables.equations import Equation, match
 from tablecloak.tables.keys import (
     EARLIER,
     are_earlier,
+    are_figures,
     are_rests,
     number_rows,
     without_later_marks,
@@ -252,6 +253,8 @@ def _joined_table(table: Table, published: Published) -> Table:
         [codes.assign(**{PERIOD: periods.get(name, "")}) for name, codes in keys.items()]
     )
     marked = _marked(table, keys)
+    values = np.concatenate([member.values for member in every])
+    _refuse_second_names(marked, values, list(releases))
     between = [
         _equalities(one_each, compared & ~are_rests(one_each), every),
         _equalities(without_later_marks(marked), are_earlier(marked), every),
@@ -267,7 +270,7 @@ def _joined_table(table: Table, published: Published) -> Table:
     return replace(
         table,
         keys=marked,
-        values=np.concatenate([member.values for member in every]),
+        values=values,
         relations=csr_array(vstack([*rows, *(more for more, _ in between)], format="csr")),
         right_hand_side=np.concatenate(sides),
         hierarchies={name: hierarchies[name] for name in table.hierarchies},
@@ -275,6 +278,33 @@ def _joined_table(table: Table, published: Published) -> Table:
         decimals=_fitting(table.decimals, every),
         **contributions,
     )
+
+
+def _refuse_second_names(marked: pd.DataFrame, values: Floats, names: Sequence[str]) -> None:
+    """Refuse a release that another one, which was protected beside it, holds by another name.
+
+    Nothing would tell that both are one, and what both tell of its hidden cells would be lost.
+
+    Raises
+    ------
+    InputError
+        Says which name to give it.
+    """
+    if not any(str(code).count(EARLIER) > 1 for n in marked.columns for code in marked[n].unique()):
+        return
+    keys = without_later_marks(marked)[are_earlier(marked) & ~are_figures(marked)]
+    text = keys.agg("\0".join, axis=1)
+    name = text.str.extract(f"{EARLIER}(.*?): ", expand=False)
+    bare = text.str.replace(f"{EARLIER}.*?: ", "", n=1, regex=True)
+    cell_values = pd.Series(list(zip(bare, values[keys.index], strict=True)), keys.index)
+    cells = {str(held): set(cell_values[name == held]) for held in name.unique()}
+    for held in cells.keys() - set(names):
+        for given in names:
+            if cells[held] <= cells.get(given, set()):
+                raise InputError(
+                    f"The earlier release {given!r} has all cells of {held!r}, which another one "
+                    f"was protected beside. Call it {held!r} here as well."
+                )
 
 
 def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
@@ -293,7 +323,7 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
     if column is None:
         return keys
     return [
-        codes if table.variables else codes.assign(**{column: table.name})
+        codes if column in table.keys else codes.assign(**{column: table.name})
         for table, codes in zip(tables, keys, strict=True)
     ]
 
@@ -333,10 +363,12 @@ def _tops(table: Table, name: str) -> set[str]:
     """Return the codes that are totals along a dimension, and never parts."""
     entries = table.relations.tocoo()
     row, cell = entries.coords
+    of_table = ~np.isin(row, row[table.rests[cell]])
+    row, cell, data = row[of_table], cell[of_table], entries.data[of_table]
     codes = table.keys[name].to_numpy(dtype=object)
     total = np.full(table.n_relations, None, dtype=object)
-    total[row[entries.data < 0]] = codes[cell[entries.data < 0]]
-    part = entries.data > 0
+    total[row[data < 0]] = codes[cell[data < 0]]
+    part = data > 0
     differs = codes[cell[part]] != total[row[part]]
     return set(total[row[part]][differs]) - set(codes[cell[part]][differs])
 

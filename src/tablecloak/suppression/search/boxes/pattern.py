@@ -518,16 +518,11 @@ class BoxPattern:
         for count, need in enumerate(ordered):
             if budget.is_over or without > most_open:
                 return
-<<<<<<< HEAD
-            if not self._is_met(need) and (box := self._found(need)) is not None:
-                self._add(box)
-=======
             if not self._is_met(need):
                 box = self._found(need)
                 without += box is None
                 if box is not None:
                     self._add(box)
->>>>>>> office
             if count % REPORTED_EVERY == 0:
                 budget.report("protecting", self.loss, open_=len(ordered) - count)
 

@@ -11,7 +11,7 @@ import tablecloak.budget
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.search import sequential
-from tablecloak.suppression.search.pace import Pace
+from tablecloak.suppression.search.pace import CarefulPace, Pace
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EASIER, HASTY, PORTFOLIO, Strategy
@@ -84,6 +84,15 @@ def test_levels_keep_what_the_strategy_says_of_mirror_images_and_order():
 def test_paths_alone_are_not_made_easier_by_programs():
     paths = replace(PORTFOLIO[0], programs=False)
     assert Pace(paths, Budget.of(10.0), 5).levels == [paths]
+
+
+def test_careful_building_keeps_all_care_until_sums_need_the_rest_of_the_time(clock):
+    pace = CarefulPace(PORTFOLIO[0], Budget.of(100.0), 30_000)
+    for n_open in (30_000, 20_000, 15_000):
+        assert not pace.ends(n_open)
+        assert handled(pace, clock, n_open, 25.0) is PORTFOLIO[0]
+    assert not pace.ends(5_000)
+    assert pace.ends(15_000)
 
 
 def test_after_the_deadline_all_is_done_in_a_hurry(clock):

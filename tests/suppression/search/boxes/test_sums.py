@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,11 +14,15 @@ import pytest
 import tablecloak as tc
 from margins import with_levels, with_margins
 from tablecloak.budget import Budget
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search.boxes import sums
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
 from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.search.strategy import PORTFOLIO
 from tablecloak.suppression.system.requirement import Requirement
 
 pytest.importorskip("numba")
@@ -29,15 +34,25 @@ TREES = {
 }
 
 
-def dense(seed: int, *, is_whole: bool = True) -> tc.ProtectionProblem:
+WIDE = {
+    "region": {code: [code + str(number) for number in range(9)] for code in "abcd"},
+    "kind": {code: [code + str(number) for number in range(6)] for code in "uvw"},
+    "size": {"s": ["s1", "s2"], "t": ["t1"]},
+}
+"""More leaves than quick sums try."""
+
+
+def dense(
+    seed: int, *, is_whole: bool = True, of: dict[str, Any] = TREES, share: float = 0.9
+) -> tc.ProtectionProblem:
     """Half of the cells sensitive; levels of a fifth to three fifths of small cells' values."""
     random = np.random.default_rng(seed)
-    trees = {name: tc.Hierarchy.from_dict(tree) for name, tree in TREES.items()}
+    trees = {name: tc.Hierarchy.from_dict(tree) for name, tree in of.items()}
     frame = pd.DataFrame(
         itertools.product(*(tree.leaves for tree in trees.values())), columns=list(trees)
     )
     frame = frame.assign(v=np.ceil(random.lognormal(4, 1, len(frame))))
-    table = with_margins(frame[random.random(len(frame)) > 0.1], trees, "v", decimals=0)
+    table = with_margins(frame[random.random(len(frame)) <= share], trees, "v", decimals=0)
     values = table.values
     chosen = (values < np.median(values)) & (random.random(len(values)) < 0.9)
     level = np.where(chosen, random.uniform(0.2, 0.6, len(values)) * values, 0)
@@ -48,14 +63,16 @@ def state_of(problem: tc.ProtectionProblem) -> SearchState:
     return SearchState.of(problem, Requirement.TWO_SIDED, "boxes")
 
 
-def pattern_of(problem: tc.ProtectionProblem, *, of_sums: bool = True) -> BoxPattern:
+def pattern_of(
+    problem: tc.ProtectionProblem, *, of_sums: bool = True, care: sums.Care = sums.CAREFUL
+) -> BoxPattern:
     state = state_of(problem)
     grid = Grid.of(problem.table, state.system)
     assert grid is not None
     weights = problem.weights[state.system.cells]
     if not of_sums:
         return BoxPattern(grid, state.system, weights, state.must)
-    finding = partial(sums.SumFinder, care=sums.CAREFUL, is_whole=state.system.integer)
+    finding = partial(sums.SumFinder, care=care, is_whole=state.system.integer)
     return BoxPattern(grid, state.system, weights, state.must, finding)
 
 
@@ -98,6 +115,56 @@ def test_a_pattern_of_sums_is_proved_and_holds_against_an_audit():
     suppressed, proof = proved_pattern(problem, Requirement.TWO_SIDED, state.best)
     assert proof.verify().checked == problem.n_sensitive
     assert tc.audit(problem, suppressed).is_safe
+
+
+def test_sums_of_all_shapes_meet_what_quick_ones_leave_open():
+    left = 0
+    for seed in range(3):
+        problem = dense(seed, of=WIDE, share=0.2)
+        quick, thorough = (pattern_of(problem, care=each) for each in (sums.QUICK, sums.THOROUGH))
+        quick.build(Budget.of())
+        pool = WitnessPool(quick.system)
+        pool.take(quick.witnesses())
+        thorough.begin_with(pool)
+        assert set(thorough.open) == set(quick.open)
+        thorough.build(Budget.of())
+        left += len(quick.open) - len(thorough.open)
+    assert left > 0
+
+
+def test_heavy_cells_are_published_again_and_every_need_stays_met():
+    """Programs find witnesses that hold on one side only: these are not mirrored."""
+    saved = one_sided = 0
+    for seed in range(4):
+        problem = dense(seed)
+        state = state_of(problem)
+        begun = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], Budget.of())
+        pattern = pattern_of(problem, care=sums.RELIEVED)
+        pattern.begin_with(begun.pool)
+        one_sided += sum(not box.is_mirrored for box in pattern.boxes.values())
+        before = pattern.loss
+        assert not len(pattern.open) and before <= begun.loss
+        pattern.relieve(Budget.of(), np.random.default_rng(seed), set())
+        pool = WitnessPool(state.system)
+        pool.take(pattern.witnesses())
+        pool.take(begun.pool.proof(pool.open).witnesses)
+        candidate = Candidate(pattern.hidden, pool, begun.weights)
+        proved_pattern(problem, Requirement.TWO_SIDED, candidate)
+        assert candidate.loss <= before
+        saved += candidate.loss < before
+    assert saved and one_sided
+
+
+def test_a_cell_that_stands_is_moved_by_no_sum():
+    pattern = pattern_of(dense(1))
+    asked = int(pattern.system.needs.cells[0])
+    found = pattern.finder.cheapest(asked, 1.0)
+    assert found is not None
+    other = int(found.cells[found.cells != asked][0])
+    with pattern.finder.without(other):
+        again = pattern.finder.cheapest(asked, 1.0)
+    assert again is not None and other not in again.cells
+    assert other in pattern.finder.cheapest(asked, 1.0).cells
 
 
 def test_without_numba_boxes_build_the_pattern(monkeypatch):

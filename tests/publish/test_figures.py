@@ -12,6 +12,7 @@ from tablecloak.certificates import verifier
 from tablecloak.protection import Product
 from tablecloak.publish.figures import covered_figures, lacking_figures
 from tablecloak.publish.publication import write_release
+from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.figures.figure import FIGURES
 from tablecloak.tables.keys import are_derived
 
@@ -230,6 +231,12 @@ time_limit = 5
     figures = pd.read_csv(tmp_path / "out" / "release" / "suppression" / "figures.csv")
     assert len(figures) == len(industries)
     assert (figures["status"] == "published").sum() == figures["value"].notna().sum() > 0
+    # A later job reads what this one released. What medians tell is in the bounds of one problem.
+    table = tmp_path / "out" / "release" / "suppression" / "table.csv"
+    with pytest.raises(tc.InputError, match="suppression_problem.csv"):
+        read_published(table, tc.read_problem(tmp_path / "out" / "internal" / "problem.csv"))
+    known = tc.read_problem(tmp_path / "out" / "internal" / "suppression_problem.csv")
+    assert len(read_published(table, known).lower) == known.table.n_cells
     said = (tmp_path / "out" / "internal" / "report.html").read_text()
     for state in ("hidden by rule", "not asked for: publish none", "refused", "outside"):
         assert f"<td>{state}</td>" in said

@@ -251,7 +251,10 @@ def _with_figures_beside(
     # Order statistics are no cells: what they tell is in the external bounds of the problem.
     of_cells = [not any(f" {kind} of " in f" {label}" for kind in kinds)
                 for label in figures["figure"]]  # fmt: skip
-    figures = figures[of_cells].assign(**{_value_column(problem, frame) or "value": 0.0})
+    _require_bounds(problem, figures[~np.array(of_cells, dtype=bool)], keys, path)
+    figures = figures[of_cells].drop(columns="value")
+    if (column := _value_column(problem, frame)) is not None:
+        figures[column] = 0.0
     cells = problem.table.keys[are_derived(problem.table.keys)]
     rows = []
     for name in keys:
@@ -270,6 +273,30 @@ def _with_figures_beside(
             f"the job that made the release."
         )
     return pd.concat([frame, every[is_cell].drop(columns="figure")], ignore_index=True)
+
+
+def _require_bounds(
+    problem: ProtectionProblem, statistics: pd.DataFrame, keys: list[str], path: Path
+) -> None:
+    """Raise an error if published order statistics are not in the bounds of their cells.
+
+    Of contributions that are not negative none is above its total. What is published as x > 0 was
+    at least x / 2 before it was rounded, to x if not to a part of it, and so is the total.
+    """
+    shown = statistics[(statistics["status"] == "published") & (statistics["value"] > 0)]
+    for name in keys:
+        if name not in shown.columns:
+            shown = shown.assign(**{name: shown["figure"].str.rsplit(" of ", n=1).str[-1]})
+    cells = pd.MultiIndex.from_frame(problem.table.keys)
+    cell = cells.get_indexer(pd.MultiIndex.from_frame(shown[keys].apply(original_codes)))
+    low = problem.lower_bound[cell]
+    unbounded = cell[(cell >= 0) & (low >= 0) & (low < shown["value"].to_numpy() / 2)]
+    if len(unbounded):
+        raise InputError(
+            f"{path}: a median, quantile or extreme of {problem.table.label(int(unbounded[0]))} is "
+            f"published ({len(unbounded)} such cells), which the external bounds of the problem do "
+            f"not know. Name internal/suppression_problem.csv of the job that made the release."
+        )
 
 
 def published_ends(

@@ -15,7 +15,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.phases import Phase, Run
 from tablecloak.suppression.rows.candidate import Candidate, cheaper
-from tablecloak.suppression.search.boxes.phases import Relieving
+from tablecloak.suppression.search.boxes.relief import Relieving
 from tablecloak.suppression.search.inside import searched_inside
 from tablecloak.suppression.search.opening_phases import bare, opened_pattern
 from tablecloak.suppression.search.portfolio import (

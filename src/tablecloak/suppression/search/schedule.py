@@ -13,11 +13,8 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
-from tablecloak.suppression.search.boxes.phases import (
-    protect_by_boxes,
-    protect_by_sums,
-    relieve,
-)
+from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
+from tablecloak.suppression.search.boxes.relief import relieve
 from tablecloak.suppression.search.deletion_phases import (
     delete_from_all_hidden,
     search_null_space,

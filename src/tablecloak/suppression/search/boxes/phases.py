@@ -15,7 +15,6 @@ from tablecloak.suppression.search.boxes.sums import (
     CAREFUL,
     COMPLETING,
     QUICK,
-    RELIEVED,
     THOROUGH,
     Care,
     SumFinder,
@@ -28,9 +27,6 @@ from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.paths import Paths
-
-RELIEF_SHARE, LEAST_RELIEF = 0.1, 0.5
-"""Share of the time left in which heavy cells are published at a time, and least seconds."""
 
 MOST_OPEN_SHARE = 0.1
 """Largest share of the needs that boxes may leave to programs. If they leave more, boxes do not
@@ -63,33 +59,35 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
     the table is a network, where the shortest cycle is better than any box.
     """
     is_late = budget.is_stopped or (budget.is_over and state.best is not None)
-    grid = None if is_late else _grid_of(state)
+    grid = None if is_late else grid_of(state)
     if grid is None:
         return state
     # Boxes are the quickest way to a first pattern, so it is completed even if time is over.
     working = budget.at_least(np.inf) if state.best is None else budget
-    # Where few cells are sensitive, exchanges of boxes are as good a beginning (docs/decisions,
-    # "Sums of boxes").
-    pattern = _begun(state, grid, QUICK, budget) if state.is_dense else _of_boxes(state, grid)
+    # Where few cells are sensitive, boxes lose less than quick sums on some tables, which follow.
+    if state.is_dense and is_ready(grid, budget.left):
+        pattern = of_sums(state, grid, QUICK)
+    else:
+        pattern = _of_boxes(state, grid)
     most_open = MOST_OPEN_SHARE * len(pattern.size)
     pattern.build(working, most_open)
     if len(pattern.open) > most_open:
         return state
     left = _protect_others(state, pattern, budget)
-    candidate = _candidate(state, pattern, left)
+    candidate = candidate_of(state, pattern, left)
     if not candidate.is_proved:
         return state
     if state.best is None:
         state = with_first(state, candidate, budget)
     if not state.is_dense and not is_ready(grid, budget.left):
-        # Dense tables are left to sums and programs: exchanging boxes gained 1 % in 8 s on one of
-        # 30,000 enterprises (docs/decisions, "Pace of a first pattern").
+        # Sums of boxes gain more than exchanges do, and on dense tables programs do
+        # (docs/decisions, "Pace of a first pattern").
         _improve(pattern, budget)
-        candidate = _candidate(state, pattern, left)
+        candidate = candidate_of(state, pattern, left)
     return replace(state, best=min(candidate, state.best, key=lambda each: each.loss))
 
 
-def _grid_of(state: SearchState) -> Grid | None:
+def grid_of(state: SearchState) -> Grid | None:
     """Return the grid of a table whose needs boxes can meet; a network has shorter cycles."""
     # Boxes are products of codes, and figures have none: `protect_totals_first` builds those.
     has_boxes = not state.system.has_rooms and Paths.of(state.system) is None
@@ -100,7 +98,7 @@ def _grid_of(state: SearchState) -> Grid | None:
 
 def are_sums_ready(state: SearchState, budget: Budget) -> bool:
     """Whether sums of boxes can be found for a problem."""
-    grid = _grid_of(state)
+    grid = grid_of(state)
     return grid is not None and is_ready(grid, budget.left)
 
 
@@ -109,12 +107,8 @@ def _of_boxes(state: SearchState, grid: Grid) -> BoxPattern:
     return BoxPattern(grid, state.system, weights, state.must)
 
 
-def _begun(state: SearchState, grid: Grid, care: Care, budget: Budget) -> BoxPattern:
-    """Return a pattern to build: from sums of boxes where these can be found in time."""
-    return _of_sums(state, grid, care) if is_ready(grid, budget.left) else _of_boxes(state, grid)
-
-
-def _of_sums(state: SearchState, grid: Grid, care: Care) -> BoxPattern:
+def of_sums(state: SearchState, grid: Grid, care: Care) -> BoxPattern:
+    """Return an empty pattern that is built of sums of boxes."""
     system, weights = state.system, state.problem.weights[state.system.cells]
     finding = partial(SumFinder, care=care, is_whole=system.integer)
     return BoxPattern(grid, system, weights, state.must, finding)
@@ -124,7 +118,7 @@ def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
     """Build patterns of sums of boxes, quickly where that was not yet done, and with care."""
     if state.best is None or budget.is_over:
         return state
-    grid = _grid_of(state)
+    grid = grid_of(state)
     if grid is None or not is_ready(grid, budget.left):
         return state
     for care in (CAREFUL,) if state.is_dense else (QUICK, CAREFUL):
@@ -143,7 +137,7 @@ def completed_by_boxes(state: SearchState, begun: Candidate, budget: Budget) -> 
     Candidate
         Perhaps with needs that are still open.
     """
-    grid = _grid_of(state)
+    grid = grid_of(state)
     if grid is None:
         return begun
     if is_ready(grid, budget.left):
@@ -155,7 +149,7 @@ def _summed(
     state: SearchState, begun: Candidate, grid: Grid, care: Care, budget: Budget
 ) -> Candidate:
     """Meet the open needs of a pattern by sums of boxes, and the last ones by programs."""
-    built = _extended(_of_sums(state, grid, care), state, begun, budget)
+    built = _extended(of_sums(state, grid, care), state, begun, budget)
     built = _nearly_all(state, built, grid, budget)
     if state.best is None or built.loss < state.best.loss:
         # With the witnesses that the best pattern has for them, the few needs that are left would
@@ -164,54 +158,6 @@ def _summed(
         strategy = replace(LAST, sizes=LAST.sizes[:-1]) if is_short else LAST
         _protect_each(state, built, strategy, budget)
     return built
-
-
-class Relieving:
-    """Publishes heavy cells again, and meets by sums of boxes the needs that this opens.
-
-    Parameters
-    ----------
-    seed : int
-    """
-
-    def __init__(self, seed: int) -> None:
-        self.random = np.random.default_rng(seed)
-        self.tried: set[int] = set()
-
-    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
-        """Return a better pattern, or the best one."""
-        part = budget.within(max(RELIEF_SHARE * budget.left, LEAST_RELIEF))
-        better = _relieved(state, best, self.random, self.tried, part)
-        if not part.is_over:
-            self.tried.clear()
-        return better
-
-
-def relieve(state: SearchState, budget: Budget) -> SearchState:
-    """Publish heavy cells again, each in turn, until a round gains next to nothing."""
-    best, before, random = state.best, np.inf, generator(budget.seed)
-    while best is not None and not budget.is_over and best.loss < before * (1 - LEAST_GAIN):
-        before, best = best.loss, _relieved(state, best, random, set(), budget)
-    return replace(state, best=best)
-
-
-def _relieved(
-    state: SearchState,
-    best: Candidate,
-    random: np.random.Generator,
-    tried: set[int],
-    budget: Budget,
-) -> Candidate:
-    grid = _grid_of(state)
-    if grid is None or not is_ready(grid, budget.left):
-        return best
-    pattern = _of_sums(state, grid, RELIEVED)
-    pattern.begin_with(best.pool)
-    before = pattern.loss
-    pattern.relieve(budget, random, tried)
-    if pattern.loss >= before:
-        return best
-    return cheaper(best, completed(_candidate(state, pattern, []), best, state.must))
 
 
 def _extended(
@@ -229,7 +175,7 @@ def _nearly_all(state: SearchState, begun: Candidate, grid: Grid, budget: Budget
     """Meet the open needs of a pattern by sums of boxes of all shapes, where these can be found."""
     if begun.is_proved or not is_ready(grid, budget.left):
         return begun
-    return _extended(_of_sums(state, grid, THOROUGH), state, begun, budget)
+    return _extended(of_sums(state, grid, THOROUGH), state, begun, budget)
 
 
 def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
@@ -237,7 +183,7 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
     open_ = pattern.open
     if not len(open_):
         return []
-    found, working = _candidate(state, pattern, []), budget.at_least(np.inf)
+    found, working = candidate_of(state, pattern, []), budget.at_least(np.inf)
     found = _nearly_all(state, found, pattern.finder.grid, working)
     # Programs over the whole table would move nearly all hidden cells, none of which could then be
     # published by an exchange.
@@ -278,7 +224,7 @@ def _improve(pattern: BoxPattern, budget: Budget) -> None:
             pattern.improve(budget, random, size)
 
 
-def _candidate(state: SearchState, pattern: BoxPattern, others: Witnesses) -> Candidate:
+def candidate_of(state: SearchState, pattern: BoxPattern, others: Witnesses) -> Candidate:
     """Return the pattern of boxes with its witnesses as a candidate."""
     pool = WitnessPool(state.system)
     pool.take([*pattern.witnesses(), *others])

@@ -13,7 +13,11 @@ from dataclasses import replace
 from tablecloak.budget import Budget
 from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
-from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
+from tablecloak.suppression.search.boxes.phases import (
+    are_sums_ready,
+    protect_by_boxes,
+    protect_by_sums,
+)
 from tablecloak.suppression.search.boxes.relief import relieve
 from tablecloak.suppression.search.deletion_phases import (
     delete_from_all_hidden,
@@ -110,6 +114,10 @@ the rest is for a bound."""
 PROGRAMS_CELLS = 4_000
 """Most free cells for which programs give the first pattern of a dense table. On larger tables it
 comes from boxes, sooner. docs/decisions, "Boxes"."""
+
+SUMMED_CELLS = 2_000
+"""Most free cells of the same where sums of boxes can be found, which are sooner still.
+docs/decisions, "All care for the largest needs"."""
 
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
@@ -272,7 +280,7 @@ def is_unfound(state: SearchState, budget: Budget) -> bool:
 def is_begun_by_programs(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another give the best first pattern of a dense table."""
     is_spread = state.is_dense and not is_spacious(state.system)
-    return is_spread and is_unfound(state, budget) and state.n_free <= PROGRAMS_CELLS
+    return is_spread and is_unfound(state, budget) and not is_large(state, budget)
 
 
 def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
@@ -282,7 +290,8 @@ def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
 
 def is_large(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another take long to give a first pattern."""
-    del budget
+    if state.is_dense and SUMMED_CELLS < state.n_free <= PROGRAMS_CELLS:
+        return are_sums_ready(state, budget)
     return state.n_free > PROGRAMS_CELLS
 
 

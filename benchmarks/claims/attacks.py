@@ -14,6 +14,7 @@ PROGRAMS = {
     "scales": "benchmarks/attack_suppressions.py --scales --count 100000 --seed {seed} --minutes {minutes}",
     "adjustments": "benchmarks/attack_adjustments.py --count 100000 --seed {seed} --seconds {seconds}",
     "releases": "benchmarks/attack_releases.py --count 100000 --seed {seed} --minutes {minutes}",
+    "chains": "benchmarks/attack_chains.py --chains 20 --seed {seed}",
     "safe rooms": "benchmarks/attack_safe_rooms.py --count 100000 --seed {seed} --minutes {minutes}",
     "certificates": "benchmarks/attack_certificates.py --count 10000 --seed {seed}",
     "figures": "benchmarks/attack_figures.py --systems 100 --seed {seed}",

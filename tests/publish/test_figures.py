@@ -237,6 +237,10 @@ time_limit = 5
         read_published(table, tc.read_problem(tmp_path / "out" / "internal" / "problem.csv"))
     known = tc.read_problem(tmp_path / "out" / "internal" / "suppression_problem.csv")
     assert len(read_published(table, known).lower) == known.table.n_cells
+    beside = table.with_name("figures.csv")
+    beside.write_text(beside.read_text().replace("1000.0", '"1000,0"'))
+    with pytest.raises(tc.InputError, match="no number"):
+        read_published(table, known)
     said = (tmp_path / "out" / "internal" / "report.html").read_text()
     for state in ("hidden by rule", "not asked for: publish none", "refused", "outside"):
         assert f"<td>{state}</td>" in said

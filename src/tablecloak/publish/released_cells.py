@@ -245,7 +245,7 @@ def _with_figures_beside(
     if not path.is_file() or "status" not in frame.columns:
         return frame
     figures = read_frame(path, ("figure", *keys))
-    if not {"figure", "status"} <= set(figures.columns):
+    if not {"figure", "status", "value"} <= set(figures.columns):
         return frame
     kinds = [kind.name for kind in FIGURE_KINDS if kind.needs_contributions]
     # Order statistics are no cells: what they tell is in the external bounds of the problem.
@@ -283,7 +283,15 @@ def _require_bounds(
     Of contributions that are not negative none is above its total. What is published as x > 0 was
     at least x / 2 before it was rounded, to x if not to a part of it, and so is the total.
     """
-    shown = statistics[(statistics["status"] == "published") & (statistics["value"] > 0)]
+    shown = statistics[statistics["status"] == "published"]
+    values = numbers_of(shown["value"])
+    if values.isna().any():
+        raise InputError(
+            f"{path}, row {values.index[values.isna()][0] + 1}: the value is "
+            f"{shown['value'][values.isna()].iloc[0]!r}, which is no number. Write figures as the "
+            f"job did, with a decimal point."
+        )
+    shown = shown.assign(value=values)[values > 0]
     for name in keys:
         if name not in shown.columns:
             shown = shown.assign(**{name: shown["figure"].str.rsplit(" of ", n=1).str[-1]})

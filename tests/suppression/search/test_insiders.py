@@ -13,10 +13,16 @@ from tablecloak.budget import Budget
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
 from tablecloak.suppression.attack.against_insiders import WhyOpen
+from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.audit import attacked
+from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.attack.question import Question
-from tablecloak.suppression.search.insiders import _better
+from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.search.insiders import Defence, _better
 from tablecloak.suppression.search.standing import Standing
+from tablecloak.suppression.search.state import SearchState
+from tablecloak.suppression.system.requirement import Requirement
 
 
 def firms(seed: int, regions: str = "ABCD", branches: str = "wxyz") -> tc.ProtectionProblem:
@@ -170,3 +176,22 @@ def test_hold_off_regards_no_insider_and_unknown_words_are_refused():
     assert off.insiders is None
     with pytest.raises(tc.InputError, match="`hold` is 'posible'. Did you mean 'possible'"):
         tc.suppress(problem, protect_against="contributors", hold="posible")
+
+
+def test_a_later_round_of_repairs_has_its_own_time_and_does_not_hide_everything():
+    problem = firms(0)
+    pattern = tc.suppress(problem, time_limit=20)
+    state = SearchState.of(problem, Requirement.TWO_SIDED, "test")
+    pool = WitnessPool(state.system)
+    hidden = pattern.suppressed[state.system.cells]
+    attack = Attack(state.system)
+    attack.hide(hidden)
+    prove(attack, pool, Budget.of())
+    candidate = Candidate(hidden, pool, problem.weights[state.system.cells])
+    defence = Defence(problem, candidate, Budget.of(0.0), gives_up=True)
+    attacks = tc.audit(problem, pattern, intruders="contributors").attacks
+    assert attacks
+    assert not defence.answer(attacks)
+    defence.budget = Budget.of()
+    assert defence.answer(attacks)
+    assert defence.hidden.sum() < 0.9 * len(hidden)

@@ -212,10 +212,10 @@ class Builder:
         self.paths = Paths.of(system) or FigurePaths.of(system)
         self.kept: dict[bool, tuple[Integers, CoverProgram]] = {}
 
-    def seen_by(self, system: System) -> Builder:
+    def seen_by(self, system: System, budget: Budget) -> Builder:
         """Return a builder for somebody who knows other bounds of the same cells."""
         other = copy.copy(self)
-        other.system, other.kept = system, {}
+        other.system, other.budget, other.kept = system, budget, {}
         other.paths = None if self.paths is None else self.paths.seen_by(system)
         return other
 

@@ -17,6 +17,10 @@ AWAITED_SECONDS = 15.0
 """Most expected seconds of a first deletion that is begun however little time is left, since
 programs take many times as long for a first pattern. docs/decisions, "Null space"."""
 
+FEW_CELLS = 1_000
+"""Most free cells for which programs give a first pattern in about a second. docs/decisions, "Null
+space"."""
+
 PROOF_GAIN = 0.01
 """Share by which the loss must fall before the pattern is proved during the search, so that little
 is lost if the search is stopped."""
@@ -41,8 +45,10 @@ def delete_from_all_hidden(state: SearchState, budget: Budget) -> SearchState:
     watch = Stopwatch()
     opening = Opening(search, found)
     state = replace(state, opening=opening)
-    # A deletion that was cut short is worth its proof where there is no other pattern.
-    is_only = state.best is None and found.is_cut_short and not found.n_open
+    # A deletion that was cut short is worth its proof where there is no other pattern, and programs
+    # take long: of a small table it may hide everything, and its proof takes longer than they do.
+    is_slow = state.n_free > FEW_CELLS
+    is_only = state.best is None and found.is_cut_short and not found.n_open and is_slow
     if not (opening.is_roomy or is_only):
         return state
     state = _with_proved(state, found, budget)

@@ -222,7 +222,7 @@ class Defence:
         attack.hide(hidden)
         # Cells suppressed against other insiders may already protect against this one.
         prove(attack, pool, self.budget)
-        builder = self.builder.seen_by(own)
+        builder = self.builder.seen_by(own, self.budget)
         for index in np.flatnonzero(pool.open).tolist():
             if self.budget.is_over:
                 break
@@ -232,7 +232,7 @@ class Defence:
                 if not pool.is_open(index):
                     hidden |= pool.moved()
                     continue
-                if builder.budget.is_over:
+                if self.budget.is_over:
                     break
                 self._give_up(index, pool, knowledge, failures)
         attack.know(self.system)

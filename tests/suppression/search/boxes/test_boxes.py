@@ -73,7 +73,7 @@ def test_a_box_has_room_for_what_is_asked_in_every_cell():
     for cell in range(0, pattern.system.n_unknown, 7):
         for target in (1.0, 30.0, 200.0):
             box = pattern.finder.cheapest(cell, target)
-            assert box is None or np.all(pattern.room[box.cells] >= target)
+            assert box is None or np.all(pattern.rooms[:, box.cells] >= target)
 
 
 def test_a_box_through_hidden_cells_is_cheaper_than_any_other():

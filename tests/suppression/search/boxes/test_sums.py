@@ -81,7 +81,7 @@ def test_every_sum_keeps_all_relations_to_the_last_digit_and_has_room_both_ways(
     pattern = pattern_of(dense(1, is_whole=is_whole))
     system, count = pattern.system, 0
     for cell in range(0, system.n_unknown, 3):
-        for target in (1.0, 7.3, 0.4 * pattern.room[cell]):
+        for target in (1.0, 7.3, 0.4 * pattern.rooms[:, cell].min()):
             found = pattern.finder.cheapest(cell, target)
             if found is None:
                 continue
@@ -89,10 +89,42 @@ def test_every_sum_keeps_all_relations_to_the_last_digit_and_has_room_both_ways(
             deviation = np.zeros(system.n_unknown)
             deviation[found.cells] = found.moves
             assert not np.any(system.matrix @ deviation)
-            assert np.all(np.abs(found.moves) <= pattern.room[found.cells])
+            assert np.all(np.abs(found.moves) <= pattern.rooms[:, found.cells])
             assert deviation[cell] >= target * (1 - 1e-9)
             assert not np.any(pattern.finder.work.moved)
     assert count > 100
+
+
+def one_sided(seed: int) -> tc.ProtectionProblem:
+    """Levels above 1 are beyond the room below: cells can lose a tenth, and grow to ten times."""
+    problem = dense(seed)
+    values = problem.table.values
+    return problem.with_changes(
+        lower_bound=np.minimum(values, np.floor(0.9 * values)),
+        upper_bound=10 * values + 10,
+        lower_protection=np.minimum(problem.lower_protection, values - np.floor(0.9 * values)),
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_each_side_of_a_need_is_met_on_its_own_where_a_cell_has_room_on_one_side(seed):
+    problem = one_sided(seed)
+    pattern = pattern_of(problem)
+    system = pattern.system
+    own = pattern.rooms[:, system.needs.cells].min(axis=0)
+    assert np.sum(pattern.size > own) > 10
+    pattern.build(Budget.of())
+    one_way = [box for box in pattern.boxes.values() if not box.is_mirrored]
+    assert len(one_way) > 10
+    for cells, moves in pattern.witnesses():
+        deviation = np.zeros(system.n_unknown)
+        deviation[cells] = moves
+        assert not np.any(system.matrix @ deviation)
+        assert np.all((deviation >= system.low) & (deviation <= system.high))
+    pool = WitnessPool(system)
+    pool.take(pattern.witnesses())
+    assert np.array_equal(np.flatnonzero(pool.open), np.sort(pattern.open))
+    assert len(pattern.open) < 0.2 * len(pattern.size)
 
 
 def test_sums_meet_the_needs_of_dense_tables_for_less_than_boxes():

@@ -17,6 +17,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.search import schedule
+from tablecloak.suppression.search.deletion_phases import delete_from_all_hidden
 from tablecloak.suppression.search.nullspace.proposal import proved_candidate
 from tablecloak.suppression.search.nullspace.search import Found, NullSpaceSearch, null_vectors
 from tablecloak.suppression.search.nullspace.space import Capacity, Space, space_of
@@ -112,7 +113,7 @@ def test_cells_in_a_class_move_in_proportion():
 def test_what_capacity_proves_is_a_witness(seed):
     problem = random_problem(seed, (3, 3, 3), n_sensitive=6)
     state, space = space_with(problem, np.ones(problem.table.n_cells, dtype=bool))
-    found = Capacity(space).verdicts(np.random.default_rng(0), every=True)
+    found = Capacity(space).verdicts(np.random.default_rng(0), Budget.of(), every=True)
     system = state.system
     deviations = system.unit * space.deviations(found.points)
     assert np.allclose(system.matrix @ deviations, 0, atol=1e-6)
@@ -137,11 +138,11 @@ def test_cell_whose_direction_has_no_room_is_rejected():
     everything = np.ones(problem.table.n_cells, dtype=bool)
     _, space = space_with(problem, everything)
     own = space.class_of[cell]
-    assert not len(Capacity(space).verdicts(np.random.default_rng(0), every=True).open)
+    assert not len(Capacity(space).verdicts(np.random.default_rng(0), Budget.of(), every=True).open)
     blocked = space.high.copy()
     blocked[own] = space.upper[own] / 2
     tight = replace(space, high=blocked)
-    assert own in Capacity(tight).verdicts(np.random.default_rng(0), every=True).open
+    assert own in Capacity(tight).verdicts(np.random.default_rng(0), Budget.of(), every=True).open
 
 
 def test_class_with_room_on_one_side_serves_needs_on_that_side_only():
@@ -151,9 +152,12 @@ def test_class_with_room_on_one_side_serves_needs_on_that_side_only():
     assert (space.rank, len(space.rows)) == (1, 1)
     level = space.upper
     upwards = replace(space, high=10 * level, low=0 * level, lower=0 * level)
-    assert not len(Capacity(upwards).verdicts(np.random.default_rng(0), every=True).open)
+    assert not len(
+        Capacity(upwards).verdicts(np.random.default_rng(0), Budget.of(), every=True).open
+    )
     both = replace(upwards, lower=level)
-    assert len(Capacity(both).verdicts(np.random.default_rng(0), every=True).open) == 1
+    random = np.random.default_rng(0)
+    assert len(Capacity(both).verdicts(random, budget, every=True).open) == 1
 
 
 @given(SEEDS)
@@ -220,6 +224,27 @@ def test_a_proof_ends_with_its_budget(monkeypatch):
     assert not candidate.is_proved
     # At most the first deviation, on both sides.
     assert len(added) <= 2
+
+
+def test_a_deletion_that_published_nothing_in_time_is_no_pattern_of_a_small_table(monkeypatch):
+    # Its proof takes longer than programs take for a far better pattern.
+    state = state_of(random_problem(4, (4, 4, 4), n_sensitive=8))
+    found = from_all_hidden(state)
+    everything = replace(found, hidden=np.ones_like(found.hidden), rank=found.rank_before)
+    monkeypatch.setattr(
+        NullSpaceSearch, "opened", lambda *given: replace(everything, n_open=0, is_cut_short=True)
+    )
+    assert delete_from_all_hidden(state, Budget.of()).best is None
+
+
+def test_classes_that_there_is_no_time_for_stay_open():
+    state = state_of(random_problem(4, (4, 4, 4), n_sensitive=8))
+    hidden = np.ones(state.system.n_unknown, dtype=bool)
+    space = space_with(state.problem, hidden)[1]
+    tight = replace(space, upper=space.upper * 1e3, lower=space.lower * 1e3)
+    n_needed = len(tight.needed)
+    found = Capacity(tight).verdicts(np.random.default_rng(0), Budget.of(0.0), every=True)
+    assert len(found.open) == n_needed
 
 
 @pytest.mark.parametrize("seed", [4, 10, 11, 12])

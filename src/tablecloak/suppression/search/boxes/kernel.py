@@ -70,6 +70,7 @@ class Space(NamedTuple):
     codes: Array
     """Codes of the home of each cell, shape (n_unknown, n_dimensions)."""
     room: Array
+    """Room of each cell up, and down, shape (2, n_unknown + 1)."""
     price: Array
     free: Array
     """Cells that are hidden already."""
@@ -102,7 +103,7 @@ def _price(cell: int, up: int, need: float, asked: int, space: Space, work: Work
     """Return what a unit of a move of one cell costs, in the price of a whole need."""
     moved = work.moved[cell]
     ahead = moved * up
-    if space.room[cell] - ahead < work.least[0]:
+    if space.room[(1 - up) // 2, cell] - ahead < work.least[0]:
         return BLOCKED
     if cell == asked and (up < 0 or moved >= need):
         return BLOCKED
@@ -229,8 +230,9 @@ def _add(
     for number in range(work.lengths[0, part]):
         point = work.points[0, part, number]
         place = space.place[point]
-        ahead = work.moved[place] * work.point_signs[0, part, number] * space.turn[point]
-        step = min(step, space.room[place] - ahead)
+        side = work.point_signs[0, part, number] * space.turn[point]
+        ahead = work.moved[place] * side
+        step = min(step, space.room[(1 - side) // 2, place] - ahead)
         if ahead < 0 and not space.free[place]:
             step = min(step, -ahead)
         if place == asked:

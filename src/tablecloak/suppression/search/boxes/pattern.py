@@ -321,19 +321,23 @@ class BoxFinder:
     Parameters
     ----------
     grid : Grid
-    room : numpy.ndarray of float, shape (n_unknown,)
-        How far each cell can go up and down.
+    rooms : numpy.ndarray of float, shape (2, n_unknown)
+        How far each cell can go up, and down.
     weights : numpy.ndarray of float, shape (n_unknown,)
     free : numpy.ndarray of bool, shape (n_unknown,)
         Cells that are hidden in any case.
     """
 
-    def __init__(self, grid: Grid, room: Floats, weights: Floats, free: Flags) -> None:
+    def __init__(self, grid: Grid, rooms: Floats, weights: Floats, free: Flags) -> None:
         self.grid = grid
         self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
         self.least = LEAST_PRICE * median_of_positive(weights)
         # Points without a cell have the last entry, which admits no move.
-        self.room = np.append(room, -1.0)
+        rooms = np.column_stack([rooms, [-1.0, -1.0]])
+        both = rooms.min(axis=0)
+        self.rooms = np.stack([np.stack([both, both]), rooms, rooms[::-1]])
+        """Room of each cell up and down: for witnesses that are mirrored, for those in which the
+        asked cell goes up, and, turned over, for those in which it goes down."""
         self.price = np.append(np.where(free, 0.0, weights) + self.least, np.inf)
         self.free = np.append(free, False)
 
@@ -348,11 +352,12 @@ class BoxFinder:
     @contextmanager
     def without(self, cell: int) -> Iterator[None]:
         """Let a cell stand for a while."""
-        room, self.room[cell] = self.room[cell], -1.0
+        kept = self.rooms[:, :, cell].copy()
+        self.rooms[:, :, cell] = -1.0
         try:
             yield
         finally:
-            self.room[cell] = room
+            self.rooms[:, :, cell] = kept
 
     def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
         """Return the cheapest box found in which every cell can move by `target`.
@@ -371,6 +376,20 @@ class BoxFinder:
         if found is None and most == np.inf:
             found = self._cheapest(self.many, cell, target, most)
         return found
+
+    def one_way(self, cell: int, target: float, up: int, most: float = np.inf) -> Box | None:
+        """Return a box that is no witness when mirrored; None, since each box has room both ways.
+
+        Parameters
+        ----------
+        cell : int
+        target : float
+        up : {1, -1}
+            Whether the cell is to move up or down.
+        most : float, default=inf
+        """
+        del cell, target, up, most
+        return None
 
     def _cheapest(self, every: Moves, cell: int, target: float, most: float) -> Box | None:
         point = int(self.grid.home[cell])
@@ -401,7 +420,7 @@ class BoxFinder:
     def _prices(self, part: _Part, leads: Integers, signs: Signs, target: float) -> Floats:
         """Return the price of the product of a part with each move."""
         places = self.grid.place[part.points[None, :, None] + leads[:, None, :]]
-        price = np.where(self.room[places] >= target, self.price[places], np.inf)
+        price = np.where(self.rooms[0, 0, places] >= target, self.price[places], np.inf)
         # Rows are padded at their end with sign 0, which must cost nothing.
         price = np.where(signs[:, None, :] != 0, price, 0.0)
         total: Floats = price.sum(axis=(1, 2))
@@ -420,10 +439,23 @@ def _product(part: _Part, leads: Integers, signs: Signs) -> _Part:
     return _Part(points, (part.signs[:, None] * signs[used]).ravel())
 
 
+def _sides(system: System) -> Floats:
+    """Return how far the cell of each need must move up, and down."""
+    needs = system.needs
+    half = needs.width / 2
+    upper = np.maximum(needs.upper, np.minimum(half, system.high[needs.cells]))
+    lower = np.maximum(needs.lower, np.minimum(half, -system.low[needs.cells]))
+    # The side with more room takes the part of the width that is still missing.
+    return np.stack(
+        [np.maximum(upper, needs.width - lower), np.maximum(lower, needs.width - upper)]
+    )
+
+
 class BoxPattern:
     """Boxes, the cells that they hide, and the needs that they meet.
 
-    A box that is found is two witnesses, since its mirror image is one as well.
+    A box that is found is two witnesses, since its mirror image is one as well. Where a cell has
+    too little room for that on one side, each side of its need is met on its own.
 
     Parameters
     ----------
@@ -445,15 +477,14 @@ class BoxPattern:
         finding: Callable[[Grid, Floats, Floats, Flags], BoxFinder] = BoxFinder,
     ) -> None:
         self.system, self.weights, self.must = system, weights, must.copy()
-        self.room = np.minimum(-system.low, system.high)
-        self.finder = finding(grid, self.room, weights, must)
-        needs = system.needs
-        self.sides = np.maximum([needs.upper, needs.lower], needs.width / 2)
+        self.rooms = np.stack([system.high, -system.low])
+        self.finder = finding(grid, self.rooms, weights, must)
+        self.sides = _sides(system)
         self.size = self.sides.max(axis=0)
         self.boxes: dict[int, Box] = {}
         self.used = np.zeros(system.n_unknown, dtype=np.int64)
         self.users: defaultdict[int, set[int]] = defaultdict(set)
-        self.met = np.zeros((2, len(needs.cells)), dtype=np.int64)
+        self.met = (self.sides <= 0).astype(np.int64)
         """How many boxes meet the upper and the lower side of each need."""
         self._next = 0
 
@@ -467,7 +498,7 @@ class BoxPattern:
             hidden for good.
         """
         for cells, moves in pool.proof(~pool.open).witnesses:
-            is_mirrored = bool(np.all(np.abs(moves) <= self.room[cells]))
+            is_mirrored = bool(np.all(np.abs(moves) <= self.rooms[:, cells]))
             self._add(Box(cells, moves, 0.0, is_mirrored))
         held = ~pool.open & ~self._are_met
         if np.any(held):
@@ -519,10 +550,7 @@ class BoxPattern:
             if budget.is_over or without > most_open:
                 return
             if not self._is_met(need):
-                box = self._found(need)
-                without += box is None
-                if box is not None:
-                    self._add(box)
+                without += self._met_by(need) is None
             if count % REPORTED_EVERY == 0:
                 budget.report("protecting", self.loss, open_=len(ordered) - count)
 
@@ -594,10 +622,28 @@ class BoxPattern:
             if box.is_mirrored:
                 yield box.cells, -box.moves
 
-    def _found(self, need: int, most: float = np.inf) -> Box | None:
-        """Return a cheap box for a need as a witness, if the relations confirm that it is one."""
+    def _met_by(self, need: int, most: float = np.inf) -> list[int] | None:
+        """Meet a need by one box, or by one for each side; if that fails, return None."""
         cell = int(self.system.needs.cells[need])
-        box = self.finder.cheapest(cell, float(self.size[need]), most)
+        added: list[int] = []
+        box = self._confirmed(self.finder.cheapest(cell, float(self.size[need]), most))
+        if box is not None:
+            return [self._add(box)]
+        for side, up in enumerate((1, -1)):
+            if self.met[side, need]:
+                continue
+            box = self._confirmed(
+                self.finder.one_way(cell, float(self.sides[side, need]), up, most)
+            )
+            if box is None:
+                for number in added:
+                    self._remove(number)
+                return None
+            added.append(self._add(box))
+        return added
+
+    def _confirmed(self, box: Box | None) -> Box | None:
+        """Return a box as a witness, if the relations confirm that it is one."""
         if box is None or not self._keeps_relations(box):
             return None
         return replace(box, moves=self._witness(box))
@@ -613,11 +659,16 @@ class BoxPattern:
 
     def _witness(self, box: Box) -> Floats:
         """Return moves of a box that meet the needs of its cells as far as these have room."""
-        size = np.abs(box.moves)
+        size, up = np.abs(box.moves), box.moves > 0
         need = self.system.need_of[box.cells]
         touched = need >= 0
-        asked = float(np.max(self.size[need[touched]] / size[touched], initial=0.0))
-        most = float(np.min(self.room[box.cells] / size))
+        rooms, sides = self.rooms[:, box.cells], self.sides[:, need[touched]]
+        if box.is_mirrored:
+            room, side = rooms.min(axis=0), sides.max(axis=0)
+        else:
+            room, side = np.where(up, *rooms), np.where(up[touched], *sides)
+        asked = float(np.max(side / size[touched], initial=0.0))
+        most = float(np.min(room / size))
         return box.moves * box.reach(asked, most, self.system.integer)
 
     def _meets(self, box: Box) -> Integers:
@@ -680,15 +731,22 @@ class BoxPattern:
         for need in needs:
             if self._is_met(need):
                 continue
-            found = self._found(need, saved) if saved > 0 else None
-            if found is not None:
-                saved -= float(self.weights[found.cells[~self._are_hidden(found.cells)]].sum())
-                added.append(self._add(found))
-            if found is None or saved <= 0:
+            numbers = self._met_by(need, saved) if saved > 0 else None
+            if numbers is not None:
+                saved -= self._price_of(numbers)
+                added += numbers
+            if numbers is None or saved <= 0:
                 for number in added:
                     self._remove(number)
                 return None
         return added if saved > 0 else None
+
+    def _price_of(self, numbers: list[int]) -> float:
+        """Return the weight of the cells that only some boxes hide."""
+        cells = np.concatenate([self.boxes[number].cells for number in numbers])
+        cells, count = np.unique(cells, return_counts=True)
+        alone = (self.used[cells] == count) & ~self.must[cells]
+        return float(self.weights[cells[alone]].sum())
 
     def _are_hidden(self, cells: Integers) -> Flags:
         hidden: Flags = self.must[cells] | (self.used[cells] > 0)

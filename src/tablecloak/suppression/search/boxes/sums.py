@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -95,7 +95,7 @@ class SumFinder(BoxFinder):
 
     Parameters
     ----------
-    grid, room, weights, free
+    grid, rooms, weights, free
         As of `BoxFinder`.
     care : Care
     is_whole : bool
@@ -103,13 +103,13 @@ class SumFinder(BoxFinder):
     """
 
     def __init__(
-        self, grid: Grid, room: Floats, weights: Floats, free: Flags, care: Care, is_whole: bool
+        self, grid: Grid, rooms: Floats, weights: Floats, free: Flags, care: Care, is_whole: bool
     ) -> None:
-        super().__init__(grid, room, weights, free)
+        super().__init__(grid, rooms, weights, free)
         self.care, self.is_whole = care, is_whole
         self.kernel = importlib.import_module(KERNEL)
         leads, signs, n_moves = _padded(grid, care)
-        n_dimensions, n_unknown = grid.n_dimensions, len(room)
+        n_dimensions, n_unknown = grid.n_dimensions, len(weights)
         order = np.arange(n_dimensions)
         codes = (grid.home[:, None] // grid.strides) % [len(cover) for cover in grid.covers]
         self.space = self.kernel.Space(
@@ -121,7 +121,7 @@ class SumFinder(BoxFinder):
             turn=grid.sign,
             home=grid.home,
             codes=codes,
-            room=self.room,
+            room=self.rooms[0],
             price=self.price,
             free=self.free,
         )
@@ -148,11 +148,27 @@ class SumFinder(BoxFinder):
         most : float, default=inf
             Price from which on the sum is not returned.
         """
-        need, unit = self._in_units(cell, target)
-        if not 0 < need <= self.room[cell]:
+        return self._sum(cell, target, most, 0)
+
+    def one_way(self, cell: int, target: float, up: int, most: float = np.inf) -> Box | None:
+        """Return a cheap sum of boxes that is no witness when mirrored; None if none is found.
+
+        Parameters
+        ----------
+        cell, target, up, most
+            As of `BoxFinder.one_way`.
+        """
+        found = self._sum(cell, target, most, 1 if up > 0 else 2)
+        return replace(found, moves=up * found.moves, is_mirrored=False) if found else None
+
+    def _sum(self, cell: int, target: float, most: float, way: int) -> SumOfBoxes | None:
+        """Return a sum of boxes in which a cell moves up, within rooms of `self.rooms[way]`."""
+        space = self.space._replace(room=self.rooms[way])
+        need, unit = self._in_units(target, space.room[0, cell])
+        if not 0 < need <= space.room[0, cell]:
             return None
         kernel, care = self.kernel, self.care
-        count = kernel.protect(cell, need, unit, care.tried, care.rounds, self.space, self.work)
+        count = kernel.protect(cell, need, unit, care.tried, care.rounds, space, self.work)
         support = self.work.support[:count]
         cells = np.sort(support[self.work.moved[support] != 0])
         moves = self.work.moved[cells]
@@ -160,9 +176,9 @@ class SumFinder(BoxFinder):
         price = float(self.price[cells].sum())
         return SumOfBoxes(cells, moves, price) if count and price < most else None
 
-    def _in_units(self, cell: int, target: float) -> tuple[float, float]:
+    def _in_units(self, target: float, room: float) -> tuple[float, float]:
         """Return the need as a multiple of a unit, and the unit."""
-        if self.is_whole and math.ceil(target) <= self.room[cell]:
+        if self.is_whole and math.ceil(target) <= room:
             return float(math.ceil(target)), 1.0
         _, exponent = math.frexp(target)
         return rounded_down(target, BITS), math.ldexp(1.0, exponent - BITS)

@@ -182,20 +182,26 @@ class Deletion:
     ----------
     space : Space
     random : numpy.random.Generator
+    budget : Budget
     is_proved : bool, default=False
         Whether all needs are known to hold in it.
     """
 
     def __init__(
-        self, space: Space, random: np.random.Generator, *, is_proved: bool = False
+        self,
+        space: Space,
+        random: np.random.Generator,
+        budget: Budget,
+        *,
+        is_proved: bool = False,
     ) -> None:
-        self.random = random
+        self.random, self.budget = random, budget
         self.space = self._without_rigid(space)
         space = self.space
         self.verdicts = (
             Verdicts(np.zeros(0, dtype=np.int64), np.zeros((space.rank, 0)))
             if is_proved
-            else Capacity(space).verdicts(random, every=True)
+            else Capacity(space).verdicts(random, budget, every=True)
         )
         # Classes that no point of the whole space proves are left to linear programs.
         self.excused = np.isin(space.class_of, [-1, *self.verdicts.open])
@@ -212,12 +218,11 @@ class Deletion:
         smaller = space.without(np.flatnonzero(rigid), self.random)
         return smaller if self._holds_all_needed(smaller) else space
 
-    def run(self, budget: Budget, jitter: Floats, most_kept: int = KEPT) -> Shrunk:
+    def run(self, jitter: Floats, most_kept: int = KEPT) -> Shrunk:
         """Publish the heaviest classes until refusals show that no more can be published.
 
         Parameters
         ----------
-        budget : Budget
         jitter : numpy.ndarray of float, shape (n_unknown,)
             Factors on the weights of cells, which change the order of classes.
         most_kept : int, default=25
@@ -225,7 +230,7 @@ class Deletion:
         if len(self.verdicts.open) > HOPELESS * max(len(self.space.needed), 10):
             return Shrunk(self.space, self.verdicts, is_cut_short=False)
         blocks, failed = Blocks(self.space.rank), 0.0
-        while not budget.is_over and self.space.rank > 1 and failed < most_kept:
+        while not self.budget.is_over and self.space.rank > 1 and failed < most_kept:
             order = self._order(jitter)
             if not len(order):
                 break
@@ -238,7 +243,7 @@ class Deletion:
                 self.kept |= self.space.class_of == block[0]
                 # A refusal at a high rank counts less, since fewer weights were tried.
                 failed += 1 if self.space.rank <= EACH_RANK else HIGH_RANK_REFUSAL
-        return Shrunk(self.space, self.verdicts, budget.is_over)
+        return Shrunk(self.space, self.verdicts, self.budget.is_over)
 
     def _order(self, jitter: Floats) -> Integers:
         """Classes that may be published, the heaviest first."""
@@ -259,7 +264,7 @@ class Deletion:
         self.checks += 1
         excused = np.zeros(len(smaller.rows), dtype=bool)
         excused[smaller.class_of[self.excused & smaller.alive]] = True
-        found = Capacity(smaller, excused).verdicts(self.random, every=False)
+        found = Capacity(smaller, excused).verdicts(self.random, self.budget, every=False)
         if len(found.open):
             return False
         self.space, self.verdicts = smaller, found

@@ -371,8 +371,8 @@ class NullSpaceSearch:
         jitter = np.exp(noise * random.standard_normal(system.n_unknown))
         if np.any(space.class_of[system.needs.cells] < 0):
             return None
-        deletion = Deletion(space, random, is_proved=is_proved)
-        shrunk = deletion.run(budget, jitter, most_kept)
+        deletion = Deletion(space, random, budget, is_proved=is_proved)
+        shrunk = deletion.run(jitter, most_kept)
         left = shrunk.space.alive | self.must
         return Found(
             hidden=left,

@@ -28,6 +28,7 @@ import scipy.linalg as dense
 from scipy.linalg import lapack
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
 from tablecloak.suppression.system.system import System
 
 DEAD = 1e-6
@@ -345,12 +346,14 @@ class Capacity:
         self.needed = needed if excused is None else needed[~excused[needed]]
         self.level = np.maximum(space.upper, space.lower)
 
-    def verdicts(self, random: np.random.Generator, *, every: bool) -> Verdicts:
+    def verdicts(self, random: np.random.Generator, budget: Budget, *, every: bool) -> Verdicts:
         """Prove all needed classes.
 
         Parameters
         ----------
         random : numpy.random.Generator
+        budget : Budget
+            Classes that are to be proved one by one stay open when it ends.
         every : bool
             Whether to return all classes that cannot be proved, or only the first.
         """
@@ -380,14 +383,23 @@ class Capacity:
                 break
         if len(left) > most or (not every and space.rank > EACH_RANK):
             return Verdicts(left, np.column_stack(points))
-        return self._each(left[np.argsort(-excess)], weights, points, every=every)
+        return self._each(left[np.argsort(-excess)], weights, points, budget, every=every)
 
     def _each(
-        self, left: Integers, weights: Floats, points: list[Floats], *, every: bool
+        self,
+        left: Integers,
+        weights: Floats,
+        points: list[Floats],
+        budget: Budget,
+        *,
+        every: bool,
     ) -> Verdicts:
         """Prove classes one by one; a point found for one may serve others."""
         open_: list[int] = []
         while len(left):
+            if budget.is_over:
+                open_ += left.tolist()
+                break
             turned = self._reweighted(int(left[0]), weights)
             left, target = left[1:], int(left[0])
             if turned is None:

@@ -232,7 +232,7 @@ class Defence:
                 if not pool.is_open(index):
                     hidden |= pool.moved()
                     continue
-                if self.budget.is_over:
+                if builder.budget.is_over:
                     break
                 self._give_up(index, pool, knowledge, failures)
         attack.know(self.system)

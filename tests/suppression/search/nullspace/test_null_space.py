@@ -157,7 +157,7 @@ def test_class_with_room_on_one_side_serves_needs_on_that_side_only():
     )
     both = replace(upwards, lower=level)
     random = np.random.default_rng(0)
-    assert len(Capacity(both).verdicts(random, budget, every=True).open) == 1
+    assert len(Capacity(both).verdicts(random, Budget.of(), every=True).open) == 1
 
 
 @given(SEEDS)

@@ -629,6 +629,9 @@ class BoxPattern:
         box = self._confirmed(self.finder.cheapest(cell, float(self.size[need]), most))
         if box is not None:
             return [self._add(box)]
+        if self.size[need] <= self.rooms[:, cell].min():
+            # With more care, a mirrored box is found as a rule, and is far cheaper than two.
+            return None
         for side, up in enumerate((1, -1)):
             if self.met[side, need]:
                 continue

@@ -18,8 +18,8 @@ AWAITED_SECONDS = 15.0
 programs take many times as long for a first pattern. docs/decisions, "Null space"."""
 
 FEW_CELLS = 1_000
-"""Most free cells for which programs give a first pattern in about a second. docs/decisions, "Null
-space"."""
+"""Most free cells for which programs give a first pattern in about a second. docs/decisions, "A
+deletion that time cuts short"."""
 
 PROOF_GAIN = 0.01
 """Share by which the loss must fall before the pattern is proved during the search, so that little

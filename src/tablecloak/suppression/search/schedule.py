@@ -119,6 +119,10 @@ SUMMED_CELLS = 2_000
 """Most free cells of the same where sums of boxes can be found, which are sooner still.
 docs/decisions, "All care for the largest needs"."""
 
+NEED_SECONDS = 6e-3
+"""Least seconds for each need with which programs give the first pattern of a small table in time.
+docs/decisions, "First pattern in haste"."""
+
 BOXES_SHARE = 0.75
 """Share of the time for boxes. They end by themselves, and take little of it on small tables."""
 
@@ -288,6 +292,12 @@ def is_begun_by_boxes(state: SearchState, budget: Budget) -> bool:
     return is_unfound(state, budget) and is_large(state, budget)
 
 
+def is_begun_in_haste(state: SearchState, budget: Budget) -> bool:
+    """Whether programs for one need after another would take longer than there is time."""
+    is_short = budget.left < NEED_SECONDS * len(state.system.needs.cells)
+    return is_unfound(state, budget) and is_short and are_sums_ready(state, budget)
+
+
 def is_large(state: SearchState, budget: Budget) -> bool:
     """Whether programs for one cell after another take long to give a first pattern."""
     if state.is_dense and SUMMED_CELLS < state.n_free <= PROGRAMS_CELLS:
@@ -432,6 +442,7 @@ EXACT = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(open_by_prices, PRICES_SHARE, when=is_priced),
+    Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_in_haste),
     Phase(build_by_programs, SMALL_BUILD_SHARE, when=is_unfound),
     Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),

@@ -16,10 +16,12 @@ from margins import with_levels, with_margins
 from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
+from tablecloak.suppression.search import schedule
 from tablecloak.suppression.search.boxes import sums
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
 from tablecloak.suppression.search.closing import proved_pattern
+from tablecloak.suppression.search.schedule import is_begun_in_haste
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import PORTFOLIO
@@ -204,3 +206,13 @@ def test_without_numba_boxes_build_the_pattern(monkeypatch):
     state = protect_by_boxes(state_of(dense(3)), Budget.of())
     assert state.best is not None and state.best.is_proved
     assert protect_by_sums(replace(state), Budget.of()).best is state.best
+
+
+def test_many_needs_in_little_time_are_met_by_sums_first():
+    state = state_of(dense(3))
+    seconds = schedule.NEED_SECONDS * len(state.system.needs.cells)
+    assert is_begun_in_haste(state, Budget.of(0.9 * seconds))
+    assert not is_begun_in_haste(state, Budget.of(1.1 * seconds))
+    hurried = protect_by_boxes(state, Budget.of())
+    assert hurried.best is not None
+    assert not is_begun_in_haste(hurried, Budget.of(0.9 * seconds))

@@ -630,7 +630,8 @@ class BoxPattern:
         if box is not None:
             return [self._add(box)]
         if self.size[need] <= self.rooms[:, cell].min():
-            # With more care, a mirrored box is found as a rule, and is far cheaper than two.
+            # With more care, a mirrored box is found as a rule, and is far cheaper than two
+            # (docs/decisions, "Needs with room on one side").
             return None
         for side, up in enumerate((1, -1)):
             if self.met[side, need]:

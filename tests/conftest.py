@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 # Workers of tests run beside each other, one for each core. Further threads of linear algebra would
 # only wait for one another, and take half as much time again. It is read when numpy is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Each test module, and each process that a test starts, would compile our files again where the
+# environment says that compiled ones are not to be kept.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 from hypothesis import settings

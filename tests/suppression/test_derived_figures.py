@@ -30,12 +30,12 @@ def system_of(seed: int) -> System:
 @cache
 def apart(seed: int) -> np.ndarray:
     """Cells hidden by somebody who does not think of the figures."""
-    return tc.suppress(system_of(seed).bare, method="sequential", time_limit=1).suppressed
+    return tc.suppress(system_of(seed).bare, method="sequential", time_limit=0.3).suppressed
 
 
 @cache
 def together(seed: int) -> tc.SuppressionPattern:
-    return tc.suppress(system_of(seed).problem, method="sequential", time_limit=1)
+    return tc.suppress(system_of(seed).problem, method="sequential", time_limit=0.3)
 
 
 def exposed_in(system: System, hidden: np.ndarray) -> list[int]:

@@ -98,7 +98,7 @@ def test_a_frozen_figure_is_published_and_totals_are_hidden_for_it():
     frozen = tc.with_derived(
         system.bare, [type(figure)("x / y", decimals=figure.decimals, frozen=True)]
     )
-    pattern = tc.suppress(frozen, method="sequential", time_limit=2)
+    pattern = tc.suppress(frozen, method="sequential", time_limit=0.5)
     assert not np.any(pattern.suppressed & are_derived(frozen.table.keys))
     n = system.bare.table.n_cells
     assert exposed(system.bare, pattern.suppressed[:n], system.printed) == []

@@ -29,8 +29,8 @@ def test_a_place_where_nothing_can_listen_is_named():
 
 def test_idle_and_half_sent_requests_keep_nobody_from_an_answer(tmp_path, monkeypatch):
     """More connections than are open at a time; those that send nothing, or bit by bit, end."""
-    monkeypatch.setattr(listening_module, "PATIENCE", 0.6)
-    monkeypatch.setattr(server_module, "MOST_SENDING", 1.5)
+    monkeypatch.setattr(listening_module, "PATIENCE", 1.0)
+    monkeypatch.setattr(server_module, "MOST_SENDING", 2.0)
     monkeypatch.setattr(listening_module, "MOST_CONNECTIONS", 60)
     head = b"POST /v1/suppress HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     starts = [b"", b"POST /v1/sup", head, head + b"Content-Length: 900\r\n\r\n{"]
@@ -40,8 +40,8 @@ def test_idle_and_half_sent_requests_keep_nobody_from_an_answer(tmp_path, monkey
         for number, connection in enumerate(opened):
             connection.sendall(starts[number % len(starts)])
             connection.settimeout(60)
-        for _ in range(20):
-            threading.Event().wait(0.1)
+        for _ in range(13):
+            threading.Event().wait(0.2)
             for connection in opened[2::4] + opened[3::4]:
                 try:
                     connection.send(b"x")

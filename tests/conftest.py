@@ -10,16 +10,17 @@ from collections.abc import Iterator
 # Workers of tests run beside each other, one for each core. Further threads of linear algebra would
 # only wait for one another, and take half as much time again. It is read when numpy is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Each test module, and each process that a test starts, would compile our files again where the
-# environment says that compiled ones are not to be kept.
-sys.dont_write_bytecode = False
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 from hypothesis import settings
 
 from instances import Instances
 from tablecloak.budget import Budget
+
+# Each test module, and each process that a test starts, would compile our files again where the
+# environment says that compiled ones are not to be kept.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests say what is true, not how fast: a busy machine must not fail them. The examples of all
 # tests together are many; those of one are few.

@@ -11,10 +11,8 @@ import runpy
 import shutil
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -83,17 +81,9 @@ PAGES = sorted(
 )
 
 
-HASTE = 5
-"""How much faster the clock of a page runs: its limits are for a reader, and all that a page
-asserts is found long before."""
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
 def test_programs_of_the_documentation_run_and_hold_what_they_assert(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    began = time.monotonic()
-    clock = SimpleNamespace(monotonic=lambda: began + HASTE * (time.monotonic() - began))
-    monkeypatch.setattr("tablecloak.budget.time", clock)
     for name in re.findall(r"/raw/main/(tests/data/\S+?)\)", page.read_text("utf-8")):
         shutil.copy(DOCS.parent / name, tmp_path)
     programs = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 # Workers of tests run beside each other, one for each core. Further threads of linear algebra would
@@ -15,6 +16,11 @@ from hypothesis import settings
 
 from instances import Instances
 from tablecloak.budget import Budget
+
+# Each test module, and each process that a test starts, would compile our files again where the
+# environment says that compiled ones are not to be kept.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests say what is true, not how fast: a busy machine must not fail them. The examples of all
 # tests together are many; those of one are few.
@@ -51,13 +57,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection() -> Iterator[object]:
     """Collect no garbage while tests are collected, and pass over modules and tests ever after.
 
-    They stay to the end, and hardly any of what makes them is garbage.
+    They stay to the end, and hardly any of what makes them is garbage. What tests make later is
+    looked through less often: most of it goes without, as soon as nobody holds it.
     """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
         gc.enable()
 
 

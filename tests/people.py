@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 SOME = {
-    "swap": {"attributes": ["job"], "rate": 0.2},
+    "swap": {"attributes": ["job"], "rate": 0.2, "keys": ["state", "job"]},
     "swap-households": {"hierarchy": ["state"], "household": "home", "risk_variables": ["job"]},
     "pram": {"keys": ["job"]},
     "pram-by-matrix": {"attribute": "job", "matrix": np.full((3, 3), 1 / 3)},

@@ -87,4 +87,4 @@ def run(folder: Path, commands: str, **options: Any) -> BatchResult:
         '<SPECIFYTABLE> "Town""Kind"|"Sales"||\n' + commands
     )
     (folder / "job.arb").write_text(batch)
-    return run_batch(folder / "job.arb", time_limit=5, **options)
+    return run_batch(folder / "job.arb", time_limit=1, **options)

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def solve(client, method: str = "suppression") -> dict:
         if not found["running"]:
             assert not found["error"]
             return found
+        time.sleep(0.02)
 
 
 def squares(client, **asked) -> list[dict]:

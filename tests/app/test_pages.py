@@ -148,7 +148,7 @@ def test_a_stop_keeps_the_best_that_is_proved(client):
     client.post("/table", data={**FORM, "adjustment": "1", "time_limit": "60"})
     client.post("/protect")
     for _ in range(3):
-        time.sleep(1.5)
+        time.sleep(0.8)
         client.post("/stop")
     found = wait(client)
     # On a busy machine the stop may come before the first proof, and says so.

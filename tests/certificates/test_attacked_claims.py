@@ -54,5 +54,5 @@ def test_no_claim_that_is_forged_by_hand_is_believed_or_fatal(capsys):
 @pytest.mark.parametrize("claim", ["protection", "additivity", "statistics", "loss", "bound"])
 def test_a_believed_claim_is_noticed(claim, monkeypatch, capsys):
     monkeypatch.setitem(verifier.CHECKS, claim, lambda data, relations: [(True, "nothing")])
-    assert forged.main([]) == 1
+    assert any(forged.main([one.name]) for one in forged.FORGERIES)
     assert ": believed: " in capsys.readouterr().out

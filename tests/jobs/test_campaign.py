@@ -31,7 +31,6 @@ value = "{value}"
 decimals = 0
 [dimensions.industry]
 [dimensions.region]
-levels = ["part", "region"]
 [dimensions.size]
 [[tables]]
 dimensions = ["industry", "region"]
@@ -49,8 +48,8 @@ report = false
 
 
 def two_jobs(tmp_path: Path) -> Path:
-    """Two jobs with two linked tables each, on 60 firms: half of the cells are sensitive."""
-    firms = tc.examples.firms(60, seed=2)
+    """Two jobs with two linked tables each, on 40 firms: half of the cells are sensitive."""
+    firms = tc.examples.firms(40, seed=2)
     share = np.random.default_rng(1).uniform(0.2, 0.9, len(firms))
     data = firms.rename(columns={"turnover": "TURNOVER"})
     data["PRODUCTION"] = (data["TURNOVER"] * share).round()

@@ -39,7 +39,7 @@ def values_of(frame: pd.DataFrame, name: str, column: str) -> pd.Series:
 
 def test_figures_beside_a_pattern_are_published_where_the_pattern_says_so(business):
     problem = tc.with_derived(business, [RATIO])
-    pattern = tc.suppress(problem, method="sequential", time_limit=3)
+    pattern = tc.suppress(problem, method="sequential", time_limit=1)
     figures = tc.released_figures(pattern)
     hidden = pattern.suppressed[are_derived(problem.table.keys)]
     assert (figures["status"] == "suppressed").sum() == hidden.sum() > 0
@@ -60,7 +60,7 @@ def test_cells_whose_denominator_is_0_are_named():
 
 
 def test_figures_beside_adjusted_values_are_those_of_the_adjusted_values(business):
-    adjusted = tc.adjust(business, time_limit=5)
+    adjusted = tc.adjust(business, time_limit=1)
     figures = tc.released_figures(adjusted, [RATIO]).set_index(["region", "industry"])["value"]
     release = adjusted.release()
     name = business.table.name
@@ -69,7 +69,7 @@ def test_figures_beside_adjusted_values_are_those_of_the_adjusted_values(busines
 
 
 def test_figures_that_were_not_protected_are_refused_beside_a_pattern(business):
-    pattern = tc.suppress(business, method="sequential", time_limit=2)
+    pattern = tc.suppress(business, method="sequential", time_limit=0.5)
     with pytest.raises(tc.InputError, match="not protected together"):
         tc.released_figures(pattern, [RATIO])
     with pytest.raises(tc.InputError, match="no derived figures"):
@@ -98,7 +98,7 @@ def test_growth_on_a_release_that_left_is_protected_together_with_it():
             chosen = np.flatnonzero(system.bare.sensitive[cells])
             codes = [table.cell(**frame.iloc[cell].to_dict()) for cell in chosen.tolist()]
             years[name] = (table.protect(tc.Manual(codes, range=15)), cells)
-        last_year = tc.suppress(years["then"][0], method="sequential", time_limit=1)
+        last_year = tc.suppress(years["then"][0], method="sequential", time_limit=0.3)
         growth = tc.Growth("sales", since="2024", decimals=system.figures[0].decimals)
         problem = tc.with_derived(years["now"][0], [growth], published={"2024": last_year})
 
@@ -113,9 +113,9 @@ def test_growth_on_a_release_that_left_is_protected_together_with_it():
                 flags[found["index"].to_numpy()] = pattern[: one.table.n_cells]
             return flags
 
-        alone = tc.suppress(years["now"][0], method="sequential", time_limit=1).suppressed
+        alone = tc.suppress(years["now"][0], method="sequential", time_limit=0.3).suppressed
         n_apart += len(exposed(system.bare, both(alone), system.printed))
-        pattern = tc.suppress(problem, method="sequential", time_limit=2)
+        pattern = tc.suppress(problem, method="sequential", time_limit=0.5)
         shown = tc.released_figures(pattern)["status"] == "published"
         told = [
             figure
@@ -132,7 +132,7 @@ def test_an_earlier_release_is_read_from_files_with_its_variables_and_the_figure
     tmp_path,
 ):
     system = random_system(0)
-    pattern = tc.suppress(system.problem, method="sequential", time_limit=1)
+    pattern = tc.suppress(system.problem, method="sequential", time_limit=0.3)
     files = write_release(pattern, tmp_path, report=False)
     truths = []
     for name, problem in (("with", pattern.problem), ("bare", system.bare)):
@@ -176,7 +176,7 @@ def test_a_job_publishes_the_figures_of_each_release_and_certifies_them(tmp_path
     tc.examples.write("derived", tmp_path)
     job = tmp_path / "derived.toml"
     text = job.read_text().replace(
-        "time_limit = 30", "time_limit = 3\n\n[adjustment]\ntime_limit=2"
+        "time_limit = 30", "time_limit = 1\n\n[adjustment]\ntime_limit=1"
     )
     job.write_text(text)
     result = tc.run_job(job, tmp_path / "out")

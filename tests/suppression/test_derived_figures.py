@@ -30,12 +30,12 @@ def system_of(seed: int) -> System:
 @cache
 def apart(seed: int) -> np.ndarray:
     """Cells hidden by somebody who does not think of the figures."""
-    return tc.suppress(system_of(seed).bare, method="sequential", time_limit=1).suppressed
+    return tc.suppress(system_of(seed).bare, method="sequential", time_limit=0.3).suppressed
 
 
 @cache
 def together(seed: int) -> tc.SuppressionPattern:
-    return tc.suppress(system_of(seed).problem, method="sequential", time_limit=1)
+    return tc.suppress(system_of(seed).problem, method="sequential", time_limit=0.3)
 
 
 def exposed_in(system: System, hidden: np.ndarray) -> list[int]:
@@ -98,7 +98,7 @@ def test_a_frozen_figure_is_published_and_totals_are_hidden_for_it():
     frozen = tc.with_derived(
         system.bare, [type(figure)("x / y", decimals=figure.decimals, frozen=True)]
     )
-    pattern = tc.suppress(frozen, method="sequential", time_limit=2)
+    pattern = tc.suppress(frozen, method="sequential", time_limit=0.5)
     assert not np.any(pattern.suppressed & are_derived(frozen.table.keys))
     n = system.bare.table.n_cells
     assert exposed(system.bare, pattern.suppressed[:n], system.printed) == []

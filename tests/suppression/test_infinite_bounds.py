@@ -128,7 +128,7 @@ def test_what_insiders_cannot_rule_out_far_away_is_protected():
 
 def test_a_cell_is_called_impossible_only_if_relations_determine_it():
     seen = Counter()
-    for number, problem in free_cases(40):
+    for number, problem in free_cases(23):
         every, cells = ~problem.frozen, np.flatnonzero(problem.sensitive)
         fixed = any(is_determined(problem, every, int(cell)) for cell in cells)
         try:
@@ -142,9 +142,9 @@ def test_a_cell_is_called_impossible_only_if_relations_determine_it():
         else:
             assert not fixed, number
             seen["protected"] += 1
-    assert min(seen["impossible"], seen["protected"]) >= 10
+    assert min(seen["impossible"], seen["protected"]) >= 6
     # Some witnesses move one cell 1e8 times as far as another one, which no decimals express.
-    assert seen["not settled"] <= 6
+    assert seen["not settled"] <= 4
 
 
 def test_an_audit_without_bounds_agrees_with_elimination():

@@ -45,7 +45,7 @@ def test_the_loss_is_the_same_with_and_without_levels_of_single_children(tables,
     )
     assert whole.table.n_cells > 1.2 * without.table.n_cells
     plain, pattern = (
-        tc.suppress(problem, method="sequential", threads=1, time_limit=60)
+        tc.suppress(problem, method="sequential", threads=1, time_limit=8)
         for problem in (without, whole)
     )
     assert pattern.loss == plain.loss

@@ -40,7 +40,7 @@ def test_idle_and_half_sent_requests_keep_nobody_from_an_answer(tmp_path, monkey
         for number, connection in enumerate(opened):
             connection.sendall(starts[number % len(starts)])
             connection.settimeout(60)
-        for _ in range(20):
+        for _ in range(13):
             threading.Event().wait(0.2)
             for connection in opened[2::4] + opened[3::4]:
                 try:

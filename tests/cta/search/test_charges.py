@@ -12,7 +12,7 @@ from hand_tables import problem_of
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import LossProof
-from tablecloak.cta.search import charges
+from tablecloak.cta.search import charges, cold_regions
 from tablecloak.cta.search.bounds import PartsBound, search_bound
 from tablecloak.cta.search.charges import Combining, charge, combine
 from tablecloak.cta.search.cold_regions import cool
@@ -20,6 +20,12 @@ from tablecloak.cta.search.directions import PROOFS, Size, start
 from tablecloak.cta.search.phases import turn
 from tablecloak.phases import Phase
 from tight_forms import ENOUGH, form_of, state_of, values_of_directions
+
+
+@pytest.fixture(autouse=True)
+def fewer_steps(monkeypatch):
+    """A bound is proved after any number of steps, and these tables are small."""
+    monkeypatch.setattr(charges, "MOST_CHARGED_STEPS", 3000)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -43,6 +49,7 @@ def test_charges_that_prove_less_than_is_known_are_not_kept(seed):
 def test_the_bound_of_an_adjustment_is_proved_by_charges_alone(seed, monkeypatch):
     phases = (Phase(charge), Phase(cool), Phase(turn))
     monkeypatch.setitem(PROOFS, Size.of(1, 1, 1), phases)
+    monkeypatch.setattr(cold_regions, "COOLED_DRAWS", 2)
     problem = random_problem(seed, (3, 3, 3), 5)
     found = tc.adjust(problem, weights="relative", integer=False, time_limit=2)
     up = tc.adjust(problem, weights="relative", integer=False, directions="up").loss

@@ -10,6 +10,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.search import Warm, cooled
+from tablecloak.cta.search import cold_regions
 from tablecloak.cta.search.cold_regions import CooledRegions, cool
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.local_search import LocalSearch
@@ -18,7 +19,8 @@ from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_cooling_ends_at_the_best_directions_of_small_tables(seed):
+def test_cooling_ends_at_the_best_directions_of_small_tables(seed, monkeypatch):
+    monkeypatch.setattr(cold_regions, "COOLED_DRAWS", 3)
     problem = random_problem(seed, (3, 4), 4)
     values = [value for value in values_of_directions(form_of(problem)).values() if value < np.inf]
     state = cool(state_of(problem), Budget.of(ENOUGH))

@@ -9,6 +9,7 @@ import pytest
 
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.cta.search import cold_regions
 from tablecloak.cta.search.cold_regions import cool
 from tablecloak.cta.search.directions import start
 from tablecloak.cta.search.fix_and_relax import relax
@@ -17,6 +18,12 @@ from tablecloak.cta.search.state import DirectionState, with_directions
 from tight_forms import ENOUGH, form_of, state_of, values_of_directions
 
 SEEDS = range(3)
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Tables of sixteen choices of directions: later draws, which take most steps, find no more."""
+    monkeypatch.setattr(cold_regions, "COOLED_DRAWS", 2)
 
 
 @cache

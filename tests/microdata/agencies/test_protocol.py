@@ -195,7 +195,7 @@ def test_a_late_agency_is_named(tmp_path, certificates):
     prompt = agencies["south"].values
 
     def slow(question, argument):
-        time.sleep(4)
+        time.sleep(2.5)
         return prompt(question, argument)
 
     agencies["south"] = Agency("south", slow)
@@ -204,7 +204,7 @@ def test_a_late_agency_is_named(tmp_path, certificates):
 
 
 def test_agencies_with_different_study_files_do_not_start(tmp_path, certificates):
-    study = read_study(study_file(tmp_path, certificates, timeout=3))
+    study = read_study(study_file(tmp_path, certificates, timeout=1.5))
     other = study.model_copy(update={"predictors": ["b", "a"]})
     found: dict[str, object] = {}
 
@@ -327,7 +327,7 @@ def test_sums_before_all_shares_were_added_are_refused(tmp_path, certificates):
 
 
 def test_strangers_cannot_speak_to_an_agency(tmp_path, certificates):
-    study = read_study(study_file(tmp_path, certificates, timeout=3))
+    study = read_study(study_file(tmp_path, certificates, timeout=1.5))
     thread, end = victim(study, certificates)
     stranger = Rogue(study, certificates, "stranger")
     try:

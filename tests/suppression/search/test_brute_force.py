@@ -16,7 +16,7 @@ from tablecloak.suppression.search import exact
 @pytest.mark.slow
 def test_random_patterns_survive_an_independent_attack():
     protected = 0
-    for seed in range(60):
+    for seed in range(40):
         problem = random_problem(seed, kind="nested")
         try:
             pattern = tc.suppress(
@@ -27,7 +27,7 @@ def test_random_patterns_survive_an_independent_attack():
             continue
         assert naive_audit(problem, pattern.suppressed), seed
         protected += 1
-    assert protected > 30
+    assert protected > 20
 
 
 def awkward(seed: int) -> tc.ProtectionProblem:

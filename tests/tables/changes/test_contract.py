@@ -233,7 +233,7 @@ def test_hidden_cells_come_back_as_ones_that_protect(name, tmp_path):
     for seed in SEEDS[:2]:
         change = change_of(name, seed)
         try:
-            pattern = tc.suppress(change.problem, method="sequential", time_limit=5)
+            pattern = tc.suppress(change.problem, method="sequential", time_limit=0.5)
         except tc.ModelError as error:
             # What cannot be protected there is named by cells that are here.
             assert len(change.refusal(error).cells)

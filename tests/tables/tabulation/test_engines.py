@@ -21,6 +21,7 @@ from random_records import assert_same_tables, random_records, through
 from tablecloak.errors import InterruptedSearch
 from tablecloak.jobs.job_file import Job, read_job
 from tablecloak.jobs.load import load_problem
+from tablecloak.tables.tabulation.engines.engine import ENGINES
 from tablecloak.tables.tabulation.records import engine_errors
 
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
@@ -116,9 +117,17 @@ def test_the_same_job_gives_the_same_table_through_duckdb_and_a_spark_cluster(
             process.wait(60)
 
 
-def test_ctrl_c_in_an_engine_is_no_fault_of_ours():
-    with pytest.raises(InterruptedSearch), engine_errors("firms.csv"):
+def test_ctrl_c_in_an_engine_is_no_fault_of_ours_nor_of_the_file(tmp_path, monkeypatch):
+    def interrupted(*_: object, **__: object) -> None:
         raise RuntimeError("Query interrupted")
+
+    with pytest.raises(InterruptedSearch), engine_errors("firms.csv"):
+        interrupted()
+    path = tmp_path / "firms.csv"
+    path.write_text("r,v\na,1\n")
+    monkeypatch.setattr(ENGINES["duckdb"], "open", interrupted)
+    with pytest.raises(InterruptedSearch):
+        tc.tabulate(path, ["r"], "v")
 
 
 def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):

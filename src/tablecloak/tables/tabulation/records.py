@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Integers
-from tablecloak.errors import InputError, InterruptedSearch, listed, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import Engine, engine_named
-from tablecloak.tables.tabulation.engines.engine import explained
+from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
 from tablecloak.tables.tabulation.exact_sum import EXACT_BITS, MOST_DIGITS, ExactSum
 
 YES = ("yes", "y", "true", "t", "1", "1.0")
@@ -168,16 +168,13 @@ def engine_errors(data: Any) -> Iterator[None]:
     """
     try:
         yield
-    except RuntimeError as error:
-        # What DuckDB makes of Ctrl-C.
-        if "interrupted" not in str(error).lower():
-            raise
-        raise InterruptedSearch("Interrupted while records were read.") from None
     except Exception as error:
+        if interrupted := interruption(error):
+            raise interrupted from None
         if type(error).__module__.partition(".")[0] not in LIBRARIES:
             raise
         source = data if isinstance(data, str | os.PathLike) else "The data"
-        raise InputError(f"{source}: cannot be read as a table. {explained(error)}") from None
+        raise unreadable(source, error) from None
 
 
 def open_source(

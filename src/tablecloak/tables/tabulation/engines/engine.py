@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, InterruptedSearch, suggestion
 from tablecloak.extras import is_installed
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
@@ -79,7 +79,7 @@ class Engine(ABC):
         except InputError:
             raise
         except Exception as error:
-            raise InputError(f"{path}: cannot be read as a table. {explained(error)}") from None
+            raise interruption(error) or unreadable(path, error) from None
 
 
 ENGINES: Registry[Engine] = Registry("engine", "tablecloak.tables.tabulation.engines")
@@ -103,6 +103,18 @@ def engine_named(name: str) -> Engine:
             return each(name)
     known = [word for each in ENGINES for word in (each.name, *each.schemes)]
     raise InputError(f"There is no engine {name!r}.{suggestion(name, known)}")
+
+
+def interruption(error: Exception) -> InterruptedSearch | None:
+    """Return our error for what DuckDB makes of Ctrl-C; none for any other error."""
+    if isinstance(error, RuntimeError) and "interrupted" in str(error).lower():
+        return InterruptedSearch("Interrupted while records were read.")
+    return None
+
+
+def unreadable(source: Any, error: Exception) -> InputError:
+    """Return our error for one of an engine that reads a source."""
+    return InputError(f"{source}: cannot be read as a table. {explained(error)}")
 
 
 def explained(error: Exception) -> str:

@@ -23,8 +23,8 @@ demo: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check src tests examples benchmarks
 	$(BIN)/ruff format --check src tests examples benchmarks
-	$(BIN)/mypy
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	# Types are checked beside the tests, which do not always keep two cores busy.
+	$(BIN)/mypy & types=$$!; $(BIN)/pytest -q -n 2 --dist worksteal; tests=$$?; wait $$types && exit $$tests
 
 # The tests with the oldest versions of libraries that pyproject.toml admits, and with the newest
 # there are; each in an environment of its own. The oldest need the oldest Python.

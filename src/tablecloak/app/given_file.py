@@ -15,7 +15,6 @@ from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
 from tablecloak.jobs.beginning import guess
 from tablecloak.jobs.job_file import read_job
-from tablecloak.jobs.load import load_problem
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
     ProblemFormat,
@@ -26,7 +25,6 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
-from tablecloak.tables.problem import ProtectionProblem
 
 NAMELESS = "Unnamed: "
 """How a column is called above which nothing stands: a title is there, or further headers."""
@@ -115,17 +113,11 @@ def endings() -> tuple[str, ...]:
 
 
 def bench_of(path: Path) -> Workbench:
-    """Open a problem or a job as a grid."""
-    return Workbench(_problem(path), title=path.stem)
-
-
-def _problem(path: Path) -> ProtectionProblem:
+    """Open a problem, a job or a batch as a grid."""
     if path.suffix in JOBS:
-        return load_problem(read_job(path))
-    if path.suffix.lower() in BATCHES:
-        problems = batch_problems(path)
-        return problems[0] if len(problems) == 1 else linked(problems)
-    return read_problem(path)
+        return Workbench.of_job(read_job(path), path.stem)
+    problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
+    return Workbench(problems[0] if len(problems) == 1 else linked(problems), path.stem)
 
 
 LONGEST_NAME = 80

@@ -170,10 +170,10 @@ class Pages:
 
     def look(self) -> Any:
         """Show the table before it is protected."""
-        if self.session.problem is None:
+        if self.session.choices is None or self.session.bench is None:
             return redirect("/choose")
-        drawing = _sensitive_map(self.session.problem)
-        return self.page("table.html", map=drawing, problem=self.session.problem)
+        problem = self.session.bench.given
+        return self.page("table.html", map=_sensitive_map(problem), problem=problem)
 
     def protect(self) -> Any:
         """Start the job."""

@@ -16,11 +16,9 @@ from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import Guess
 from tablecloak.jobs.job_file import read_job
-from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
-from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import Proposal
 from tablecloak.web.tasks import QueuedTask, TaskQueue
 
@@ -38,7 +36,6 @@ class Session:
         self.folder = folder
         self.file: DataFile | None = None
         self.choices: Choices | None = None
-        self.problem: ProtectionProblem | None = None
         self.job: Job | None = None
         self.result: JobResult | None = None
         self.proposal: Proposal | None = None
@@ -117,7 +114,7 @@ class Session:
 
     def open(self, file: DataFile) -> None:
         """Begin with another file; to be called within `changing`."""
-        self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
+        self.file, self.choices, self.job, self.result = file, None, None, None
         self.proposal, self.guess, self.bench, self.program = None, None, None, ""
 
     def choose(self, choices: Choices) -> None:
@@ -127,12 +124,11 @@ class Session:
             try:
                 tried.write_text(choices.job(), encoding="utf-8")
                 job = read_job(tried)
-                problem = load_problem(job)
+                bench = Workbench.of_job(job, choices.title or Path(choices.file).stem)
                 tried.replace(self.job_file)
             finally:
                 tried.unlink(missing_ok=True)
-            self.choices, self.problem, self.job, self.result = choices, problem, job, None
-            self.bench = Workbench(problem, choices.title or Path(choices.file).stem)
+            self.choices, self.job, self.result, self.bench = choices, job, None, bench
 
     def start(self) -> None:
         """Run the job in the background."""

@@ -20,6 +20,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app import create_app
+from tablecloak.examples import write
 from tablecloak.jobs.run import run_job
 from tablecloak.tables.rules.rule import RULES
 
@@ -56,6 +57,24 @@ def wait(client) -> str:
             return answer.headers.get("Location", answer.text)
         time.sleep(0.1)
     raise AssertionError("the job does not end")
+
+
+def test_a_job_is_dropped_together_with_its_files_and_says_which_are_lacking(client, tmp_path):
+    files = [(path.read_bytes(), path.name) for path in write("firms", tmp_path / "job")]
+    done = client.post("/open", data={"upload": [(io.BytesIO(raw), name) for raw, name in files]})
+    assert done.location == "/grid"
+    alone = next((raw, name) for raw, name in files if name == "job.toml")
+    done = client.post("/open", data={"upload": (io.BytesIO(alone[0]), alone[1])})
+    said = html.unescape(done.text)
+    assert "job.toml reads firms.csv, region.hrc, industry.hrc" in said
+    assert "type its path" in said and str(tmp_path) not in said
+
+
+def test_letters_of_western_europe_are_read_and_said_to_be(client):
+    raw = "Région;CA\n".encode("cp1252") + "Île;1,5\nSud;2,5\nSud;3,5\n".encode("cp1252") * 9
+    assert client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")}).location == "/choose"
+    page = client.get("/choose").text
+    assert "encoding = cp1252" in page and "Région" in page
 
 
 def test_nobody_else_is_let_in(tmp_path):

@@ -18,7 +18,7 @@ from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
-from tablecloak.jobs.beginning import Guess, guess
+from tablecloak.jobs.beginning import Guess, first_records, guess
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page, with_scopes
@@ -230,11 +230,11 @@ class Pages:
 
 def _guess(file: DataFile) -> Guess:
     """Return what the columns of records may be; nothing where they have no codes."""
-    columns = column_names(file)
+    file, head = first_records(file)
     try:
         return guess(file)
     except InputError:
-        return Guess(file, others=dict.fromkeys(columns, ""))
+        return Guess(file, others=dict.fromkeys(head.columns, ""))
 
 
 def _head(file: DataFile) -> pd.DataFrame:

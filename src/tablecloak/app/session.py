@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,7 +78,11 @@ class Session:
     @property
     def error(self) -> str:
         """What went wrong with the last job; empty if nothing did."""
-        return "" if self.task is None else self.task.error or ""
+        return "" if self.task is None else self.plain(self.task.error or "")
+
+    def plain(self, message: str) -> str:
+        """Return a message in which files of the private folder are called by their names."""
+        return re.sub(rf"{re.escape(str(self.folder))}/(uploads/[^/]+/)?", "", message)
 
     @property
     def stage(self) -> str:

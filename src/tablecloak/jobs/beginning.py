@@ -85,6 +85,21 @@ class Guess:
         return [f"{shown if column else '# ' + shown:<28}# {meaning}"]
 
 
+def first_records(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
+    """Return a file as its first records say that it is read, and these records.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    except InputError as error:
+        raise InputError(f"{error}{about_batches(file)}") from None
+    return replace(reader.how, path=file.path), frame
+
+
 def guess(file: DataFile) -> Guess:
     """Look at the columns of a file of records.
 
@@ -93,11 +108,7 @@ def guess(file: DataFile) -> Guess:
     InputError
         If it cannot be read, or no column looks like a dimension.
     """
-    try:
-        reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
-    except InputError as error:
-        raise InputError(f"{error}{about_batches(file)}") from None
-    file = replace(reader.how, path=file.path)
+    file, frame = first_records(file)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
     kinds: dict[str, str] = {}

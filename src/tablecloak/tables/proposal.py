@@ -567,7 +567,11 @@ FREQUENCY = re.compile(
     re.IGNORECASE,
 )
 LARGEST = re.compile(r"(max|largest|top|biggest|x)[ _-]?(\d*)|(largest|maximum).*", re.IGNORECASE)
-VALUE = re.compile(r"values?|turnover|amount|sum|total|sales|revenue|obs_value", re.IGNORECASE)
+VALUE = re.compile(
+    r"values?|turnover|amount|sum|total|sales|revenue|obs_value|umsatz|betrag|chiffre d.affaires"
+    r"|montant|valeur",
+    re.IGNORECASE,
+)
 STATUS = re.compile(r"(conf_?|obs_?)?(status|flags?)|sensitive|primary|secret", re.IGNORECASE)
 
 

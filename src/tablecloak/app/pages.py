@@ -11,7 +11,7 @@ from flask import Flask, abort, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
-from tablecloak.app.fields import choices_of, fields_of, options_of
+from tablecloak.app.fields import choices_of, fields_of, options_of, refilled
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
 from tablecloak.app.session import Session
@@ -69,7 +69,13 @@ class Pages:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""
-        return render_template(template, session=self.session, **values), status
+        page = render_template(template, session=self.session, **values)
+        return refilled(page, self.session.forms.get(request.path, {})), status
+
+    def sent(self, address: str) -> dict[str, str]:
+        """Return what was sent from the form at an address, and keep it for the next look."""
+        self.session.forms[address] = request.form.to_dict()
+        return self.session.forms[address]
 
     def start(self) -> Any:
         """Show the form for the file."""
@@ -77,7 +83,7 @@ class Pages:
 
     def open_file(self) -> Any:
         """Open the file that a user chose."""
-        asked, last = request.form.get("kind", ""), self.session.file
+        asked, last = self.sent("/").get("kind", ""), self.session.file
         with self.session.changing():
             if asked and last is not None and not request.files and "path" not in request.form:
                 # The file that is open is another kind than was told.
@@ -110,6 +116,7 @@ class Pages:
         if sheet:
             with self.session.changing():
                 self.session.proposal = propose(Path(file), sheet=sheet)
+                self.session.forms.clear()
         found = self.session.proposal
         texts = [name for name in found.frame.columns if name not in found.figures]
         return self.page(
@@ -133,7 +140,7 @@ class Pages:
         with self.session.changing():
             if self.session.file is None or self.session.proposal is None:
                 return redirect("/")
-            finished = Finished.of_form(self.session.proposal, request.form.to_dict())
+            finished = Finished.of_form(self.session.proposal, self.sent("/shape"))
             bench = Workbench(finished.problem(), finished.proposal.title, finished.proposal.labels)
             self.session.bench = bench
             self.session.program = finished.python(self.session.file)
@@ -165,7 +172,7 @@ class Pages:
         file = self.session.file
         if file is None:
             return redirect("/")
-        self.session.choose(Choices.of_form(file, request.form.to_dict(), column_names(file)))
+        self.session.choose(Choices.of_form(file, self.sent("/choose"), column_names(file)))
         return redirect("/table")
 
     def look(self) -> Any:
@@ -206,7 +213,8 @@ class Pages:
 
     def job_file(self) -> Any:
         """Send the job file."""
-        content = io.BytesIO(existing_file(self.session.job_file).read_bytes())
+        text = self.session.plain(existing_file(self.session.job_file).read_text(encoding="utf-8"))
+        content = io.BytesIO(text.encode())
         return send_file(content, as_attachment=True, download_name="job.toml")
 
     def release(self, method: str) -> Any:

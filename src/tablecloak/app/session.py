@@ -43,6 +43,8 @@ class Session:
         self.guess: Guess | None = None
         self.bench: Workbench | None = None
         self.program = ""
+        self.forms: dict[str, dict[str, str]] = {}
+        """What was sent last from the form at each address."""
         self.queue = TaskQueue()
         self.task: QueuedTask | None = None
         self.lock = threading.Lock()
@@ -56,6 +58,11 @@ class Session:
     def results(self) -> Path:
         """Folder of the results."""
         return self.folder / "results"
+
+    @property
+    def is_uploaded(self) -> bool:
+        """Whether the file lies in the private folder, so that its path says nothing to anybody."""
+        return self.file is not None and Path(self.file).is_relative_to(self.folder)
 
     @property
     def steps(self) -> list[tuple[str, str]]:
@@ -74,6 +81,14 @@ class Session:
     def is_running(self) -> bool:
         """Whether a job is running."""
         return self.task is not None and not self.task.has_ended
+
+    @property
+    def protects_nothing(self) -> bool:
+        """Whether the rules of a job find nothing that the ways chosen could protect."""
+        if self.job is None or self.bench is None:
+            return False
+        needs_rules = all(way.needs_rules for way in self.job.ways.values())
+        return needs_rules and not self.bench.given.n_sensitive
 
     @property
     def error(self) -> str:
@@ -121,6 +136,7 @@ class Session:
         """Begin with another file; to be called within `changing`."""
         self.file, self.choices, self.job, self.result = file, None, None, None
         self.proposal, self.guess, self.bench, self.program = None, None, None, ""
+        self.forms.clear()
 
     def choose(self, choices: Choices) -> None:
         """Tabulate and write the job file; after an error the former choices still hold."""
@@ -154,3 +170,5 @@ class Session:
 
     def _run(self, job: Job, progress: Progress) -> None:
         self.result = run_job(job, self.results, progress=progress)
+        if self.bench is not None:
+            self.bench.take(self.result)

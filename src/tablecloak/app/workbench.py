@@ -15,6 +15,7 @@ from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.jobs.load import load_data
+from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.protection import PROTECTIONS, Material, Protection
 from tablecloak.results import Result
@@ -363,6 +364,21 @@ class Workbench:
             "solved": {name: each.version for name, each in self.solved.items()},
         }
 
+    def take(self, result: JobResult) -> None:
+        """Show what the job of the table gave, which knows of no decision."""
+        with self.lock:
+            if self.marks:
+                self.undone.append(self.marks)
+                self._take({})
+            for name, product in result.products.items():
+                if name in methods() and name not in result.withheld:
+                    seconds = getattr(product.release, "seconds", 0.0)
+                    self._note(Solved(product.release, self.version, name, {}, seconds))
+
+    def _note(self, found: Solved) -> None:
+        self.runs.append(found)
+        self.solved[found.method] = found
+
     def _require_rest(self) -> None:
         if self.is_running:
             raise InputError("A search is still running. Wait for its end, or stop it.")
@@ -395,9 +411,7 @@ class Workbench:
                 time_limit=budget.at_least(AUDIT_SHARE * limit / 2).left,
             )
         weights = problem.weights if hidden is not None and before is not None else None
-        found = Solved(result, version, method, marks, budget.elapsed, audit, weights)
-        self.runs.append(found)
-        self.solved[method] = found
+        self._note(Solved(result, version, method, marks, budget.elapsed, audit, weights))
 
 
 def explained(error: Exception) -> str:

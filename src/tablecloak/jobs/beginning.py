@@ -127,7 +127,7 @@ def guess(file: DataFile) -> Guess:
     names = [name for name, kind in kinds.items() if kind == "names"]
     holding = next((name for name in names if HOLDINGS.search(name)), "")
     contributor = next((name for name in names if name != holding), "")
-    value = min(numbers, key=lambda name: _unlike_a_value(frame[name], name), default="")
+    value = min(numbers, key=lambda name: _unlike_a_value(pd.Series(frame[name]), name), default="")
     dimensions, twins = _levels(frame, codes)
     if not dimensions:
         finished = " A finished table can be opened by `tablecloak app`."

@@ -74,7 +74,7 @@ def test_letters_of_western_europe_are_read_and_said_to_be(client):
     raw = "Région;CA\n".encode("cp1252") + "Île;1,5\nSud;2,5\nSud;3,5\n".encode("cp1252") * 9
     assert client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")}).location == "/choose"
     page = client.get("/choose").text
-    assert "encoding = cp1252" in page and "Région" in page
+    assert "encoding = “cp1252”" in page and "Région" in page
 
 
 def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
@@ -405,3 +405,12 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
     wrong = client.post("/table", data={**form, "request:range": "[10"})
     assert wrong.status_code == 400
     assert "request:range: &#39;[10&#39; cannot be read" in wrong.text
+
+
+def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client):
+    raw = b"r,f,v\n" + b"".join(b"%s,%d,7.5\n" % (r, n) for n in range(20) for r in (b"N", b"S"))
+    client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
+    form = {"value": "v", "dimension:r": "1", "minimum-frequency": "1", "rounding": "1"}
+    form |= {"minimum-frequency:minimum": "3", "rounding:base": "5", "time_limit": "5"}
+    page = client.post("/table", data=form)
+    assert page.status_code == 400 and "Only tables of whole numbers" in page.text

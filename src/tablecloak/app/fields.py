@@ -51,6 +51,8 @@ class FormField:
     def shown(self) -> str:
         """Initial content: the default, or an example for a required parameter."""
         given = self.parameter.example if self.parameter.is_required else self.parameter.default
+        if isinstance(given, tuple | list):
+            given = list(given) or None
         return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)
 
     def read(self, form: Mapping[str, str]) -> Any:
@@ -89,12 +91,18 @@ class FormChoice:
     fields : list of FormField
     is_suggested : bool
         Whether it is ticked when the form is first shown.
+    kind : type
     """
 
     name: str
     summary: str
     fields: list[FormField]
     is_suggested: bool
+    kind: type
+
+    def example(self) -> Any:
+        """Return one with what the form shows at first."""
+        return self.kind(**self.read({each.name: each.shown for each in self.fields}))
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of all required parameters, and of others that are not the default."""
@@ -114,6 +122,7 @@ def choices_of(registry: Registry[Any]) -> list[FormChoice]:
             registry.summary(sibling.name),
             [FormField(f"{sibling.name}:{p.name}", p) for p in registry.parameters(sibling.name)],
             getattr(sibling, "is_suggested", False),
+            sibling,
         )
         for sibling in registry
     ]

@@ -21,7 +21,7 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import Guess, first_records, guess
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
-from tablecloak.render.page import Page, with_scopes
+from tablecloak.render.page import Page
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, column_names, format_of
 from tablecloak.tables.formats.format import reading
@@ -123,12 +123,7 @@ class Pages:
             "shape.html",
             found=found,
             sheet=sheet,
-            head=with_scopes(
-                found.frame.head(SHOWN_RECORDS).to_html(
-                    index=False, border=0, float_format="{:g}".format
-                ),
-                "First cells",
-            ),
+            head=found.frame.head(SHOWN_RECORDS),
             outlines={name: outline(tree) for name, tree in found.trees.items()},
             texts=[name for name in (*texts, *found.figures) if name not in found.trees],
             unsafe=unsafe_words(found),
@@ -152,12 +147,11 @@ class Pages:
             return redirect("/")
         head = _head(self.session.file)
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
-        table = with_scopes(head.to_html(index=False, border=0), "First records")
         return self.page(
             "choose.html",
             columns=list(head.columns),
             numeric=numeric,
-            head=table,
+            head=head,
             guess=self.session.guess or Guess(self.session.file),
             rules=choices_of(RULES),
             ways=[

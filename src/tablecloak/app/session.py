@@ -146,6 +146,9 @@ class Session:
                 tried.write_text(choices.job(), encoding="utf-8")
                 job = read_job(tried)
                 bench = Workbench.of_job(job, choices.title or Path(choices.file).stem)
+                for way in job.ways.values():
+                    if objection := way.unfit(bench.given):
+                        raise InputError(f"{way.noun.capitalize()} does not fit. {objection}")
                 tried.replace(self.job_file)
             finally:
                 tried.unlink(missing_ok=True)

@@ -408,7 +408,7 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
 
 
 def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client):
-    raw = b"r,f,v\n" + b"".join(b"%s,%d,7.5\n" % (r, n) for n in range(20) for r in (b"N", b"S"))
+    raw = b"r,f,v\n" + b"".join(b"%s,%d,7.5\n" % (r, n) for n in range(21) for r in (b"N", b"S"))
     client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
     form = {"value": "v", "dimension:r": "1", "minimum-frequency": "1", "rounding": "1"}
     form |= {"minimum-frequency:minimum": "3", "rounding:base": "5", "time_limit": "5"}

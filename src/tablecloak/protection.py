@@ -358,24 +358,19 @@ class Protection(Section, BaseModel, ABC):
         del material
         return []
 
-    @classmethod
-    def on_bench(
-        cls, problem: ProtectionProblem, before: Any, time_limit: float, progress: Progress
-    ) -> Any:
-        """Protect with all defaults, beside other ways that a person looks at.
+    def on_bench(self, material: Material, before: Any, progress: Progress) -> Any:
+        """Protect beside other ways that a person looks at.
 
         Parameters
         ----------
-        problem : ProtectionProblem
-            With the costs that count.
+        material : Material
+            Its problem has the decisions of the person, and the costs that count.
         before : release or None
-            What the way made of the table before some decisions of the person.
-        time_limit : float
+            What the way made of the table before some of these decisions.
         progress : callable
         """
         del before
-        limited: Any = {"time_limit": time_limit} if "time_limit" in cls.model_fields else {}
-        return cls(**limited).run(Material.of(problem), progress)
+        return self.run(material, progress)
 
     @abstractmethod
     def audited(self, release: Any, material: Material, attackers: Attackers) -> Judgement:

@@ -20,6 +20,8 @@ import tablecloak as tc
 from tablecloak.app.server import create_app
 from tablecloak.app.workbench import NEAR, Workbench
 from tablecloak.examples import write
+from tablecloak.jobs.job_file import read_job
+from tablecloak.jobs.load import load_problem
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.attack.audit import audit_pattern
 
@@ -269,6 +271,19 @@ def test_a_batch_of_argus_and_a_job_open_as_a_grid_by_their_path(tmp_path, examp
     assert done.location == "/grid"
     kinds = {square["kind"] for square in squares(client)}
     assert {"sensitive", "plain"} <= kinds
+
+
+def test_the_grid_of_a_job_withstands_the_insiders_of_the_job_and_names_them(tmp_path):
+    write("firms", tmp_path)
+    client = create_app(tmp_path / "app", "secret").test_client()
+    client.get("/?token=secret")
+    client.post("/open", data={"path": str(tmp_path / "job.toml")})
+    solve(client)
+    problem = load_problem(read_job(tmp_path / "job.toml"))
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    hidden[[square["cell"] for square in squares(client) if square["shown"] == "x"]] = True
+    assert audit_pattern(problem, hidden, intruders=["contributors", "holdings"]).is_safe
+    assert re.search(r"against \d+ contributors, \d+ holdings, of whom none", verdict(client))
 
 
 def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):

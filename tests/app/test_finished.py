@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,10 @@ def test_a_rule_on_contributors_needs_their_number(found, form):
 def test_rules_are_suggested_only_where_the_table_can_be_judged_by_them(found):
     suggested = {rule.name for rule, is_suggested in offered_rules(found) if is_suggested}
     assert suggested == {"minimum-frequency"}
+    # One figure beside the value may be the number of contributors; without one no rule can judge.
+    names = {rule.name for rule, _ in offered_rules(replace(found, figures=("value", "firms")))}
+    assert "minimum-frequency" in names and not names & {"p-percent", "dominance"}
+    assert not offered_rules(replace(found, figures=("value",)))
 
 
 def test_the_program_makes_the_same_problem(found, form, tmp_path):

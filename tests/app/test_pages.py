@@ -20,6 +20,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app import create_app
+from tablecloak.examples import write
 from tablecloak.jobs.run import run_job
 from tablecloak.tables.rules.rule import RULES
 
@@ -58,6 +59,52 @@ def wait(client) -> str:
     raise AssertionError("the job does not end")
 
 
+def test_a_job_is_dropped_together_with_its_files_and_says_which_are_lacking(client, tmp_path):
+    files = [(path.read_bytes(), path.name) for path in write("firms", tmp_path / "job")]
+    done = client.post("/open", data={"upload": [(io.BytesIO(raw), name) for raw, name in files]})
+    assert done.location == "/grid"
+    alone = next((raw, name) for raw, name in files if name == "job.toml")
+    done = client.post("/open", data={"upload": (io.BytesIO(alone[0]), alone[1])})
+    said = html.unescape(done.text)
+    assert "job.toml reads firms.csv, region.hrc, industry.hrc" in said
+    assert "type its path" in said and str(tmp_path) not in said
+
+
+def test_letters_of_western_europe_are_read_and_said_to_be(client):
+    raw = "Région;CA\n".encode("cp1252") + "Île;1,5\nSud;2,5\nSud;3,5\n".encode("cp1252") * 9
+    assert client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")}).location == "/choose"
+    page = client.get("/choose").text
+    assert "encoding = “cp1252”" in page and "Région" in page
+
+
+def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
+    client.post("/open", data={"example": "records"})
+    given = FORM | {"title": 'Turn "over" <&>', "p-percent:p": "ten", "value": "firm"}
+    given |= {"dominance:level": "holding"}
+    del given["dimension:industry"]
+    assert "Choose again" in client.post("/table", data=given).text
+    page = client.get("/choose").text
+    assert 'value="Turn &quot;over&quot; &lt;&amp;&gt;"' in page and 'value="ten"' in page
+    assert re.search(r'name="dimension:region"[^>]* checked', page)
+    assert not re.search(r'name="dimension:industry"[^>]* checked', page)
+    assert re.search(r'<select name="dominance:level">[^/]*</option><option selected>holding', page)
+    client.post("/open", data={"example": "records"})
+    assert 'value="ten"' not in client.get("/choose").text
+
+
+def test_a_table_without_a_sensitive_cell_is_not_called_safe(client):
+    raw = b"r,v\n" + b"N,7\nS,8\n" * 9
+    client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
+    form = {"value": "v", "dimension:r": "1", "minimum-frequency": "1", "suppression": "1"}
+    client.post("/table", data=form | {"minimum-frequency:minimum": "3", "time_limit": "5"})
+    assert "No cell is sensitive" in client.get("/table").text
+    client.post("/protect")
+    assert wait(client) == "/results"
+    page = client.get("/results").text
+    assert "nothing was protected" in page
+    assert "proved safe" not in page and "what may be published" not in page
+
+
 def test_nobody_else_is_let_in(tmp_path):
     app = create_app(tmp_path / "app", "secret")
     assert (tmp_path / "app").stat().st_mode & 0o077 == 0
@@ -79,7 +126,7 @@ def test_nobody_else_is_let_in(tmp_path):
     assert "script-src 'self';" in policy
 
 
-def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path):
+def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path, monkeypatch):
     assert client.post("/open", data={"example": "records"}).status_code == 302
     assert client.post("/table", data=FORM).headers["Location"] == "/table"
     shown = client.get("/table").text
@@ -87,8 +134,16 @@ def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path):
     assert client.post("/protect").status_code == 302
     assert wait(client) == "/results"
     assert "proved safe" in client.get("/results").text
+    # What was found is in the grid, too.
+    view = client.post("/grid/view", json={"method": "suppression"}).get_json()
+    assert len(view["runs"]) == 1 and view["summary"].startswith("Safe")
+    assert any(square["kind"] == "primary" for line in view["squares"] for square in line)
     job = client.get("/job.toml").text
     assert tomllib.loads(job)["dimensions"]["region"]["levels"] == ["part", "region"]
+    # They name the file alone, and no folder that goes with the app.
+    assert str(tmp_path) not in job + html.unescape(shown)
+    next((tmp_path / "app" / "uploads").glob("*/firms.csv")).rename(tmp_path / "firms.csv")
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "again.toml").write_text(job)
     again = run_job(tmp_path / "again.toml")
     release = client.get("/release/suppression.zip").data
@@ -350,3 +405,12 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
     wrong = client.post("/table", data={**form, "request:range": "[10"})
     assert wrong.status_code == 400
     assert "request:range: &#39;[10&#39; cannot be read" in wrong.text
+
+
+def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client):
+    raw = b"r,f,v\n" + b"".join(b"%s,%d,7.5\n" % (r, n) for n in range(21) for r in (b"N", b"S"))
+    client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
+    form = {"value": "v", "dimension:r": "1", "minimum-frequency": "1", "rounding": "1"}
+    form |= {"minimum-frequency:minimum": "3", "rounding:base": "5", "time_limit": "5"}
+    page = client.post("/table", data=form)
+    assert page.status_code == 400 and "Only tables of whole numbers" in page.text

@@ -35,27 +35,27 @@ def choices(session: Session, **given) -> Choices:
 
 def test_choices_are_tabulated_and_written_as_a_job(session):
     session.choose(choices(session))
-    assert session.problem.table.n_cells == 3
-    assert session.problem.n_sensitive == 1
+    assert session.bench.given.table.n_cells == 3
+    assert session.bench.given.n_sensitive == 1
     assert "minimum-frequency" in session.job_file.read_text()
     assert not (session.folder / "tried.toml").exists()
 
 
 def test_choices_that_cannot_be_tabulated_change_nothing(session):
     session.choose(choices(session))
-    before = session.job_file.read_text(), session.problem
+    before = session.job_file.read_text(), session.bench.given
     wrong = choices(session)
     wrong.dimensions = {"county": ["county"]}
     with pytest.raises(tc.InputError, match="county"):
         session.choose(wrong)
-    assert (session.job_file.read_text(), session.problem) == before
+    assert (session.job_file.read_text(), session.bench.given) == before
     assert not (session.folder / "tried.toml").exists()
 
 
 def test_another_file_begins_anew(session, tmp_path):
     session.choose(choices(session))
     session.open(DataFile(tmp_path / "other.csv"))
-    assert session.choices is session.problem is session.job is session.result is None
+    assert session.choices is session.bench is session.job is session.result is None
 
 
 def test_nothing_can_be_started_before_something_was_chosen(session):

@@ -43,6 +43,14 @@ def test_a_comma_before_three_digits_is_not_taken_for_a_decimal_sign(tmp_path):
     assert guess(tc.DataFile(tmp_path / "a.csv")).file.decimal == ","
 
 
+def test_registers_and_classes_of_digits_are_no_values_and_sizes_come_after_turnover(tmp_path):
+    rows = [f"{437_032_930 + 7 * n};{1010 + n % 60};{n / 4};{n % 83};" for n in range(600)]
+    (tmp_path / "a.csv").write_text("\n".join(["siren;nace;ca;effectif;groupe", *rows, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value, list(told.dimensions)) == ("siren", "ca", ["nace"])
+    assert list(told.others) == ["groupe", "effectif"]
+
+
 def test_init_refuses_a_file_without_codes(tmp_path):
     (tmp_path / "a.csv").write_text("v,w\n" + "".join(f"{n}.5,{n}.25\n" for n in range(40)))
     done = RUN.invoke(app, ["init", str(tmp_path / "a.csv"), "-o", str(tmp_path / "job.toml")])

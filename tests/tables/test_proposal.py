@@ -219,3 +219,21 @@ def test_records_are_not_searched_for_sums_of_the_names_of_firms(monkeypatch):
         return sum(looked_at)
 
     assert work(800) < 6 * work(200)
+
+
+def test_one_wrong_figure_is_named_and_makes_no_other_table():
+    random = np.random.default_rng(0)
+    inner = random.integers(1, 1000, (3, 2, 3)).astype(float)
+    for axis in range(3):
+        inner = np.concatenate([inner, inner.sum(axis=axis, keepdims=True)], axis=axis)
+    regions, trades, sizes = ["N", "S", "W", "All"], ["mine", "shop", "both"], ["1", "2", "3", "+"]
+    inner[1, 0, 1] += 500
+    columns = pd.MultiIndex.from_product([trades, sizes])
+    frame = pd.DataFrame(inner.reshape(4, -1), pd.Index(regions, name="region"), columns)
+    found = tc.propose(frame)
+    assert [tree.total for tree in found.trees.values()] == ["All", "both", "+"]
+    said = [note for note in found.notes if note.startswith("SUMS FAIL")]
+    assert len(said) == 3 and all("in 1 of" in note for note in said)
+    assert "columns 1 'mine', columns 2 '2'" in said[0] and "region 'S'" in said[1]
+    with pytest.raises(tc.InputError, match="is off by 500"):
+        found.table()

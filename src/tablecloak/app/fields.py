@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,6 +51,8 @@ class FormField:
     def shown(self) -> str:
         """Initial content: the default, or an example for a required parameter."""
         given = self.parameter.example if self.parameter.is_required else self.parameter.default
+        if isinstance(given, tuple | list):
+            given = list(given) or None
         return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)
 
     def read(self, form: Mapping[str, str]) -> Any:
@@ -87,12 +91,18 @@ class FormChoice:
     fields : list of FormField
     is_suggested : bool
         Whether it is ticked when the form is first shown.
+    kind : type
     """
 
     name: str
     summary: str
     fields: list[FormField]
     is_suggested: bool
+    kind: type
+
+    def example(self) -> Any:
+        """Return one with what the form shows at first."""
+        return self.kind(**self.read({each.name: each.shown for each in self.fields}))
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         """Return the values of all required parameters, and of others that are not the default."""
@@ -112,6 +122,7 @@ def choices_of(registry: Registry[Any]) -> list[FormChoice]:
             registry.summary(sibling.name),
             [FormField(f"{sibling.name}:{p.name}", p) for p in registry.parameters(sibling.name)],
             getattr(sibling, "is_suggested", False),
+            sibling,
         )
         for sibling in registry
     ]
@@ -210,3 +221,47 @@ def fields_of(section: str) -> list[FormField]:
         and not (parameter.type is bool and parameter.default is None)
         and (taken is None or parameter.name in taken)
     ]
+
+
+_INPUT = re.compile(r'<input\b[^>]*\bname="([^"]*)"[^>]*>')
+_FILLED = re.compile(r'(<(textarea|select)\b[^>]*\bname="([^"]*)"[^>]*>)(.*?)(</\2>)', re.DOTALL)
+_CHOICE = re.compile(r'<option(?: value="([^"]*)")?[^>]*>([^<]*)')
+
+
+def refilled(page: str, form: Mapping[str, str]) -> str:
+    """Return a page of ours whose inputs hold again what was sent from it.
+
+    Parameters
+    ----------
+    page : str
+        HTML of a template.
+    form : mapping of str to str
+        What was sent; empty if nothing was.
+    """
+
+    def of_input(found: re.Match[str]) -> str:
+        tag, name = found.group(0), html.unescape(found.group(1))
+        if 'type="checkbox"' in tag:
+            return tag.replace(" checked", "")[:-1] + " checked" * (name in form) + ">"
+        if name not in form or 'type="file"' in tag:
+            return tag
+        bare = re.sub(r' value="[^"]*"', "", tag)
+        return f'{bare[:-1]} value="{html.escape(form[name])}">'
+
+    def of_filled(found: re.Match[str]) -> str:
+        start, kind, name, inside, end = found.groups()
+        given = form.get(html.unescape(name))
+        if given is None:
+            return found.group(0)
+        if kind == "textarea":
+            return f"{start}{html.escape(given)}{end}"
+
+        def of_choice(option: re.Match[str]) -> str:
+            tag = option.group(0).replace(" selected", "")
+            value = option.group(2) if option.group(1) is None else option.group(1)
+            is_it = html.unescape(value) == given
+            return tag.replace("<option", "<option selected", 1) if is_it else tag
+
+        return f"{start}{_CHOICE.sub(of_choice, inside)}{end}"
+
+    return _FILLED.sub(of_filled, _INPUT.sub(of_input, page)) if form else page

@@ -169,11 +169,17 @@ def read_outline(text: str, name: str, codes: Sequence[str]) -> Hierarchy:
 def offered_rules(proposal: Proposal) -> list[tuple[FormChoice, bool]]:
     """Return the rules that a finished table may be judged by, and whether each is suggested.
 
-    Rules on amounts need the two largest contributions. Single cells are marked in the grid.
+    Rules need the number of contributors, and those on amounts the largest contributions too, so
+    none is offered for which the file has too few figures. Single cells are marked in the grid.
     """
     needed = {"minimum-frequency": bool(proposal.frequency)}
     needed["p-percent"] = bool(proposal.frequency) and len(proposal.largest) > 1
-    choices = [choice for choice in choices_of(RULES) if choice.name != Manual.name]
+    spare = len(proposal.figures) - 1
+    choices = [
+        choice
+        for choice in choices_of(RULES)
+        if choice.name != Manual.name and spare > bool(choice.example().n_largest)
+    ]
     return [(choice, needed.get(choice.name, False)) for choice in choices]
 
 

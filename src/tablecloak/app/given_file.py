@@ -10,12 +10,11 @@ from tablecloak.app.workbench import Workbench
 from tablecloak.argus.linked import linked
 from tablecloak.argus.run import batch_problems
 from tablecloak.data_file import DataFile
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
 from tablecloak.jobs.beginning import guess
 from tablecloak.jobs.job_file import read_job
-from tablecloak.jobs.load import load_problem
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
     ProblemFormat,
@@ -26,7 +25,6 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
-from tablecloak.tables.problem import ProtectionProblem
 
 NAMELESS = "Unnamed: "
 """How a column is called above which nothing stands: a title is there, or further headers."""
@@ -115,17 +113,18 @@ def endings() -> tuple[str, ...]:
 
 
 def bench_of(path: Path) -> Workbench:
-    """Open a problem or a job as a grid."""
-    return Workbench(_problem(path), title=path.stem)
-
-
-def _problem(path: Path) -> ProtectionProblem:
+    """Open a problem, a job or a batch as a grid."""
     if path.suffix in JOBS:
-        return load_problem(read_job(path))
-    if path.suffix.lower() in BATCHES:
-        problems = batch_problems(path)
-        return problems[0] if len(problems) == 1 else linked(problems)
-    return read_problem(path)
+        job = read_job(path)
+        lost = [file.name for file in job.paths if not file.exists()]
+        if lost:
+            raise InputError(
+                f"{path.name} reads {listed(lost)}, which a browser does not send with it. Drop "
+                f"the job together with all files that it reads, or type its path."
+            )
+        return Workbench.of_job(job, path.stem)
+    problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
+    return Workbench(problems[0] if len(problems) == 1 else linked(problems), path.stem)
 
 
 LONGEST_NAME = 80
@@ -148,15 +147,22 @@ def given_file(folder: Path) -> Path:
     from flask import request
     from werkzeug.utils import secure_filename
 
-    uploaded, typed = request.files.get("upload"), request.form.get("path", "").strip()
+    uploads = [file for file in request.files.getlist("upload") if file.filename]
+    typed = request.form.get("path", "").strip()
     if request.form.get("example"):
         return _example(folder, request.form["example"])
-    if uploaded is not None and uploaded.filename:
-        name = secure_filename(uploaded.filename)
-        ending = _required_ending(name)
-        path = _own_place(folder) / f"{name.removesuffix(ending)[:LONGEST_NAME] or 'data'}{ending}"
-        uploaded.save(path)
-        return path
+    if uploads:
+        place, sent = _own_place(folder), list[Path]()
+        for uploaded in uploads:
+            name = secure_filename(uploaded.filename or "")
+            # Of several files, a job names the others, whatever these are.
+            ending = _required_ending(name) if len(uploads) == 1 else Path(name).suffix
+            sent.append(place / f"{name.removesuffix(ending)[:LONGEST_NAME] or 'data'}{ending}")
+            uploaded.save(sent[-1])
+        jobs = [path for path in sent if path.suffix.lower() in (*JOBS, *BATCHES)]
+        if len(sent) > 1 and len(jobs) != 1:
+            raise InputError("Choose one file, or one job together with the files that it reads.")
+        return jobs[0] if jobs else sent[0]
     if typed:
         return _typed_file(typed)
     raise InputError("Choose a file, or type the path of one.")

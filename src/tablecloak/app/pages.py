@@ -11,17 +11,17 @@ from flask import Flask, abort, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
-from tablecloak.app.fields import choices_of, fields_of, options_of
+from tablecloak.app.fields import choices_of, fields_of, options_of, refilled
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
-from tablecloak.jobs.beginning import Guess, guess
+from tablecloak.jobs.beginning import Guess, first_records, guess
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
-from tablecloak.render.page import Page, with_scopes
+from tablecloak.render.page import Page
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, column_names, format_of
 from tablecloak.tables.formats.format import reading
@@ -69,7 +69,13 @@ class Pages:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""
-        return render_template(template, session=self.session, **values), status
+        page = render_template(template, session=self.session, **values)
+        return refilled(page, self.session.forms.get(request.path, {})), status
+
+    def sent(self, address: str) -> dict[str, str]:
+        """Return what was sent from the form at an address, and keep it for the next look."""
+        self.session.forms[address] = request.form.to_dict()
+        return self.session.forms[address]
 
     def start(self) -> Any:
         """Show the form for the file."""
@@ -77,7 +83,7 @@ class Pages:
 
     def open_file(self) -> Any:
         """Open the file that a user chose."""
-        asked, last = request.form.get("kind", ""), self.session.file
+        asked, last = self.sent("/").get("kind", ""), self.session.file
         with self.session.changing():
             if asked and last is not None and not request.files and "path" not in request.form:
                 # The file that is open is another kind than was told.
@@ -110,18 +116,14 @@ class Pages:
         if sheet:
             with self.session.changing():
                 self.session.proposal = propose(Path(file), sheet=sheet)
+                self.session.forms.clear()
         found = self.session.proposal
         texts = [name for name in found.frame.columns if name not in found.figures]
         return self.page(
             "shape.html",
             found=found,
             sheet=sheet,
-            head=with_scopes(
-                found.frame.head(SHOWN_RECORDS).to_html(
-                    index=False, border=0, float_format="{:g}".format
-                ),
-                "First cells",
-            ),
+            head=found.frame.head(SHOWN_RECORDS),
             outlines={name: outline(tree) for name, tree in found.trees.items()},
             texts=[name for name in (*texts, *found.figures) if name not in found.trees],
             unsafe=unsafe_words(found),
@@ -133,7 +135,7 @@ class Pages:
         with self.session.changing():
             if self.session.file is None or self.session.proposal is None:
                 return redirect("/")
-            finished = Finished.of_form(self.session.proposal, request.form.to_dict())
+            finished = Finished.of_form(self.session.proposal, self.sent("/shape"))
             bench = Workbench(finished.problem(), finished.proposal.title, finished.proposal.labels)
             self.session.bench = bench
             self.session.program = finished.python(self.session.file)
@@ -145,12 +147,11 @@ class Pages:
             return redirect("/")
         head = _head(self.session.file)
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
-        table = with_scopes(head.to_html(index=False, border=0), "First records")
         return self.page(
             "choose.html",
             columns=list(head.columns),
             numeric=numeric,
-            head=table,
+            head=head,
             guess=self.session.guess or Guess(self.session.file),
             rules=choices_of(RULES),
             ways=[
@@ -165,15 +166,15 @@ class Pages:
         file = self.session.file
         if file is None:
             return redirect("/")
-        self.session.choose(Choices.of_form(file, request.form.to_dict(), column_names(file)))
+        self.session.choose(Choices.of_form(file, self.sent("/choose"), column_names(file)))
         return redirect("/table")
 
     def look(self) -> Any:
         """Show the table before it is protected."""
-        if self.session.problem is None:
+        if self.session.choices is None or self.session.bench is None:
             return redirect("/choose")
-        drawing = _sensitive_map(self.session.problem)
-        return self.page("table.html", map=drawing, problem=self.session.problem)
+        problem = self.session.bench.given
+        return self.page("table.html", map=_sensitive_map(problem), problem=problem)
 
     def protect(self) -> Any:
         """Start the job."""
@@ -206,7 +207,8 @@ class Pages:
 
     def job_file(self) -> Any:
         """Send the job file."""
-        content = io.BytesIO(existing_file(self.session.job_file).read_bytes())
+        text = self.session.plain(existing_file(self.session.job_file).read_text(encoding="utf-8"))
+        content = io.BytesIO(text.encode())
         return send_file(content, as_attachment=True, download_name="job.toml")
 
     def release(self, method: str) -> Any:
@@ -230,11 +232,11 @@ class Pages:
 
 def _guess(file: DataFile) -> Guess:
     """Return what the columns of records may be; nothing where they have no codes."""
-    columns = column_names(file)
+    file, head = first_records(file)
     try:
         return guess(file)
     except InputError:
-        return Guess(file, others=dict.fromkeys(columns, ""))
+        return Guess(file, others=dict.fromkeys(head.columns, ""))
 
 
 def _head(file: DataFile) -> pd.DataFrame:

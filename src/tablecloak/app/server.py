@@ -134,7 +134,7 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
 
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
-        return pages.page("error.html", 400, message=str(error))
+        return pages.page("error.html", 400, message=session.plain(str(error)))
 
     @app.errorhandler(Exception)
     def unexplained(error: Exception) -> Any:

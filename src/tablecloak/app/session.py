@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +17,9 @@ from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import Guess
 from tablecloak.jobs.job_file import read_job
-from tablecloak.jobs.load import load_problem
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
-from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import Proposal
 from tablecloak.web.tasks import QueuedTask, TaskQueue
 
@@ -38,13 +37,14 @@ class Session:
         self.folder = folder
         self.file: DataFile | None = None
         self.choices: Choices | None = None
-        self.problem: ProtectionProblem | None = None
         self.job: Job | None = None
         self.result: JobResult | None = None
         self.proposal: Proposal | None = None
         self.guess: Guess | None = None
         self.bench: Workbench | None = None
         self.program = ""
+        self.forms: dict[str, dict[str, str]] = {}
+        """What was sent last from the form at each address."""
         self.queue = TaskQueue()
         self.task: QueuedTask | None = None
         self.lock = threading.Lock()
@@ -58,6 +58,11 @@ class Session:
     def results(self) -> Path:
         """Folder of the results."""
         return self.folder / "results"
+
+    @property
+    def is_uploaded(self) -> bool:
+        """Whether the file lies in the private folder, so that its path says nothing to anybody."""
+        return self.file is not None and Path(self.file).is_relative_to(self.folder)
 
     @property
     def steps(self) -> list[tuple[str, str]]:
@@ -78,9 +83,21 @@ class Session:
         return self.task is not None and not self.task.has_ended
 
     @property
+    def protects_nothing(self) -> bool:
+        """Whether the rules of a job find nothing that the ways chosen could protect."""
+        if self.job is None or self.bench is None:
+            return False
+        needs_rules = all(way.needs_rules for way in self.job.ways.values())
+        return needs_rules and not self.bench.given.n_sensitive
+
+    @property
     def error(self) -> str:
         """What went wrong with the last job; empty if nothing did."""
-        return "" if self.task is None else self.task.error or ""
+        return "" if self.task is None else self.plain(self.task.error or "")
+
+    def plain(self, message: str) -> str:
+        """Return a message in which files of the private folder are called by their names."""
+        return re.sub(rf"{re.escape(str(self.folder))}/(uploads/[^/]+/)?", "", message)
 
     @property
     def stage(self) -> str:
@@ -117,8 +134,9 @@ class Session:
 
     def open(self, file: DataFile) -> None:
         """Begin with another file; to be called within `changing`."""
-        self.file, self.choices, self.problem, self.job, self.result = file, None, None, None, None
+        self.file, self.choices, self.job, self.result = file, None, None, None
         self.proposal, self.guess, self.bench, self.program = None, None, None, ""
+        self.forms.clear()
 
     def choose(self, choices: Choices) -> None:
         """Tabulate and write the job file; after an error the former choices still hold."""
@@ -127,12 +145,14 @@ class Session:
             try:
                 tried.write_text(choices.job(), encoding="utf-8")
                 job = read_job(tried)
-                problem = load_problem(job)
+                bench = Workbench.of_job(job, choices.title or Path(choices.file).stem)
+                for way in job.ways.values():
+                    if objection := way.unfit(bench.given):
+                        raise InputError(f"{way.noun.capitalize()} does not fit. {objection}")
                 tried.replace(self.job_file)
             finally:
                 tried.unlink(missing_ok=True)
-            self.choices, self.problem, self.job, self.result = choices, problem, job, None
-            self.bench = Workbench(problem, choices.title or Path(choices.file).stem)
+            self.choices, self.job, self.result, self.bench = choices, job, None, bench
 
     def start(self) -> None:
         """Run the job in the background."""
@@ -153,3 +173,5 @@ class Session:
 
     def _run(self, job: Job, progress: Progress) -> None:
         self.result = run_job(job, self.results, progress=progress)
+        if self.bench is not None:
+            self.bench.take(self.result)

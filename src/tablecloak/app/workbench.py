@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,13 @@ from tablecloak.app.grid import TableGrid
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InputError, TablecloakError
-from tablecloak.protection import PROTECTIONS, Protection
+from tablecloak.jobs.load import load_data
+from tablecloak.jobs.result import JobResult
+from tablecloak.jobs.schema import Job
+from tablecloak.protection import PROTECTIONS, Material, Protection
 from tablecloak.results import Result
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
+from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.web.tasks import QueuedTask, TaskQueue
@@ -228,11 +232,17 @@ class Workbench:
     title : str
     labels : mapping of str to mapping of str to str
         For a dimension what its codes are called.
+    ways : mapping of str to Protection
+        Ways to protect as a job asks for them; all others protect as they do by default.
+    material : Material, optional
+        What else the data tell, such as who contributes; by default only what the table tells.
     """
 
     given: ProtectionProblem
     title: str = ""
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    ways: Mapping[str, Protection] = field(default_factory=dict)
+    material: Material | None = None
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
     limit: float = 0.0
@@ -241,6 +251,12 @@ class Workbench:
     solved: dict[str, Solved] = field(default_factory=dict)
     queue: TaskQueue = field(default_factory=TaskQueue)
     task: QueuedTask | None = None
+
+    @classmethod
+    def of_job(cls, job: Job, title: str) -> Workbench:
+        """Return the table of a job, to be protected as firmly as the job asks."""
+        material = load_data(job)
+        return cls(material.problem, title, ways=job.ways, material=material)
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
@@ -348,6 +364,21 @@ class Workbench:
             "solved": {name: each.version for name, each in self.solved.items()},
         }
 
+    def take(self, result: JobResult) -> None:
+        """Show what the job of the table gave, which knows of no decision."""
+        with self.lock:
+            if self.marks:
+                self.undone.append(self.marks)
+                self._take({})
+            for name, product in result.products.items():
+                if name in methods() and name not in result.withheld:
+                    seconds = getattr(product.release, "seconds", 0.0)
+                    self._note(Solved(product.release, self.version, name, {}, seconds))
+
+    def _note(self, found: Solved) -> None:
+        self.runs.append(found)
+        self.solved[found.method] = found
+
     def _require_rest(self) -> None:
         if self.is_running:
             raise InputError("A search is still running. Wait for its end, or stop it.")
@@ -363,7 +394,12 @@ class Workbench:
     ) -> None:
         way, before, budget = methods()[method], self.solved.get(method), Budget.of(limit)
         last = None if before is None else before.result
-        result = way.on_bench(problem, last, (1 - AUDIT_SHARE) * limit, progress)
+        asked = self.ways.get(method) or way()
+        if "time_limit" in way.model_fields:
+            asked = asked.model_copy(update={"time_limit": (1 - AUDIT_SHARE) * limit})
+        told = [kind.usual_with for kind in INTRUDERS if not kind().lacking(problem)]
+        given = self.material or Material.of(problem, roles=told)
+        result = asked.on_bench(replace(given, tabulated=lambda: problem), last, progress)
         audit, hidden = None, way.hidden(result)
         if hidden is not None:
             if self.task is not None:
@@ -375,9 +411,7 @@ class Workbench:
                 time_limit=budget.at_least(AUDIT_SHARE * limit / 2).left,
             )
         weights = problem.weights if hidden is not None and before is not None else None
-        found = Solved(result, version, method, marks, budget.elapsed, audit, weights)
-        self.runs.append(found)
-        self.solved[method] = found
+        self._note(Solved(result, version, method, marks, budget.elapsed, audit, weights))
 
 
 def explained(error: Exception) -> str:

@@ -29,6 +29,7 @@ def app(
 
     Example: tablecloak app
     """
+    typer.echo("tablecloak starts; the address of its page follows in some seconds.", err=True)
     from tablecloak.app import serve as serve_app
 
     serve_app(port, open_browser=browser, folder=folder)

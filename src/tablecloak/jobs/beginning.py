@@ -8,11 +8,13 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from tablecloak.data_file import DataFile, about_batches
 from tablecloak.errors import InputError
 from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.proposal import VALUE
 
 MOST_CODES = 1000
 """Codes of a column beyond which it is proposed as no dimension."""
@@ -20,8 +22,14 @@ MOST_CODES = 1000
 RECORDS_OF_A_CODE = 3
 """Mean number of records of a code below which a column names records, and is no dimension."""
 
+DIGITS_OF_A_CODE = 4
+"""Digits from which whole numbers that all have as many are codes, such as those of branches."""
+
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
 HOLDINGS = re.compile(r"group|holding|konzern|groupe", re.IGNORECASE)
+PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
+"""Names of numbers that tell how large a firm is; without any other they are a value as well."""
+
 DAYS = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}")
 
 
@@ -82,7 +90,22 @@ class Guess:
     @staticmethod
     def _role(role: str, column: str, meaning: str) -> list[str]:
         shown = f"{role} = {_quoted(column or '...')}"
-        return [f"{shown if column else '# ' + shown:<28}# {meaning}"]
+        return [f"{shown if column else '# ' + shown:<27} # {meaning}"]
+
+
+def first_records(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
+    """Return a file as its first records say that it is read, and these records.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    try:
+        reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
+    except InputError as error:
+        raise InputError(f"{error}{about_batches(file)}") from None
+    return replace(reader.how, path=file.path), frame
 
 
 def guess(file: DataFile) -> Guess:
@@ -93,11 +116,7 @@ def guess(file: DataFile) -> Guess:
     InputError
         If it cannot be read, or no column looks like a dimension.
     """
-    try:
-        reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
-    except InputError as error:
-        raise InputError(f"{error}{about_batches(file)}") from None
-    file = replace(reader.how, path=file.path)
+    file, frame = first_records(file)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
     kinds: dict[str, str] = {}
@@ -108,7 +127,7 @@ def guess(file: DataFile) -> Guess:
     names = [name for name, kind in kinds.items() if kind == "names"]
     holding = next((name for name in names if HOLDINGS.search(name)), "")
     contributor = next((name for name in names if name != holding), "")
-    value = numbers[-1] if numbers else ""
+    value = min(numbers, key=lambda name: _unlike_a_value(pd.Series(frame[name]), name), default="")
     dimensions, twins = _levels(frame, codes)
     if not dimensions:
         finished = " A finished table can be opened by `tablecloak app`."
@@ -121,6 +140,17 @@ def guess(file: DataFile) -> Guess:
     others |= {name: "names of records" for name in names if name not in (holding, contributor)}
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
     return Guess(file, value, contributor, holding, weight, dimensions, others)
+
+
+def _unlike_a_value(column: pd.Series, name: str) -> tuple[bool, bool, bool, float]:
+    """Return what puts other numbers first: their names, decimals, and larger sums."""
+    given = column.dropna()
+    return (
+        not VALUE.match(name),
+        bool(PEOPLE.match(name)),
+        bool((given % 1 == 0).all()),
+        -float(given.abs().sum()),
+    )
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -142,10 +172,16 @@ def _kind(column: pd.Series, name: str) -> str:
     if pd.Series(days).all():
         return "a day, which is no code of a table"
     is_shared = n_codes <= min(MOST_CODES, max(2, len(given) / RECORDS_OF_A_CODE))
-    if _is_number(column):
-        is_whole = bool((given % 1 == 0).all())
-        return "codes" if is_whole and is_shared and n_codes <= MOST_CODES / 20 else "number"
-    return "codes" if is_shared else "names"
+    if not _is_number(column):
+        return "codes" if is_shared else "names"
+    is_whole = bool((given % 1 == 0).all())
+    # Classes and registers give all their codes the same length; sizes have many.
+    digits = np.log10(given.abs().astype("float64").clip(lower=1)) // 1 + 1
+    is_code = is_whole and digits.min() == digits.max() >= DIGITS_OF_A_CODE
+    if is_code and n_codes == len(given) and not VALUE.match(name):
+        return "names"
+    is_few = is_code or (is_whole and n_codes <= MOST_CODES / 20)
+    return "codes" if is_shared and is_few else "number"
 
 
 def _levels(frame: pd.DataFrame, codes: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:

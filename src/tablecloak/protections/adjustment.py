@@ -120,14 +120,6 @@ class ControlledAdjustment(TableProtection):
         search = self.call(material, problem, weights=weights, integer=self._whole(problem))
         return partial(self._in_decimals, search)
 
-    @classmethod
-    def on_bench(
-        cls, problem: ProtectionProblem, before: Any, time_limit: float, progress: Progress
-    ) -> Adjustment:
-        """Adjust by the costs of the table."""
-        del before
-        return adjust(problem, time_limit=time_limit, progress=progress)
-
     def _in_decimals(
         self, search: Callable[..., Adjustment], *, progress: Progress | None
     ) -> Adjustment:

@@ -155,20 +155,40 @@ class Suppression(TableProtection):
 
     def prepare(self, material: Material) -> Search:
         """Read costs, the last pattern and earlier releases."""
-        problem, published = material.problem, material.published or ()
+        problem = material.problem
         if self.cost is not None:
             problem = problem.with_changes(weights=material.sums(self.cost))
+        previous = None if self.previous is None else read_previous(problem, self.previous)
+        return self._search(material, problem, None if self.cost else self.weights, previous)
+
+    def on_bench(
+        self, material: Material, before: SuppressionPattern | None, progress: Progress
+    ) -> SuppressionPattern:
+        """Search by the costs of the problem; what the pattern before hides costs less."""
+        pattern: SuppressionPattern = self._search(material, material.problem, None, before)(
+            progress=progress
+        )
+        return pattern
+
+    def _search(
+        self,
+        material: Material,
+        problem: ProtectionProblem,
+        weights: str | None,
+        previous: SuppressionPattern | Flags | None,
+    ) -> Search:
+        """Return the search beside earlier releases, against all who are to be kept out."""
+        published = material.published or ()
         figures = problem.table.figures
         statistics = [figure for figure in figures if figure.needs_contributions]
         if statistics:
             problem = with_derived(problem, statistics, contributions=material.contributions())
         if published and figures:
             published = of_other_periods(published, figures)
-        previous = None if self.previous is None else read_previous(problem, self.previous)
         search = self.call(
             material,
             problem,
-            weights=None if self.cost else self.weights,
+            weights=weights,
             protect_against=self.protects_against(material),
             published=published,
             previous=previous,
@@ -176,18 +196,6 @@ class Suppression(TableProtection):
             groups=self._groups(material) or (),
         )
         return partial(_with_counted_groups, search, material)
-
-    @classmethod
-    def on_bench(
-        cls,
-        problem: ProtectionProblem,
-        before: SuppressionPattern | None,
-        time_limit: float,
-        progress: Progress,
-    ) -> SuppressionPattern:
-        """Search from the pattern that is shown: cells that are hidden already cost less."""
-        previous = None if before is None else before.suppressed
-        return suppress(problem, previous=previous, time_limit=time_limit, progress=progress)
 
     def _groups(self, material: Material) -> Groups | None:
         """Return which sums of hidden cells are protected.

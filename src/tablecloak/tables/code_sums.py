@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats
 from tablecloak.tables.hierarchy import Group, Hierarchy
 
 PROJECTIONS = 6
@@ -17,6 +17,12 @@ PROJECTIONS = 6
 
 MOST_SCATTERED = 300
 """Most codes among which a sum of codes that do not stand side by side is looked for."""
+
+PARTS = 5
+"""Parts of the columns that are left out, or looked at alone, where a figure may be wrong."""
+
+RIGHT = 0.6
+"""Least share of the columns in which a tree holds that some figures contradict. Chosen."""
 
 EXACT = 1e-9
 """Share of the summed sizes by which a sum of floating-point numbers may be off."""
@@ -57,10 +63,15 @@ class _Work:
 
     def equals(self, parent: int, children: Sequence[int]) -> bool:
         """Whether a code is the sum of others in every column, up to rounding."""
+        return bool(self.equal_in(parent, children).all())
+
+    def equal_in(self, parent: int, children: Sequence[int]) -> Flags:
+        """Return in which columns a code is the sum of others, up to rounding."""
         parts = self.values[list(children)]
         allowed = EXACT * (np.abs(parts).sum(axis=0) + np.abs(self.values[parent]))
         allowed = allowed + self.rounding * (len(children) + 1) / 2
-        return bool(np.all(np.abs(self.values[parent] - parts.sum(axis=0)) <= allowed))
+        is_equal: Flags = np.abs(self.values[parent] - parts.sum(axis=0)) <= allowed
+        return is_equal
 
     def has_children(self, code: int) -> bool:
         """Whether a group was put below a code; a second one would be another tree."""
@@ -117,6 +128,47 @@ def code_tree(
     while len(work.tops) > 1 and any(step(work, seen) for step in steps):
         pass
     return _tree(work)
+
+
+def tree_of_most(values: Floats, codes: Sequence[str], depths: Sequence[int] = ()) -> CodeTree:
+    """Find the tree in which every parent is the sum of its children in most columns, not in all.
+
+    A wrong figure stands in one column, and the others still tell the tree.
+
+    Parameters
+    ----------
+    values, codes, depths
+        See `code_tree`.
+
+    Returns
+    -------
+    CodeTree
+        A complete one, or that of no column.
+    """
+    count = values.shape[1]
+    n_parts = min(count, PARTS) if len(codes) <= MOST_SCATTERED else 0
+    part = np.arange(count) % max(n_parts, 1)
+    for number in range(2 * n_parts):
+        # All but one part, for a single wrong figure; then one part alone, for several.
+        chosen = (part == number % n_parts) ^ (number < n_parts)
+        tree = code_tree(values[:, chosen], codes, depths)
+        if tree.groups and tree.total and not tree.unplaced:
+            right = np.all([~gap for _, gap in failing_sums(values, codes, tree)], axis=0)
+            if right.mean() >= RIGHT:
+                return tree
+    return code_tree(values[:, :0], codes)
+
+
+def failing_sums(
+    values: Floats, codes: Sequence[str], tree: CodeTree, rounding: float = 0.0
+) -> list[tuple[str, Flags]]:
+    """Return for each parent of a tree in which columns its children do not add up to it."""
+    work = _Work(values, list(codes), [], [], rounding)
+    at = {code: number for number, code in enumerate(codes)}
+    return [
+        (parent, ~work.equal_in(at[parent], [at[child] for child in children]))
+        for parent, children in tree.groups
+    ]
 
 
 def _tree(work: _Work) -> CodeTree:

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats
 from tablecloak.data_file import SEPARATORS
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file
-from tablecloak.tables.code_sums import CodeTree, code_tree
+from tablecloak.tables.code_sums import CodeTree, code_tree, failing_sums, tree_of_most
 from tablecloak.tables.formats.excel import reading_workbook
 from tablecloak.tables.formats.format import format_of
 from tablecloak.tables.formats.frame_format import RecordFormat
@@ -567,7 +567,11 @@ FREQUENCY = re.compile(
     re.IGNORECASE,
 )
 LARGEST = re.compile(r"(max|largest|top|biggest|x)[ _-]?(\d*)|(largest|maximum).*", re.IGNORECASE)
-VALUE = re.compile(r"values?|turnover|amount|sum|total|sales|revenue|obs_value", re.IGNORECASE)
+VALUE = re.compile(
+    r"values?|turnover|amount|sum|total|sales|revenue|obs_value|umsatz|betrag|chiffre d.affaires"
+    r"|montant|valeur",
+    re.IGNORECASE,
+)
 STATUS = re.compile(r"(conf_?|obs_?)?(status|flags?)|sensitive|primary|secret", re.IGNORECASE)
 
 
@@ -723,8 +727,8 @@ def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
     roles = _roles(figures, texts)
     value = roles["value"]
     filled = long[long[value].notna()].reset_index(drop=True)
-    trees, tolerance = _trees(filled, axes, value)
-    notes = [*cross.notes]
+    trees, tolerance, wrong = _trees(filled, axes, value)
+    notes = [*cross.notes, *wrong]
     if cross.beside and not texts:
         notes.append(f"Left out: {listed([*cross.beside])}, which says something of whole rows.")
     if len(filled) < len(long):
@@ -785,8 +789,9 @@ def _adds_up(long: pd.DataFrame, axis: SheetAxis) -> bool:
     if len(axis.depths) < 3:
         return False
     values, codes = _matrix(long, axis, "value")
-    return any(
-        code_tree(values, codes, rounding=unit).groups for unit in {0.0, _unit(long["value"])}
+    return bool(
+        any(code_tree(values, codes, rounding=unit).groups for unit in {0.0, _unit(long["value"])})
+        or tree_of_most(values, codes).groups
     )
 
 
@@ -814,10 +819,10 @@ def _matrix(frame: pd.DataFrame, axis: SheetAxis, value: str) -> tuple[Floats, l
 
 def _trees(
     frame: pd.DataFrame, axes: Sequence[SheetAxis], value: str
-) -> tuple[dict[str, CodeTree], float]:
-    """Return the tree of each dimension, and how far sums may be off."""
+) -> tuple[dict[str, CodeTree], float, list[str]]:
+    """Return the tree of each dimension, how far sums may be off, and which of them are wrong."""
     unit = _unit(frame[value])
-    found, tolerance = {}, 0.0
+    found, tolerance, wrong = {}, 0.0, list[str]()
     plain = frame[[*(axis.name for axis in axes), value]]
     for axis in axes:
         values, codes = _matrix(plain, axis, value)
@@ -828,8 +833,26 @@ def _trees(
             if len(rounded.unplaced) < len(tree.unplaced) or (rounded.total and not tree.total):
                 tree = rounded
                 tolerance = max(tolerance, _off(values, codes, rounded))
+        if not tree.total or tree.unplaced:
+            likely = tree_of_most(values, codes, depths)
+            if likely.groups:
+                tree = likely
+                wrong += [
+                    f"SUMS FAIL in {axis.name!r}: {parent!r} is not the sum of its parts in "
+                    f"{gaps.sum()} of {gaps.size} places, such as {_place(plain, axis, gaps)}. "
+                    f"Correct the figures, or the order of the codes."
+                    for parent, gaps in failing_sums(values, codes, tree)
+                    if gaps.any()
+                ]
         found[axis.name] = tree
-    return found, tolerance
+    return found, tolerance, wrong
+
+
+def _place(plain: pd.DataFrame, axis: SheetAxis, gaps: Flags) -> str:
+    """Name the first column of `_matrix` that is flagged by the codes of the other dimensions."""
+    others = plain.iloc[:, :-1].drop(columns=axis.name).astype(str)
+    place = others.drop_duplicates().iloc[int(np.argmax(gaps))]
+    return ", ".join(f"{name} {code!r}" for name, code in place.items())
 
 
 def _off(values: Floats, codes: Sequence[str], tree: CodeTree) -> float:

@@ -65,6 +65,7 @@ JOB = """
 file = "firms.csv"
 value = "turnover"
 contributor = "firm"
+holding = "group"
 waiver = "waiver"
 waiver_p = "own"
 [dimensions.region]
@@ -80,6 +81,7 @@ def job_with_waivers(folder: Path) -> Job:
     frame = tc.examples.firms(60)
     said = ["yes", "", "No", "1", "TRUE", "0"]
     frame["waiver"], frame["own"] = (said * 10)[: len(frame)], [5, None, None, 12.5, 0] * 12
+    frame["group"] = frame["group"].where(frame.index % 3 > 0)
     frame.to_csv(folder / "firms.csv", index=False)
     (folder / "job.toml").write_text(JOB)
     return read_job(folder / "job.toml")

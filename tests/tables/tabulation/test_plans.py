@@ -66,6 +66,20 @@ def test_requests_for_protection_reach_the_margins(monkeypatch, plan):
     assert found["z", "q"].tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("plan", ["engine", "numpy", "pandas"])
+@pytest.mark.parametrize("contributor", ["f", None])
+def test_contributors_in_no_holding_are_holdings_of_their_own(monkeypatch, plan, contributor):
+    through(plan, monkeypatch)
+    frame = pd.DataFrame({
+        "a": list("xxxxyy"), "f": list("stuvwz"), "v": [9, 8, 7, 6, 5, 4],
+        "empty": ["G", None, "G", "", " ", None], "told": ["G", "t", "G", "v", "w", "z"],
+    })  # fmt: skip
+    given = {"contributor": contributor, "engine": reader(plan)}
+    one, two = (tc.tabulate(frame, ["a"], "v", holding=name, **given) for name in ("empty", "told"))
+    assert one.holdings.count.tolist() == two.holdings.count.tolist() == [5, 3, 2]
+    assert one.holdings.largest.tolist() == two.holdings.largest.tolist()
+
+
 @pytest.mark.filterwarnings("ignore:Some contributions are negative")
 @pytest.mark.parametrize("seed", [0, 2])
 def test_records_are_contributors_where_none_are_named(monkeypatch, seed):

@@ -21,6 +21,7 @@ from tablecloak.tables.tabulation.exact_sum import most_digits
 from tablecloak.tables.tabulation.figures import Largest, roll_up
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning, uneven_weights
 from tablecloak.tables.tabulation.records import (
+    IN_NO_HOLDING,
     NO_RECORDS,
     YES,
     ColumnRoles,
@@ -159,6 +160,10 @@ def _own_columns(
         if column := getattr(roles, role):
             given[role] = _text(source[column])
     frame = pd.DataFrame(given, index=pd.RangeIndex(len(source)))
+    if roles.holding:
+        who = frame["contributor"] if roles.contributor else frame.index.astype(str).to_series()
+        name = frame["holding"].fillna("")
+        frame["holding"] = name.where(name.str.strip() != "", who.to_numpy() + IN_NO_HOLDING)
     frame["request"] = frame["request"].fillna(0.0) if roles.request else 0.0
     waives: Any = np.zeros(len(frame), dtype=bool)
     margins: Any = 0.0

@@ -27,6 +27,9 @@ YES = ("yes", "y", "true", "t", "1", "1.0")
 NO = ("", "no", "n", "false", "f", "0", "0.0")
 """Entries of a column of waivers that say no; an empty one does."""
 
+IN_NO_HOLDING = " (in no holding)"
+"""What follows the name of a contributor, or the number of a record, that is its own holding."""
+
 
 @dataclass(frozen=True)
 class ColumnRoles:
@@ -351,6 +354,8 @@ def _given_columns(
     source: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles
 ) -> dict[str, Any]:
     """Columns of our own that are computed from those of the data."""
+    import ibis
+
     given: dict[str, Any] = {
         ours: source[theirs].cast("string")
         for axis, dimension in enumerate(dimensions.values())
@@ -360,10 +365,12 @@ def _given_columns(
         column = getattr(roles, role)
         if column and not (role == "shadow" and column == roles.value):
             given[role] = _as_float(source, column)
-    for role in ("contributor", "holding"):
-        column = getattr(roles, role)
-        if column:
-            given[role] = source[column].cast("string")
+    if roles.contributor:
+        given["contributor"] = source[roles.contributor].cast("string")
+    if roles.holding:
+        who = given.get("contributor", ibis.row_number().cast("string"))
+        name = source[roles.holding].cast("string").fill_null("")
+        given["holding"] = ibis.ifelse(name.strip() == "", who + IN_NO_HOLDING, name)
     if roles.request:
         given["request"] = _as_float(source, roles.request).fill_null(0.0)
     if roles.waiver:
@@ -427,9 +434,8 @@ def wrong_entries(
             bad = is_missing(column) | is_infinite(column)
             bad = (bad | (column <= 0)) if role == "weight" else bad
             conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
-    for role in ("contributor", "holding"):
-        if getattr(roles, role):
-            conditions[role] = records[role].isnull(), "an identifier"
+    if roles.contributor:
+        conditions["contributor"] = records.contributor.isnull(), "an identifier"
     if roles.record_key:
         conditions["record_key"] = _bad_key(records.record_key, roles.has_whole_keys, is_missing)
     if roles.request:

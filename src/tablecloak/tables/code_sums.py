@@ -159,11 +159,9 @@ def tree_of_most(values: Floats, codes: Sequence[str], depths: Sequence[int] = (
     return code_tree(values[:, :0], codes)
 
 
-def failing_sums(
-    values: Floats, codes: Sequence[str], tree: CodeTree, rounding: float = 0.0
-) -> list[tuple[str, Flags]]:
+def failing_sums(values: Floats, codes: Sequence[str], tree: CodeTree) -> list[tuple[str, Flags]]:
     """Return for each parent of a tree in which columns its children do not add up to it."""
-    work = _Work(values, list(codes), [], [], rounding)
+    work = _Work(values, list(codes), [], [], 0.0)
     at = {code: number for number, code in enumerate(codes)}
     return [
         (parent, ~work.equal_in(at[parent], [at[child] for child in children]))

@@ -216,6 +216,7 @@ def test_series_are_matched_by_their_index_and_a_filter_is_known():
         (lambda p, d: p.pivot_table(d, "D", index="nobody"), "no column"),
         (lambda p, d: p.crosstab(d.A, d.B, protect="swap"), "protect is 'swap'"),
         (lambda p, d: p.pivot_table(d, "D", "A", aggfunc="std", weights="E"), "with weights"),
+        (lambda p, d: safe.Project(contributor="A"), r"contributor=data\['A'\]"),
         (lambda p, d: p.crosstab(pd.concat([d.A, d.A]), pd.concat([d.B, d.B])), "more than once"),
     ],
 )

@@ -34,6 +34,12 @@ class Ledger:
     """
 
     def __init__(self, appetite: Appetite, contributor: pd.Series[Any] | None) -> None:
+        if not isinstance(contributor, pd.Series | None):
+            column = repr(contributor) if isinstance(contributor, str) else "..."
+            raise InputError(
+                "contributor is no column with the index of the records: give it as "
+                f"contributor=data[{column}], of the frame that the outputs are made from"
+            )
         self.appetite = appetite
         self.outputs: dict[str, Output] = {}
         self.hides = True

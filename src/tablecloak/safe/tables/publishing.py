@@ -351,6 +351,8 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     records = request.records
     if protect not in ("suppression", "rounding", None):
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
+    if not len(records):
+        raise InputError("the table has no records: look at the filter before it")
     given = {said_name(str(name)) or str(name): records[name] for name in records.columns}
     if request.data is not None:
         given |= {str(name): request.data[name] for name in request.data.columns}

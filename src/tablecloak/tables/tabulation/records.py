@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -262,10 +263,9 @@ def open_database(address: str, table: str) -> Any:
         If it cannot be opened.
     """
     ibis: Any = required("ibis", "Tables of a database")
-    scheme, _, rest = address.partition(":")
-    file = unquote(rest.removeprefix("//").partition("?")[0])
-    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
-        existing_file(file)  # opening one that is not there would create it
+    scheme = address.partition(":")[0]
+    if match := FILE_DATABASE.fullmatch(address):
+        existing_file(match[2])  # opening one that is not there would create it
     try:
         return ibis.connect(address).table(table)
     except ModuleNotFoundError as error:
@@ -276,10 +276,24 @@ def open_database(address: str, table: str) -> Any:
         ) from error
     except Exception as error:
         # The address may hold a password.
+        is_alone = "refused" in str(error).lower() or "could not translate" in str(error).lower()
+        what = "no server answers at its address" if is_alone else type(error).__name__
         raise InputError(
-            f"Table {table!r} cannot be opened in the database: {type(error).__name__}. Check the "
-            f"connection, the name of the table, and that you may read it."
+            f"Table {table!r} cannot be opened in the database: {what}. Check the connection, the "
+            f"name of the table, and that you may read it."
         ) from error
+
+
+FILE_DATABASE = re.compile(r"(duckdb|sqlite):(?://)?(?!:memory:)([^?]+)(.*)")
+"""Addresses of databases that are files: the scheme, the path, and options."""
+
+
+def database_below(address: str, folder: Path) -> str:
+    """Return the address of a database; the path of one that is a file is taken from a folder."""
+    match = FILE_DATABASE.fullmatch(address)
+    if match is None:
+        return address
+    return f"{match[1]}://{folder.absolute() / match[2]}{match[3]}"
 
 
 def _resolved(

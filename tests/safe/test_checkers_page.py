@@ -46,7 +46,9 @@ def folder(tmp_path):
         cells={"threshold": [[0, 0], [1, 1]], "differencing": [[0, 1]]},
     )
     (tmp_path / "plot.png").write_bytes(PIXEL)
-    project.custom_output(tmp_path / "plot.png", "figure <1>")
+    shown = repr(project.custom_output(tmp_path / "plot.png", "figure <1>"))
+    assert shown.startswith("output_2: custom, review")
+    assert "Outcome(" not in shown + repr(project.outputs["output_1"].outcome)
     return project.finalise(tmp_path / "out")
 
 

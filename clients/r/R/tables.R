@@ -10,7 +10,8 @@
 #' @param rules One \code{\link{rule}}, or a list of these.
 #' @param finished Whether \code{data} is a table with its totals.
 #' @param ... Further keys of the section data of a job file, such as \code{contributor},
-#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}.
+#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}; all of them are listed in
+#'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
 #' @return A problem, for \code{\link{suppress}} and the other functions.
 #' @examples
 #' firms <- data.frame(
@@ -42,7 +43,8 @@ protect <- function(data, dimensions, value = NULL, rules = list(), finished = F
 #'
 #' @param rule Such as \code{"p-percent"}, \code{"minimum-frequency"}, \code{"dominance"} or
 #'   \code{"manual"}.
-#' @param ... Parameters of the rule, as in a job file.
+#' @param ... Parameters of the rule, as in a job file, which
+#'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md} lists.
 #' @return A list.
 #' @examples
 #' rule("minimum-frequency", minimum = 3)
@@ -54,7 +56,8 @@ rule <- function(rule, ...) list(rule = rule, ...)
 #' Hides the cells whose loss is least, so that no sensitive value can be inferred, and attacks the
 #' result.
 #' @param problem Of \code{\link{protect}}, or what \code{\link{as_problem}} takes.
-#' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds).
+#' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds); see
+#'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
 #' @return A release: \code{release} may be published, all else is secret. \code{is_safe} says
 #'   whether the attack failed, \code{loss} and \code{bound} how good the pattern is.
 #' @examples

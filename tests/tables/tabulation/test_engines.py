@@ -292,5 +292,7 @@ def test_pandas_and_duckdb_read_the_same_codes(tmp_path):
         assert_same_tables(one, two)
     (tmp_path / "gap.csv").write_text("a,v\nx,1\n,2\n")
     for engine in ("duckdb", "pandas"):
-        with pytest.raises(tc.InputError, match="Row 2: the code of dimension 'a' is missing"):
+        with pytest.raises(
+            tc.InputError, match="Row 2: the code of dimension 'a' is missing, as in 1 row in all"
+        ):
             tc.tabulate(tmp_path / "gap.csv", ["a"], "v", engine=engine)

@@ -501,9 +501,12 @@ def _check_records(
             condition, expected = _bad(numbered, roles)[role]
             _reject(numbered, condition, role, getattr(roles, role), expected)
     for axis, (name, tree) in enumerate(hierarchies.items()):
-        unknown = set(codes[name]) - set(tree.leaves)
-        if unknown or counted[f"no_d{axis}"]:
-            _reject_code(numbered, axis, name, tree, unknown)
+        unknown, lacking = set(codes[name]) - set(tree.leaves), int(counted[f"no_d{axis}"])
+        if unknown or lacking:
+            column = numbered[f"d{axis}"]
+            where = column == min(unknown) if unknown else column.isnull()
+            row = numbered.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
+            raise wrong_code(row, name, tree, unknown, lacking)
     count = int(counted["count"])
     largest = {name: float(counted[f"largest_{name}"]) for name in terms}
     digits = records.agg(**{n: _digits_of(term, largest[n]).max() for n, term in terms.items()})
@@ -579,18 +582,14 @@ def wrong_entry(row: int, column: str | None, entry: Any, expected: str) -> Inpu
     )
 
 
-def _reject_code(records: Any, axis: int, name: str, tree: Hierarchy, unknown: set[str]) -> None:
-    column = records[f"d{axis}"]
-    where = column == min(unknown) if unknown else column.isnull()
-    row = records.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
-    raise wrong_code(row, name, tree, unknown)
-
-
-def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str]) -> InputError:
-    """Return the error for the first unknown code, or else a missing one; rows count from 0."""
+def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str], lacking: int) -> InputError:
+    """Return the error for the first unknown code, or else missing ones; rows count from 0."""
     row += 1
     if not unknown:
-        return InputError(f"Row {row}: the code of dimension {name!r} is missing. Fill it in.")
+        return InputError(
+            f"Row {row}: the code of dimension {name!r} is missing, as in {lacking:,} "
+            f"{'row' if lacking == 1 else 'rows'} in all. Fill in codes, such as one for unknown."
+        )
     code = min(unknown)
     if code in tree.position:
         return InputError(

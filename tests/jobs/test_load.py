@@ -152,6 +152,19 @@ def test_the_pattern_of_last_period_is_found_by_its_codes(written, tmp_path):
     assert hidden.tolist() == [given.table.cell(town="a", kind="x")]
 
 
+def test_weighted_sums_that_add_up_only_unrounded_are_told_of(written, tmp_path):
+    frame = pd.read_csv(tmp_path / "sales.csv").assign(weight=[1, 2, 3, 4, 5, 6, 7, 9])
+    (frame.assign(weight=1 + 1 / frame.weight)).to_csv(tmp_path / "sales.csv", index=False)
+    with pytest.warns(tc.TablecloakWarning, match="decimals"):
+        load_problem(read_job(written('weight = "weight"')))
+    # Published values add up, and nothing is said.
+    table = load_problem(read_job(written('weight = "weight"\ndecimals = 2'))).table
+    cents = np.rint(table.values * 100)
+    assert not np.any(table.relations @ cents)
+    frame.to_csv(tmp_path / "sales.csv", index=False)
+    load_problem(read_job(written('weight = "weight"')))
+
+
 def test_an_error_of_the_data_names_their_file(written, tmp_path):
     job = read_job(written(sections='[suppression]\ncost = "price"\n'))
     with pytest.raises(InputError, match=r"sales\.csv: .*no column 'price'"):

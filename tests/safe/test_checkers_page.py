@@ -46,7 +46,9 @@ def folder(tmp_path):
         cells={"threshold": [[0, 0], [1, 1]], "differencing": [[0, 1]]},
     )
     (tmp_path / "plot.png").write_bytes(PIXEL)
-    project.custom_output(tmp_path / "plot.png", "figure <1>")
+    shown = repr(project.custom_output(tmp_path / "plot.png", "figure <1>"))
+    assert shown.startswith("output_2: custom, review")
+    assert "Outcome(" not in shown + repr(project.outputs["output_1"].outcome)
     return project.finalise(tmp_path / "out")
 
 
@@ -119,6 +121,13 @@ def test_decisions_made_in_a_browser_by_keyboard_are_released(folder, tmp_path):
         page.wait_for_selector("#told:has-text('3 decisions were taken over')")
         assert page.input_value("#output-1 textarea") == "two contributors agreed"
         assert page.locator("#output-2[data-decided=rejected]").count() == 1
+        # A broken rule has its colour in every row, and in the legend.
+        colours = page.evaluate(
+            "[...document.querySelectorAll('.threshold')]"
+            ".map(one => getComputedStyle(one).backgroundColor)"
+        )
+        assert len(colours) == 3
+        assert len(set(colours)) == 1
         # Every field has a name for those who hear the page.
         unnamed = page.evaluate(
             "[...document.querySelectorAll('input, textarea, button')]"
@@ -188,6 +197,11 @@ def test_a_file_that_was_changed_is_never_released(folder, tmp_path, file):
     assert refused.exit_code == 2
     assert f"{file} was changed after the bundle was written" in refused.output.replace("\n", " ")
     assert not (tmp_path / "released").exists()
+    # A list that calls it approved would be believed.
+    listed = run(folder)
+    assert listed.exit_code == 2
+    assert f"{file} was changed" in listed.output.replace("\n", " ")
+    assert "approved" not in listed.output
 
 
 def test_a_file_changed_together_with_its_checksum_is_not_what_was_decided_on(folder, tmp_path):
@@ -201,6 +215,8 @@ def test_a_file_changed_together_with_its_checksum_is_not_what_was_decided_on(fo
     with pytest.raises(InputError, match=r"output_0_0\.csv is not the file that was decided on"):
         Bundle(folder).release(tmp_path / "released")
     assert not (tmp_path / "released").exists()
+    assert "is not the file that was decided on" in " ".join(run(folder).output.split())
+    assert run(folder, "--approve", "output_0").exit_code == 0
 
 
 def test_a_file_without_a_checksum_is_not_released(folder, tmp_path):

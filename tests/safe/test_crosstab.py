@@ -223,6 +223,22 @@ def test_values_below_zero_and_missing_ones_are_reviewed():
     assert [reason.rule for reason in shown.outcome.reasons] == ["negative", "missing"]
 
 
+def test_gaps_that_come_of_missing_values_say_how_all_outputs_get_the_same_records():
+    data = people()
+    gaps = data.assign(income=data.income.where(data.index >= 3))
+
+    def second(frame):
+        project = safe.Project({"zeros_are_disclosive": False})
+        project.crosstab(frame.area, np.full(len(frame), "x"))
+        return project.pivot_table(frame, "income", "area").outcome
+
+    assert (second(gaps).cells == "differencing").any().any()
+    said = f"from the same {len(data) - 3} records, those without missing values in income"
+    assert said in second(gaps).notes[-1]
+    # What it says helps.
+    assert not (second(gaps.dropna()).cells == "differencing").any().any()
+
+
 def test_statistics_without_a_rule_are_refused_by_name():
     with pytest.raises(InputError, match="aggfunc 'nunique' is not offered"):
         safe.Project().pivot_table(people(), "income", "area", aggfunc="nunique")

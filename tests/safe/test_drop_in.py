@@ -208,6 +208,25 @@ def test_series_are_matched_by_their_index_and_a_filter_is_known():
     pd.testing.assert_frame_equal(pd.DataFrame(shown), truth)
 
 
+def test_arguments_that_acro_alone_has_mean_what_they_mean_there(tmp_path):
+    data = nursery()
+    project = safe.Project(OPEN)
+    keys = (data.recommend, data.parents)
+    for of_acro, ours in [
+        ({"mitigation": "round"}, {"protect": "rounding"}),
+        ({"mitigation": "none"}, {"protect": None}),
+        ({"show_suppressed": True}, {}),
+    ]:
+        shown = project.crosstab(*keys, margins=True, **of_acro)
+        pd.testing.assert_frame_equal(shown, project.crosstab(*keys, margins=True, **ours))
+    event = (data.finance == "inconv").astype(int)
+    table = project.surv_func(data.children, event, output="table")
+    pd.testing.assert_frame_equal(table, project.surv_func(data.children, event))
+    project.surv_func(data.children, event, "plot", filename=tmp_path / "km.png")
+    assert (tmp_path / "km.png").read_bytes().startswith(b"\x89PNG")
+    assert project.outputs["output_8"].files == (tmp_path / "km.png",)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -216,6 +235,13 @@ def test_series_are_matched_by_their_index_and_a_filter_is_known():
         (lambda p, d: p.pivot_table(d, "D", index="nobody"), "no column"),
         (lambda p, d: p.crosstab(d.A, d.B, protect="swap"), "protect is 'swap'"),
         (lambda p, d: p.pivot_table(d, "D", "A", aggfunc="std", weights="E"), "with weights"),
+        (lambda p, d: p.crosstab(d.A, d.B, mitigate="round"), "Did you mean 'mitigation'"),
+        (lambda p, d: p.crosstab(d.A, d.B, mitigation="swap"), "'suppress', 'round' or 'none'"),
+        (lambda p, d: p.surv_func(d.D, d.D, "figure"), "'table' or 'plot'"),
+        (lambda p, d: p.crosstab("A", "B"), "columns of a frame"),
+        (lambda p, d: p.crosstab(d.A[:0], d.B[:0]), "no records"),
+        (lambda p, d: p.corr(d.D, d.E), "give one frame"),
+        (lambda p, d: safe.Project(contributor="A"), r"contributor=data\['A'\]"),
         (lambda p, d: p.crosstab(pd.concat([d.A, d.A]), pd.concat([d.B, d.B])), "more than once"),
     ],
 )

@@ -44,7 +44,11 @@ ask <- function(call, request) {
     job <- http("GET", paste0("/v1/jobs/", job$id, "?wait=60"))
   }
   for (each in unlist(job$warnings)) warning(each, call. = FALSE)
-  if (is.null(job$answer)) stop(if (is.null(job$error)) "Nothing was proved." else job$error$message, call. = FALSE)
+  # Names of what was sent are those of files that the user never made.
+  if (is.null(job$answer)) {
+    stop(if (is.null(job$error)) "Nothing was proved." else sub("^(request|data\\.csv): ", "", job$error$message),
+         call. = FALSE)
+  }
   job$answer
 }
 

@@ -7,11 +7,12 @@
 #' @param x \itemize{
 #'   \item A problem of sdcTable (\code{makeProblem}), with its unsafe cells. Cells that it must
 #'     publish are published. Its protection levels are not taken: it gives every cell 1.
-#'   \item A list with arguments of \code{tab_rtauargus}, by their names: \code{tabular},
-#'     \code{explanatory_vars}, \code{totcode}, \code{hrc}, \code{value}, \code{freq}, \code{secret_var}.
+#'   \item A list with arguments of \code{\link{tab_rtauargus}}, by their names. They have its
+#'     defaults, and those that say nothing of the problem are left out. Unsafe cells are those of
+#'     \code{secret_var}.
 #' }
 #' @param ... Further keys of the section data of a job file, such as \code{flags_range}: protection
-#'   level of the unsafe cells, in per cent. For sdcTable also \code{value}, by default its first
+#'   level of the unsafe cells, in per cent; by default 20, or for a list its \code{ip}. For sdcTable also \code{value}, by default its first
 #'   numeric variable, or counts.
 #' @return A problem, as of \code{\link{protect}}.
 #' @examples
@@ -32,15 +33,29 @@ as_problem.tablecloak_problem <- function(x, ...) x
 as_problem.list <- function(x, ...) {
   lacking <- setdiff(c("tabular", "explanatory_vars"), names(x))
   if (length(lacking)) stop("The list lacks ", paste(lacking, collapse = " and "), ".", call. = FALSE)
+  known <- c(setdiff(names(formals(tab_rtauargus)), "..."), "time_limit", "tolerance", unused)
+  for (name in setdiff(names(x), known)) {
+    near <- known[which.min(utils::adist(name, known))]
+    stop("tab_rtauargus has no argument ", name, ". Did you mean ", near, "?", call. = FALSE)
+  }
   if (!is.null(x$safety_rules)) {
     stop("Unsafe cells are taken from secret_var. With safety_rules call tab_rtauargus.", call. = FALSE)
   }
+  if (!is.null(x$cost_var)) {
+    stop("Costs are of the search. Leave cost_var out, and call suppress(problem, cost = \"", x$cost_var,
+         "\").", call. = FALSE)
+  }
+  defaults <- lapply(formals(tab_rtauargus)[c("totcode", "value", "freq", "ip")], eval)
+  # A table without counts is a problem as well.
+  if (!defaults$freq %in% names(x$tabular)) defaults$freq <- NULL
+  x <- c(x, defaults[setdiff(names(defaults), names(x))])
   names <- x$explanatory_vars
-  total <- if (is.null(x$totcode)) getOption("rtauargus.totcode", "Total") else x$totcode
+  total <- x$totcode
   if (is.null(names(total))) total <- stats::setNames(rep_len(total, length(names)), names)
-  value <- if (is.null(x$value)) "value" else x$value
-  finished(as.data.frame(x$tabular), stats::setNames(as.list(total[names]), names), texts(x$hrc), value,
-           flags = x$secret_var, frequency = x$freq, ...)
+  keys <- list(flags_range = x$ip, tolerance = if (is.null(x$tolerance)) 1 else x$tolerance,
+               largest = as.list(x$maxscore))
+  finished(as.data.frame(x$tabular), stats::setNames(as.list(total[names]), names), texts(x$hrc), x$value,
+           flags = x$secret_var, frequency = x$freq, more = utils::modifyList(keys, list(...)))
 }
 
 as_problem.sdcProblem <- function(x, value = NULL, ...) {
@@ -65,19 +80,19 @@ as_problem.sdcProblem <- function(x, value = NULL, ...) {
     rows <- lapply(seq_len(nrow(published)), function(row) as.list(published[row, , drop = FALSE]))
     list(list(rule = "manual", status = "frozen", cells = rows))
   }
-  finished(data, totals, trees, value, flags = "secret", rules = rules, ...)
+  finished(data, totals, trees, value, flags = "secret", rules = rules, more = list(...))
 }
 
-# A problem of a finished table: totals and texts of .hrc files by the names of dimensions.
-finished <- function(data, totals, trees, value, rules = NULL, ...) {
+# A problem of a finished table: totals and texts of .hrc files by the names of dimensions; more keys of data.
+finished <- function(data, totals, trees, value, flags, frequency = NULL, rules = NULL, more = list()) {
   dimensions <- stats::setNames(lapply(names(totals), function(name) {
     c(list(total = totals[[name]]), if (!is.null(trees[[name]])) list(hierarchy = paste0(name, ".hrc")))
   }), names(totals))
   files <- trees
   if (length(files)) names(files) <- paste0(names(trees), ".hrc")
-  about <- list(file = "data.csv", kind = "table", value = value, ...)
+  about <- c(list(file = "data.csv", kind = "table", value = value, flags = flags, frequency = frequency), more)
   request <- list(
-    data = Filter(Negate(is.null), about), dimensions = dimensions, files = c(list(data.csv = data), files)
+    data = about[lengths(about) > 0], dimensions = dimensions, files = c(list(data.csv = data), files)
   )
   if (length(rules)) request$rules <- rules
   structure(list(request = request), class = "tablecloak_problem")

@@ -7,10 +7,11 @@
 #' @param dimensions Names of the columns that span the table; or a list by these names, with the
 #'   columns of coarser levels (coarsest first, its own column last), or a nested list of codes.
 #' @param value Column that is summed up. Default: records are counted.
-#' @param rules List of \code{\link{rule}}.
+#' @param rules One \code{\link{rule}}, or a list of these.
 #' @param finished Whether \code{data} is a table with its totals.
 #' @param ... Further keys of the section data of a job file, such as \code{contributor},
-#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}.
+#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}; all of them are listed in
+#'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
 #' @return A problem, for \code{\link{suppress}} and the other functions.
 #' @examples
 #' firms <- data.frame(
@@ -20,38 +21,43 @@
 #' problem <- protect(firms, c("region", "size"), "turnover", list(rule("p-percent", p = 10)))
 #' if (nzchar(Sys.which("tablecloak"))) suppress(problem, time_limit = 5)
 protect <- function(data, dimensions, value = NULL, rules = list(), finished = FALSE, ...) {
+  if (!NROW(data)) stop("data has no rows. Give at least one.", call. = FALSE)
   about <- c(list(file = "data.csv", kind = if (finished) "table" else "microdata", value = value), list(...))
   if (is.character(dimensions)) {
     dimensions <- stats::setNames(vector("list", length(dimensions)), dimensions)
   }
   spans <- lapply(dimensions, function(given) {
     if (is.null(given)) return(empty())
-    if (is.list(given)) list(hierarchy = given) else list(levels = as.list(given))
+    if (is.list(given)) list(hierarchy = codes_of(given)) else list(levels = as.list(given))
   })
   request <- list(
     data = Filter(Negate(is.null), about), dimensions = spans,
     files = list("data.csv" = as.data.frame(data))
   )
+  if ("rule" %in% names(rules)) rules <- list(rules)
   if (length(rules)) request$rules <- unname(rules)
   structure(list(request = request), class = "tablecloak_problem")
 }
 
 #' A rule that finds sensitive cells
 #'
-#' @param name Such as \code{"p-percent"}, \code{"minimum-frequency"}, \code{"dominance"} or
+#' @param rule Such as \code{"p-percent"}, \code{"minimum-frequency"}, \code{"dominance"} or
 #'   \code{"manual"}.
-#' @param ... Parameters of the rule, as in a job file.
+#' @param ... Parameters of the rule, as in a job file, which
+#'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md} lists.
 #' @return A list.
 #' @examples
 #' rule("minimum-frequency", minimum = 3)
-rule <- function(name, ...) list(rule = name, ...)
+#' rule("dominance", n = 1, k = 85)
+rule <- function(rule, ...) list(rule = rule, ...)
 
 #' Hide cells
 #'
 #' Hides the cells whose loss is least, so that no sensitive value can be inferred, and attacks the
 #' result.
 #' @param problem Of \code{\link{protect}}, or what \code{\link{as_problem}} takes.
-#' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds).
+#' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds); see
+#'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
 #' @return A release: \code{release} may be published, all else is secret. \code{is_safe} says
 #'   whether the attack failed, \code{loss} and \code{bound} how good the pattern is.
 #' @examples
@@ -250,6 +256,11 @@ write_cells <- function(data, path) {
 }
 
 # -- what these functions share --------------------------------------------------------------------
+
+# Nested codes: a single one is a list too, which it would not stay in JSON.
+codes_of <- function(given) {
+  if (is.null(names(given))) as.list(as.character(unlist(given))) else lapply(given, codes_of)
+}
 
 empty <- function() structure(list(), names = character())
 

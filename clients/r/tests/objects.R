@@ -42,6 +42,16 @@ stopifnot(
   inherits(try(as_problem(cells), silent = TRUE), "try-error")
 )
 
+# The level, the tolerance and the columns of the problem are those that tab_rtauargus takes.
+data <- as_problem(c(arguments, ip = 15, maxscore = "value"))$request$data
+stopifnot(identical(data[c("flags_range", "tolerance", "largest")],
+                    list(flags_range = 15, tolerance = 1, largest = list("value"))))
+stopifnot(as_problem(arguments)$request$data$flags_range == 10)
+stopifnot(as_problem(c(arguments, ip = 15), flags_range = 5)$request$data$flags_range == 5)
+refused <- function(...) conditionMessage(tryCatch(as_problem(c(arguments, ...)), error = identity))
+stopifnot(grepl("secret_vr.*Did you mean secret_var", refused(secret_vr = "secret")),
+          grepl("suppress\\(problem, cost = \"value\"\\)", refused(cost_var = "value")))
+
 if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   # N1 of size a is hidden with N2 of size a, since N of size a must be published.
   found <- suppress(made(status), time_limit = 5)$release
@@ -55,4 +65,15 @@ if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   stopifnot(audit(arguments, cells)$is_safe)
   cells$Status[cells$Status == "D"] <- "V"
   stopifnot(!audit(arguments, cells)$is_safe)
+
+  # What tab_rtauargus hides for 10 % is enough for the problem of the same arguments.
+  wide <- list(
+    tabular = data.frame(
+      region = rep(c("N", "S", "E", "Total"), each = 4), size = rep(c("a", "b", "c", "Total"), 4),
+      value = c(100, 900, 800, 1800, 14, 700, 600, 1314, 500, 300, 400, 1200, 614, 1900, 1800, 4314),
+      freq = 9, secret = c(TRUE, rep(FALSE, 15))
+    ),
+    explanatory_vars = c("region", "size"), secret_var = "secret", ip = 10
+  )
+  stopifnot(audit(wide, do.call(tab_rtauargus, wide))$is_safe)
 }

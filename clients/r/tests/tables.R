@@ -1,5 +1,15 @@
 # Questions to the program: each function once, with what must hold of the answer.
 library(tablecloak)
+# No parameter is taken for the start of the name of an argument.
+stopifnot(identical(rule("dominance", n = 1, k = 85), list(rule = "dominance", n = 1, k = 85)))
+# A list of one code is a list, and one rule a list of rules.
+seats <- data.frame(dep = c("75", "92", "13"), firms = 1)
+problem <- protect(seats, list(dep = list(IDF = c("75", "92"), PACA = "13")), rules = rule("manual"))
+stopifnot(
+  identical(problem$request$dimensions$dep$hierarchy, list(IDF = list("75", "92"), PACA = list("13"))),
+  identical(problem$request$rules, list(rule("manual"))),
+  inherits(try(protect(seats[0, ], "dep"), silent = TRUE), "try-error")
+)
 if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   cells <- data.frame(
     region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),

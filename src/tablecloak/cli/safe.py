@@ -69,6 +69,7 @@ def check(
     states = _states(bundle, approve or [], reject or [], approve_passed)
     for name in dict.fromkeys([*states, *comments]):
         bundle.decide(name, states.get(name), comment=comments.get(name), who=who or _user())
+    bundle.require_unchanged()
     if release is not None:
         bundle.require_releasable(release)
     if states or comments:

@@ -17,6 +17,7 @@ from tablecloak.parameters import Parameter
 from tablecloak.protection import PROTECTIONS
 from tablecloak.registered import SiblingIn, innermost, telling
 from tablecloak.registry import Registry
+from tablecloak.tables.tabulation.records import database_below
 from tablecloak.toml_file import read_toml
 
 
@@ -109,6 +110,8 @@ def job_of(raw: dict[str, Any], path: Path, text: str) -> Job:
 def _make_paths_absolute(job: Job, folder: Path) -> None:
     if job.data.file is not None:
         job.data.file = folder / job.data.file
+    if job.data.connection is not None:
+        job.data.connection = database_below(job.data.connection, folder)
     job.ways = {name: way.below(folder) for name, way in job.ways.items()}
     for name in ("template", "structure"):
         if getattr(job.transmission, name, None) is not None:

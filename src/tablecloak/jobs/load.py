@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -13,7 +14,13 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.data_file import DataFile
-from tablecloak.errors import InputError, TablecloakError, listed, suggestion
+from tablecloak.errors import (
+    InputError,
+    TablecloakError,
+    TablecloakWarning,
+    listed,
+    suggestion,
+)
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
 from tablecloak.publish.register import Register
@@ -26,11 +33,12 @@ from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.join import join
 from tablecloak.tables.link import link
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import in_published_order
+from tablecloak.tables.published import in_published_order, published_decimals
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
+from tablecloak.tables.tabulation.exact_sum import MOST_DIGITS
 from tablecloak.tables.tabulation.records import open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.tables.text_numbers import numbers_of
@@ -361,7 +369,7 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         return _ready(job, dimensions, value or "value")
     source = _source(job)
     n_largest = max([3, *(rule.n_largest for rule in job.rules)])
-    return tabulate(
+    table = tabulate(
         source,
         dimensions,
         value,
@@ -379,6 +387,16 @@ def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, en
         empty_cells=job.lists_empty_cells,
         engine=engine,
     )
+    is_rounded = data.decimals is not None or not data.weight
+    if not is_rounded and published_decimals(table.values) > MOST_DIGITS:
+        warnings.warn(
+            "Weighted sums have many decimals and add up with all of them, but not once they are "
+            "rounded, as a reader may do. Give `decimals` in [data], such as 2: sums of the most "
+            "detailed cells are then rounded before margins are formed.",
+            TablecloakWarning,
+            stacklevel=2,
+        )
+    return table
 
 
 def _ready(job: Job, dimensions: dict[str, Dimension], value: str) -> Table:

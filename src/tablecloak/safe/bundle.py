@@ -312,15 +312,17 @@ def _results(
     return {"version": ACRO_VERSION, "tool": tool, "results": told}
 
 
-ACRO_METHODS = {"suppression": "suppress", "rounding": "round"}
-"""What ACRO calls a way of protection; anything else is none."""
+ACRO_METHODS: dict[Literal["suppression", "rounding"] | None, str] = {
+    "suppression": "suppress", "rounding": "round", None: "none",
+}  # fmt: skip
+"""What ACRO calls a way of protection."""
 
 
 def _fair(output: Output) -> dict[str, str]:
     """Return how an output was checked, in the words of ACRO."""
     rules = sorted({reason.rule for reason in output.outcome.reasons} | output.cells.keys())
     return {
-        "mitigation": ACRO_METHODS.get(str(output.properties.get("protect")), "none"),
+        "mitigation": ACRO_METHODS[output.properties.get("protect")],
         "checks": ", ".join(rules) or "none broken",
     }
 

@@ -153,9 +153,10 @@ class Bundle:
         with replacing_folder(out) as new:
             for name, decision in approved.items():
                 for file in self.files(name):
+                    self._require_unchanged(file)
                     shutil.copyfile(self.folder / file, new / file)
                     # What is compared is the copy: the file may change after it was looked at.
-                    self._require_same(file, checksum(new / file), decision.files)
+                    self._require_decided_on(file, checksum(new / file), decision)
             told = {name: asdict(decision) for name, decision in approved.items()}
             text = json.dumps({"released": told}, indent=2, ensure_ascii=False)
             write_text(new / RELEASED, text + "\n")
@@ -182,6 +183,18 @@ class Bundle:
         for name in self.outputs:
             self._require_said(name, self.decision(name))
 
+    def require_unchanged(self) -> None:
+        """Refuse a bundle of which a file was changed, or is another than was decided on.
+
+        Raises
+        ------
+        InputError
+            Names the file.
+        """
+        for name in self.outputs:
+            for file in self.files(name):
+                self._require_decided_on(file, self._require_unchanged(file), self.decision(name))
+
     # -- checks ---------------------------------------------------------------------------
 
     def _require_said(self, name: str, decision: Decision) -> None:
@@ -204,9 +217,8 @@ class Bundle:
             )
         return found
 
-    def _require_same(self, file: str, found: str, decided: Mapping[str, str]) -> None:
-        self._require_unchanged(file)
-        if decided.get(file) != found:
+    def _require_decided_on(self, file: str, digits: str, decision: Decision) -> None:
+        if decision.state and decision.files.get(file) != digits:
             raise InputError(
                 f"{self.folder / file} is not the file that was decided on: look at it again, and "
                 "decide again"

@@ -33,12 +33,18 @@ class Ledger:
         one contributor.
     """
 
-    def __init__(self, appetite: Appetite, contributor: pd.Series[Any] | None) -> None:
+    def __init__(self, appetite: Appetite, contributor: Any) -> None:
+        if not isinstance(contributor, pd.Series | None):
+            column = repr(contributor) if isinstance(contributor, str) else "..."
+            raise InputError(
+                "contributor is no column with the index of the records: give it as "
+                f"contributor=data[{column}], of the frame that the outputs are made from"
+            )
         self.appetite = appetite
         self.outputs: dict[str, Output] = {}
         self.hides = True
         self._records = KnownRecords()
-        self._contributor = contributor
+        self._contributor: pd.Series[Any] | None = contributor
         self._joint = JointAudit(appetite)
         self._n_named = 0
         self._bundles: dict[Path, dict[str, Output]] = {}

@@ -40,7 +40,7 @@ class Reason:
     cells: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """The verdict on one output.
 
@@ -69,6 +69,9 @@ class Outcome:
         """One line: the status and why."""
         said = [reason.text for reason in self.reasons] or list(self.notes[:1])
         return "; ".join([self.status, *said])
+
+    def __repr__(self) -> str:
+        return "; ".join(dict.fromkeys([self.summary, *self.notes]))
 
     def with_text(self, said: Callable[[str], str]) -> Outcome:
         """Return the outcome with its sentences said anew, as after an output was renamed."""
@@ -143,7 +146,7 @@ class Figures:
         return self.amounts is None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Output:
     """One output, with everything a checker needs.
 
@@ -196,6 +199,9 @@ class Output:
         """What was found of each cell, under the labels that leave."""
         cells = self.outcome.cells
         return without_labels(cells, self.frames[0]) if self.frames else cells
+
+    def __repr__(self) -> str:
+        return self.told()
 
     def told(self) -> str:
         """Return what a researcher reads about the output."""

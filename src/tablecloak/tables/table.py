@@ -648,6 +648,7 @@ def _check_additive(table: Table) -> None:
     raise InputError(
         f"The table is not additive: relation {worst}, {table.describe_relation(worst)}, is off "
         f"by {residual[worst]:g} (parts minus total; {len(bad)} of {table.n_relations} relations "
-        f"fail). Correct the values, or accept rounding errors with `tolerance`.",
+        f"fail). Correct the values, accept rounding errors with `tolerance`, or, if codes stand "
+        f"below others, give the hierarchy.",
         cells=table.relations[[worst], :].indices,
     )

@@ -149,24 +149,32 @@ def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):
     with pytest.raises(tc.InputError) as error:
         load_problem(read_job(tmp_path / "job.toml"))
     assert "secret" not in str(error.value)
+    assert "no server answers" in str(error.value)
 
 
-@pytest.mark.parametrize("codes", [["01", "1"], ["x", "y"]])
-def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes):
+@pytest.mark.parametrize(("codes", "below"), [(["01", "1"], "a b/"), (["x", "y"], "")])
+def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes, below):
     """Any database that Ibis opens; DuckDB stands for a server here."""
     import duckdb
 
-    path = tmp_path / "firms.duckdb"
+    path = tmp_path / below / "firms.duckdb"
+    path.parent.mkdir(exist_ok=True)
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE firms (r VARCHAR, v DOUBLE)")
         connection.executemany("INSERT INTO firms VALUES (?, ?)", [(codes[0], 5), (codes[1], 7)])
-    text = f'[data]\nconnection = "duckdb://{path}"\ntable = "firms"\nvalue = "v"\n[dimensions.r]\n'
+    # As all paths of a job, that of a database is one from its file.
+    place = f"{below}firms.duckdb" if below else path
+    text = (
+        f'[data]\nconnection = "duckdb://{place}"\ntable = "firms"\nvalue = "v"\n[dimensions.r]\n'
+    )
     text += '[[rules]]\nrule = "minimum-frequency"\nminimum = 2\n[suppression]\n'
     (tmp_path / "job.toml").write_text(text)
     problem = load_problem(read_job(tmp_path / "job.toml"))
     assert problem.table.to_frame().set_index("r")["v"].to_dict() == {
         "Total": 12, codes[0]: 5, codes[1]: 7,
     }  # fmt: skip
+    with pytest.raises(tc.InputError, match="is a database.*connection = 'duckdb://"):
+        tc.tabulate(path, ["r"], "v")
 
 
 @pytest.fixture
@@ -295,5 +303,7 @@ def test_pandas_and_duckdb_read_the_same_codes(tmp_path):
         assert_same_tables(one, two)
     (tmp_path / "gap.csv").write_text("a,v\nx,1\n,2\n")
     for engine in ("duckdb", "pandas"):
-        with pytest.raises(tc.InputError, match="Row 2: the code of dimension 'a' is missing"):
+        with pytest.raises(
+            tc.InputError, match="Row 2: the code of dimension 'a' is missing, as in 1 row in all"
+        ):
             tc.tabulate(tmp_path / "gap.csv", ["a"], "v", engine=engine)

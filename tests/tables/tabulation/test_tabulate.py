@@ -206,6 +206,27 @@ def test_contributor_with_two_weights_is_refused(engine):
         tc.tabulate(frame, ["d"], "v", contributor="f", weight="w", engine=engine)
 
 
+def test_values_times_weights_give_the_same_sums_and_protect_no_less():
+    """What the message on different weights advises, where it can be compared."""
+    rng = np.random.default_rng(4)
+    n, firm = 90, rng.integers(0, 30, 90)
+    weight = rng.choice([1.0, 1.5, 4.0], 30)[firm]
+    frame = pd.DataFrame({"d": rng.choice([*"abcdefghijklmnopqrst"], n), "firm": firm, "w": weight})
+    frame["v"] = rng.lognormal(5, 2.5, n).round()
+    frame["product"] = frame.v * frame.w
+    weighted = tc.tabulate(frame, ["d"], "v", contributor="firm", weight="w")
+    product = tc.tabulate(frame, ["d"], "product", contributor="firm")
+    np.testing.assert_array_equal(product.values, weighted.values)
+    for rule in (tc.PPercent(40), tc.Dominance(2, 80), tc.MinimumFrequency(4)):
+        sensitive = tc.protect(weighted, rule).sensitive
+        assert 0 < sensitive.sum() < len(sensitive)
+        assert np.all(tc.protect(product, rule).sensitive[sensitive])
+    # It also takes what weights alone do not: firms of a holding in several strata.
+    frame["w"] = rng.choice([1.0, 1.5, 4.0], n)
+    with pytest.raises(tc.InputError, match="product of value and weight as `value`"):
+        tc.tabulate(frame, ["d"], "v", contributor="firm", weight="w")
+
+
 def test_misspelt_column_suggests_the_right_one():
     with pytest.raises(tc.InputError, match="no column 'turnver'.*Did you mean 'turnover'"):
         tc.tabulate(microdata(0), ["region"], "turnver")

@@ -171,6 +171,14 @@ def remedy(names: Iterable[str]) -> str:
     return f"To have this output instead, take back or coarsen earlier ones: {calls}"
 
 
+def same_records(number: int, columns: Sequence[str]) -> str:
+    """Return how other outputs get the records of one that leaves out missing values."""
+    return (
+        f"Or make all outputs from the same {number} records, those without missing values in "
+        f"{listed(columns, limit=20)}: filter the frame once, with dropna, before the first output"
+    )
+
+
 Computation = list[tuple[int, int, float]]
 """(part, figure, coefficient), for each term."""
 

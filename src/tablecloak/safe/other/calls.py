@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -144,6 +144,10 @@ class OtherOutputs(Ledger):
 
     def corr(self, data: pd.DataFrame, method: str = "pearson") -> pd.DataFrame:
         """Return correlations of the columns of a frame, as ``DataFrame.corr`` does."""
+        if not isinstance(data, pd.DataFrame) or not isinstance(method, str):
+            raise InputError(
+                "corr: give one frame with all columns, as data[['turnover', 'wages']]"
+            )
         kind = CorrelationOutput(method)  # type: ignore[arg-type]
         names = ", ".join(map(str, data.columns))
         return ask(self, kind, data, f"corr([{names}], {method!r})").frames[0]
@@ -173,7 +177,7 @@ class OtherOutputs(Ledger):
         return _drawn(
             self,
             Histogram(given),
-            values,
+            _frame(values),
             f"histogram({_name(values)}, bins={bins})",
             filename,
             data,
@@ -204,8 +208,8 @@ class OtherOutputs(Ledger):
         if by_val is not None:
             raise InputError("hist: `by_val` is not offered: ask for a histogram of each group")
         given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
-        command = f"hist({column}, bins={bins})"
-        return _drawn(self, Histogram(given), _column(data, column), command, filename, data)
+        command, values = f"hist({column}, bins={bins})", _frame(_column(data, column))
+        return _drawn(self, Histogram(given), values, command, filename, data)
 
     def pie(
         self: Ledger,
@@ -219,9 +223,16 @@ class OtherOutputs(Ledger):
         Arguments are those of `histogram`.
         """
         values = _column(data, column)
-        return _drawn(self, Pie(), values, f"pie({_name(values)})", filename, data)
+        return _drawn(self, Pie(), _frame(values), f"pie({_name(values)})", filename, data)
 
-    def surv_func(self, time: pd.Series[Any], status: pd.Series[Any]) -> pd.DataFrame:
+    def surv_func(
+        self: Ledger,
+        time: pd.Series[Any],
+        status: pd.Series[Any],
+        output: Literal["table", "plot"] = "table",
+        *,
+        filename: str | Path = "kaplan-meier.png",
+    ) -> pd.DataFrame:
         """Return the survival table of Kaplan and Meier; see `safe.other.survival.Survival`.
 
         Parameters
@@ -230,13 +241,18 @@ class OtherOutputs(Ledger):
             How long each person was in sight.
         status : Series of 0 and 1
             Whether the event took place at the end of it, with the index of `time`.
+        output : {"table", "plot"}, default="table"
+            With "plot" there is a picture of the table as well, in the file `filename`.
         """
+        if output not in ("table", "plot"):
+            raise InputError(f"surv_func: output is {output!r}; give 'table' or 'plot'")
         if not time.index.equals(status.index):
             raise InputError("time and status have different indexes: take both from one frame")
         frame = pd.DataFrame({_name(time): time, _name(status): status})
         if frame.shape[1] < 2:
             raise InputError(f"time and status have the same name {_name(time)!r}")
-        return ask(self, Survival(), frame, f"surv_func({_name(time)}, {_name(status)})").frames[0]
+        command = f"surv_func({_name(time)}, {_name(status)})"
+        return _drawn(self, Survival(), frame, command, filename if output == "plot" else "")
 
     def custom_output(self, path: str | Path, comment: str = "") -> Output:
         """Ask for a file that was made elsewhere. No rule looks into it: a person has to.
@@ -349,10 +365,10 @@ def _column(data: pd.Series[Any] | pd.DataFrame, column: str) -> pd.Series[Any]:
 def _drawn(
     ledger: Ledger,
     kind: Kind,
-    values: pd.Series[Any],
+    frame: pd.DataFrame,
     command: str,
     filename: str | Path,
-    data: pd.Series[Any] | pd.DataFrame,
+    data: pd.Series[Any] | pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Ask for counts, and draw a picture of what is left of them."""
     if filename:
@@ -361,7 +377,7 @@ def _drawn(
             raise InputError(f"{filename}: files in {Path(filename).suffix} may not leave")
         required("matplotlib", "Pictures")
     whole = data if isinstance(data, pd.DataFrame) else None
-    output = ask(ledger, kind, _frame(values), command, whole)
+    output = ask(ledger, kind, frame, command, whole)
     if filename:
         _draw(output.frames[0], kind.name, Path(filename))
         output.files = (Path(filename),)
@@ -369,21 +385,25 @@ def _drawn(
 
 
 def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:
-    """Draw bars or slices of the counts that are not hidden; gaps are named as such."""
+    """Draw bars, slices or steps of what is not hidden; gaps of counts are named as such."""
     from matplotlib.figure import Figure
 
     from tablecloak.storage import replacing
 
-    counts = frame["count"].iloc[:-1]
     figure = Figure(layout="constrained")
     axes = figure.subplots()
-    if name == "pie":
+    if name == "survival":
+        axes.step([0, *frame.index], [1, *frame["survival"]], where="post")
+        axes.set(xlabel=str(frame.index.name), ylabel="survival", ylim=(0, 1))
+    elif name == "pie":
+        counts = frame["count"].iloc[:-1]
         shown = counts.dropna()
         axes.pie(shown.to_numpy(dtype=np.float64), labels=[*map(str, shown.index)])
         left_out = int(counts.isna().sum())
         if left_out:
             axes.set_xlabel(f"{left_out} categories are hidden")
     else:
+        counts = frame["count"].iloc[:-1]
         labels = [
             str(label) if known else f"{label} (hidden)" for label, known in counts.notna().items()
         ]

@@ -15,9 +15,9 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.joint.disclosure import unsearched
+from tablecloak.safe.joint.disclosure import same_records, unsearched
 from tablecloak.safe.joint.leverage import combinations_within, is_low
 from tablecloak.safe.joint.question import MOST_PROGRAMS
 from tablecloak.safe.joint.search_work import SearchWork
@@ -355,9 +355,12 @@ class RegressionOutput(Kind):
             )
             reasons.append(Reason("review", "method", text))
         note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
+        columns = [str(getattr(fit.result.model, "endog_names", None) or "y"), *fit.names]
+        names = [name for name in columns if name not in ("const", "Intercept")]
         return Checked(
             _frames(fit), tuple(reasons), (note,), counts=_counts(records, design, fit),
-            properties={"method": fit.method, "dof": free}, base=_common_base(fit),
+            properties={"method": fit.method, "dof": free},
+            base=same_records(len(fit.endog), names),
         )  # fmt: skip
 
 
@@ -418,16 +421,6 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
     if not is_complete:
         reasons += unsearched(["the search for groups that the columns single out was cut off"])
     return reasons
-
-
-def _common_base(fit: Fit) -> str:
-    """Return how other outputs get the records of a regression, which leaves out missing values."""
-    columns = [str(getattr(fit.result.model, "endog_names", None) or "y"), *fit.names]
-    names = [name for name in columns if name not in ("const", "Intercept")]
-    return (
-        f"Or make all outputs from the same {len(fit.endog)} records, those without missing values "
-        f"in {listed(names, limit=20)}: filter the frame once, with dropna"
-    )
 
 
 def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:

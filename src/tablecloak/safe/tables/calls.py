@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, suggestion
+from tablecloak.safe.bundle import ACRO_METHODS
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.tables.publishing import SafeFrame, publish
 from tablecloak.safe.tables.request import Protect, TableRequest, named, statistic_of
@@ -60,6 +61,7 @@ class TableOutputs(Ledger):
         *,
         weights: Any = None,
         protect: Protect | Literal["project"] = "project",
+        **of_acro: Any,
     ) -> SafeFrame:
         """Count records, or add up values, by keys; as `pandas.crosstab`.
 
@@ -73,6 +75,9 @@ class TableOutputs(Ledger):
         protect : {"suppression", "rounding", "project"} or None, default="project"
             Hide cells until the table is safe; round counts; or leave it as it is, so that it fails
             if a cell is unsafe. The project hides unless `disable_suppression` was called.
+        **of_acro
+            Arguments of ACRO: `mitigation` ("suppress", "round" or "none") is its name for
+            `protect`, and `show_suppressed` makes no difference, since margins are the true ones.
 
         Returns
         -------
@@ -84,6 +89,7 @@ class TableOutputs(Ledger):
         InputError
             If a statistic is not offered, or records cannot be told apart.
         """
+        protect = self._chosen(protect, of_acro)
         if (values is None) != (aggfunc is None):
             raise InputError(
                 "`aggfunc` and `values` go together: give both, or neither to count records"
@@ -100,6 +106,10 @@ class TableOutputs(Ledger):
         if values is not None:
             call |= {"values": values, "aggfunc": named(aggfunc)}
         keys = [_parts(index), _parts(columns)]
+        if any(isinstance(each, str) for part in keys for each in part):
+            raise InputError(
+                "crosstab takes columns of a frame, as data['region'], not their names"
+            )
         series = [each for part in keys for each in part if isinstance(each, pd.Series)]
         for each in series:
             if not each.index.is_unique:
@@ -123,7 +133,7 @@ class TableOutputs(Ledger):
             margins_name if margins else None, dropna, _shares(normalize),
             _weights(records, statistic, weights),
         )  # fmt: skip
-        return publish(self, request, self._chosen(protect), callers_text("crosstab()"))
+        return publish(self, request, protect, callers_text("crosstab()"))
 
     def pivot_table(
         self,
@@ -141,6 +151,7 @@ class TableOutputs(Ledger):
         *,
         weights: Any = None,
         protect: Protect | Literal["project"] = "project",
+        **of_acro: Any,
     ) -> SafeFrame:
         """Summarise values by keys, as `pandas.pivot_table`; see `crosstab`.
 
@@ -151,7 +162,9 @@ class TableOutputs(Ledger):
         weights : str or Series of float, optional
             Weight of each record, or the column that holds it.
         protect : {"suppression", "rounding", "project"} or None, default="project"
+        **of_acro
         """
+        protect = self._chosen(protect, of_acro)
         rows, across = _names(data, index, "index"), _names(data, columns, "columns")
         if not rows:
             raise InputError("give the rows as `index`: the name of a column, or several")
@@ -198,7 +211,7 @@ class TableOutputs(Ledger):
             margins_name if margins else None, dropna, "", _weights(records, statistic, weights),
             data,
         )  # fmt: skip
-        return publish(self, request, self._chosen(protect), callers_text("pivot_table()"))
+        return publish(self, request, protect, callers_text("pivot_table()"))
 
     def enable_suppression(self) -> None:
         """Hide unsafe cells of the tables that follow, unless a call says otherwise."""
@@ -208,7 +221,18 @@ class TableOutputs(Ledger):
         """Hide nothing in the tables that follow, which fail if a cell is unsafe."""
         self.hides = False
 
-    def _chosen(self, protect: Protect | Literal["project"]) -> Protect:
+    def _chosen(self, protect: Protect | Literal["project"], of_acro: dict[str, Any]) -> Protect:
+        """Return how a table is protected; arguments of ACRO are taken out of `of_acro`."""
+        for name in of_acro.keys() - {"mitigation", "show_suppressed"}:
+            near = suggestion(name, ("mitigation", "show_suppressed", "protect", "weights"))
+            raise InputError(f"tables have no argument {name!r}.{near}")
+        if "mitigation" in of_acro:
+            ways = [way for way, name in ACRO_METHODS.items() if name == of_acro["mitigation"]]
+            if not ways:
+                raise InputError(
+                    f"mitigation is {of_acro['mitigation']!r}; give 'suppress', 'round' or 'none'"
+                )
+            protect = ways[0]
         if protect != "project":
             return protect
         return "suppression" if self.hides else None

@@ -19,7 +19,14 @@ from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
-from tablecloak.safe.joint.disclosure import Disclosure, failures, remedy, unsearched, why_hidden
+from tablecloak.safe.joint.disclosure import (
+    Disclosure,
+    failures,
+    remedy,
+    same_records,
+    unsearched,
+    why_hidden,
+)  # fmt: skip
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
@@ -145,6 +152,17 @@ class TableCheck:
         nothing = np.zeros(self.grid.n_cells, bool)
         return np.asarray(np.logical_or.reduce([*self.broken.values(), nothing]))
 
+    @property
+    def missing(self) -> list[str]:
+        """Names of the values that some records lack."""
+        values, records = self.request.values, self.request.records
+        return [str(name) for name, column in values.items() if records[column].isna().any()]
+
+    def base(self) -> str:
+        """Return how other outputs get the same records; nothing if these are all records."""
+        number = len(self.request.records.dropna(subset=[*self.request.values.values()]))
+        return same_records(number, self.missing) if self.missing else ""
+
     def reviews(self) -> list[Reason]:
         """Return what a person has to decide."""
         reasons = []
@@ -152,13 +170,8 @@ class TableCheck:
         if any(measure.is_signed for measure in sums):
             text = "values below zero: dominance was judged by absolute values"
             reasons.append(Reason("review", "negative", text))
-        missing = [
-            str(name)
-            for name, column in self.request.values.items()
-            if self.request.records[column].isna().any()
-        ]
-        if self.appetite.check_missing_values and missing:
-            text = f"records with missing values of {', '.join(missing)} were left out"
+        if self.appetite.check_missing_values and self.missing:
+            text = f"records with missing values of {', '.join(self.missing)} were left out"
             reasons.append(Reason("review", "missing", text))
         shown = np.unique(self.grid.places[~self.primary[self.grid.places]])
         for measure in sums:
@@ -351,6 +364,8 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     records = request.records
     if protect not in ("suppression", "rounding", None):
         raise InputError(f"protect is {protect!r}; give 'suppression', 'rounding' or None")
+    if not len(records):
+        raise InputError("the table has no records: look at the filter before it")
     given = {said_name(str(name)) or str(name): records[name] for name in records.columns}
     if request.data is not None:
         given |= {str(name): request.data[name] for name in request.data.columns}
@@ -422,7 +437,7 @@ def _suppressed(
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    reasons += failures(found) + ledger.doubts(figures) + unsearched(undecided)
+    reasons += failures(found, table.base()) + ledger.doubts(figures) + unsearched(undecided)
     hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
         hidden = _without_margins_of_extremes(table, hidden)
@@ -445,7 +460,8 @@ def _suppressed(
         notes.append(f"no cell of {hidden.size} had to be hidden")
     if mended and not found:
         notes.append(f"cells are {why_hidden(mended)}")
-        notes += filter(None, [remedy(name for each in mended for name in each.outputs)])
+        others = [name for each in mended for name in each.outputs]
+        notes += filter(None, [remedy(others), table.base() if others else ""])
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
         tuple(reasons),
@@ -468,7 +484,7 @@ def _as_it_is(
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    reasons += failures(found) + ledger.doubts(figures) + unsearched(undecided)
+    reasons += failures(found, table.base()) + ledger.doubts(figures) + unsearched(undecided)
     outcome = Outcome(
         tuple(reasons),
         tuple(table.notes),

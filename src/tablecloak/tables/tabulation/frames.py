@@ -213,7 +213,7 @@ def _positions(codes: pd.Series, name: str, tree: Hierarchy) -> AnyIntegers:
     if odd.any():
         unknown = set(codes[odd].dropna())
         where = (codes == min(unknown)) if unknown else codes.isna()
-        raise wrong_code(int(np.argmax(where)), name, tree, unknown)
+        raise wrong_code(int(np.argmax(where)), name, tree, unknown, int(codes.isna().sum()))
     return positions.astype(np.int32)
 
 

@@ -646,6 +646,9 @@ def _check_weights(units: Any, level: str, who: str) -> None:
 def uneven_weights(level: str, name: Any, lightest: float, heaviest: float) -> InputError:
     """Return the error for a contributor whose records have several weights."""
     return InputError(
-        f"Records of {level} {name!r} have different weights, {lightest:g} and {heaviest:g}. All "
-        f"records of a {level} need the same weight."
+        f"Records of {level} {name!r} have different weights, {lightest:g} and {heaviest:g}. A "
+        f"record of weight w counts as w contributors of its size, so that all records of a "
+        f"contributor, and of a holding, need the same weight. Where they differ, give the product "
+        f"of value and weight as `value`, and no `weight`: sums are the same, and rules take what "
+        f"each adds with its weights, which protects more."
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
@@ -262,10 +263,9 @@ def open_database(address: str, table: str) -> Any:
         If it cannot be opened.
     """
     ibis: Any = required("ibis", "Tables of a database")
-    scheme, _, rest = address.partition(":")
-    file = unquote(rest.removeprefix("//").partition("?")[0])
-    if scheme in ("duckdb", "sqlite") and file not in ("", ":memory:"):
-        existing_file(file)  # opening one that is not there would create it
+    scheme = address.partition(":")[0]
+    if match := FILE_DATABASE.fullmatch(address):
+        existing_file(match[2])  # opening one that is not there would create it
     try:
         return ibis.connect(address).table(table)
     except ModuleNotFoundError as error:
@@ -276,10 +276,24 @@ def open_database(address: str, table: str) -> Any:
         ) from error
     except Exception as error:
         # The address may hold a password.
+        is_alone = "refused" in str(error).lower() or "could not translate" in str(error).lower()
+        what = "no server answers at its address" if is_alone else type(error).__name__
         raise InputError(
-            f"Table {table!r} cannot be opened in the database: {type(error).__name__}. Check the "
-            f"connection, the name of the table, and that you may read it."
+            f"Table {table!r} cannot be opened in the database: {what}. Check the connection, the "
+            f"name of the table, and that you may read it."
         ) from error
+
+
+FILE_DATABASE = re.compile(r"(duckdb|sqlite):(?://)?(?!:memory:)([^?]+)(.*)")
+"""Addresses of databases that are files: the scheme, the path, and options."""
+
+
+def database_below(address: str, folder: Path) -> str:
+    """Return the address of a database; the path of one that is a file is taken from a folder."""
+    match = FILE_DATABASE.fullmatch(address)
+    if match is None:
+        return address
+    return f"{match[1]}://{folder.absolute() / match[2]}{match[3]}"
 
 
 def _resolved(
@@ -490,9 +504,12 @@ def _check_records(
             condition, expected = _bad(numbered, roles)[role]
             _reject(numbered, condition, role, getattr(roles, role), expected)
     for axis, (name, tree) in enumerate(hierarchies.items()):
-        unknown = set(codes[name]) - set(tree.leaves)
-        if unknown or counted[f"no_d{axis}"]:
-            _reject_code(numbered, axis, name, tree, unknown)
+        unknown, lacking = set(codes[name]) - set(tree.leaves), int(counted[f"no_d{axis}"])
+        if unknown or lacking:
+            column = numbered[f"d{axis}"]
+            where = column == min(unknown) if unknown else column.isnull()
+            row = numbered.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
+            raise wrong_code(row, name, tree, unknown, lacking)
     count = int(counted["count"])
     largest = {name: float(counted[f"largest_{name}"]) for name in terms}
     digits = records.agg(**{n: _digits_of(term, largest[n]).max() for n, term in terms.items()})
@@ -568,18 +585,14 @@ def wrong_entry(row: int, column: str | None, entry: Any, expected: str) -> Inpu
     )
 
 
-def _reject_code(records: Any, axis: int, name: str, tree: Hierarchy, unknown: set[str]) -> None:
-    column = records[f"d{axis}"]
-    where = column == min(unknown) if unknown else column.isnull()
-    row = records.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
-    raise wrong_code(row, name, tree, unknown)
-
-
-def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str]) -> InputError:
-    """Return the error for the first unknown code, or else a missing one; rows count from 0."""
+def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str], lacking: int) -> InputError:
+    """Return the error for the first unknown code, or else missing ones; rows count from 0."""
     row += 1
     if not unknown:
-        return InputError(f"Row {row}: the code of dimension {name!r} is missing. Fill it in.")
+        return InputError(
+            f"Row {row}: the code of dimension {name!r} is missing, as in {lacking:,} "
+            f"{'row' if lacking == 1 else 'rows'} in all. Fill in codes, such as one for unknown."
+        )
     code = min(unknown)
     if code in tree.position:
         return InputError(

@@ -72,6 +72,7 @@ class Engine(ABC):
         """
         file_format = format_of(path, RecordFormat, otherwise="csv")
         path = existing_file(path)
+        _require_no_database(path)
         try:
             require_few_columns(path)
             file_format.column_names(path)
@@ -80,6 +81,18 @@ class Engine(ABC):
             raise
         except Exception as error:
             raise interruption(error) or unreadable(path, error) from None
+
+
+def _require_no_database(path: Path) -> None:
+    with path.open("rb") as stream:
+        start = stream.read(16)
+    name = {b"DUCK": "duckdb", b"at 3": "sqlite"}.get(start[8:12])
+    if name is not None:
+        raise InputError(
+            f"{path} is a database. Give its address and a table: in a job file connection = "
+            f"'{name}://{path}' and table, in Python a table of Ibis, as "
+            f"ibis.{name}.connect({str(path)!r}).table(...)."
+        )
 
 
 ENGINES: Registry[Engine] = Registry("engine", "tablecloak.tables.tabulation.engines")

@@ -179,8 +179,8 @@ def verify(
     that the certificate speaks of that problem. The same check runs without tablecloak:
     python verifier.py CERTIFICATE ORIGINAL, where ORIGINAL is a JJ file.
 
-    Exit code 0: proved; 1: refused; 2: wrong input; 3: what is claimed is proved, but nothing is claimed of the
-    protection of sensitive cells.
+    Exit code 0: proved; 1: refused; 2: wrong input; 3: what is claimed is proved,
+    but nothing is claimed of the protection of sensitive cells.
 
     Example: tablecloak verify results/internal/suppression_certificate.npz
     """

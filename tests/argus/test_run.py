@@ -95,3 +95,13 @@ def test_the_logbook_holds_the_whole_log_and_only_its_owner_reads_it(folder):
     (path,) = result.beside
     assert path.read_text().splitlines() == result.log
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_files_are_written_in_the_code_page_of_those_that_were_read(folder):
+    for path in folder.iterdir():
+        path.write_bytes(path.read_text().replace("N1", "Zürich").encode("cp1252"))
+    done = command(folder, RULES + PUBLISH + '<WRITETABLE> (1,4,,"safe.sbs")\n')
+    assert done.exit_code == 0 and "written in cp1252" in done.output
+    assert "Zürich".encode("cp1252") in (folder / "safe.csv").read_bytes()
+    # What must not leave lies in a folder that only its owner opens.
+    assert (folder / "internal").stat().st_mode & 0o777 == 0o700

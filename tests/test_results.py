@@ -126,3 +126,18 @@ def test_a_table_without_rules_is_sent_to_protect_first():
     for way in ways:
         with pytest.raises(tc.InputError, match="Call protect first"):
             way(table)
+
+
+@pytest.mark.parametrize("method", [tc.suppress, tc.adjust])
+def test_a_result_says_that_ctrl_c_took_the_best_so_far(method):
+    told = []
+
+    def press_once(stage, loss, bound, left):
+        if bound > -np.inf and not told:
+            told.append(stage)
+            raise KeyboardInterrupt
+
+    early = method(tc.examples.cox_rounded(), progress=press_once)
+    early.verify()
+    assert told and "\nInterrupted: " in early.verdict()
+    assert "nterrupted" not in method(tc.examples.cox_rounded()).verdict()

@@ -41,6 +41,14 @@ class InputError(TablecloakError, ValueError):
     """The data, a file or an argument is not what it should be."""
 
 
+class NotAdditiveError(InputError):
+    """The values of a table do not satisfy its relations: `finding` says which, then a remedy."""
+
+    def __init__(self, finding: str, remedy: str = "", cells: Iterable[int] = ()) -> None:
+        super().__init__(f"{finding} {remedy}".strip(), cells=cells)
+        self.finding = finding
+
+
 class ModelError(TablecloakError):
     """Protection levels, bounds and fixed cells conflict: no release can satisfy them."""
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tablecloak import showing
+from tablecloak.budget import Budget
 
 OPTIMAL = 1e-6
 """Gap up to which a result counts as proved optimal. Bounds of linear programs lose about that
 much, since every number in them is loosened by its own rounding before it counts as proved."""
+
+INTERRUPTED = "interrupted: the best that was proved so far"
+"""Note of a search that was stopped."""
 
 
 class Result(ABC):
@@ -25,6 +30,16 @@ class Result(ABC):
 
     seconds: float
     """Time of the search."""
+
+    def ended(self, budget: Budget) -> Self:
+        """Return it with the seconds of its budget, and a note if the search was stopped."""
+        notes = (INTERRUPTED, *self.notes) if budget.is_stopped else self.notes
+        return replace(self, seconds=budget.elapsed, notes=notes)  # type: ignore[type-var]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else is to be said of the search; most siblings have it as a field."""
+        return ()
 
     @property
     @abstractmethod
@@ -94,7 +109,12 @@ class Result(ABC):
         )
 
     def _next_step(self, limit: float) -> str:
-        """What to do with the result."""
+        """What to do with the result, and whether somebody ended its search."""
+        if INTERRUPTED in self.notes:
+            return (
+                "Interrupted: this is the best that was proved until then.\n"
+                "Next: publish its release, or start again and wait for a better one."
+            )
         if self.is_optimal:
             return "Next: publish its release, and keep all else inside."
         longer = f"a time limit above {limit:g} s" if limit < inf else "more time"

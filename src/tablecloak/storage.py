@@ -131,6 +131,13 @@ def require_own_folder(folder: str | Path, mark: str) -> None:
         )
 
 
+def private_folder(path: Path) -> Path:
+    """Return a folder that only its owner may open; it is made if needed."""
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o700)
+    return path
+
+
 @contextmanager
 def replacing(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
     """Give a temporary path beside `path`, and move it into place if all went well.
@@ -159,10 +166,12 @@ def replacing(path: str | Path, *, secret: bool = False) -> Iterator[Path]:
         raise InputError(f"{path}: cannot be written ({error}). Choose another place.") from error
 
 
-def write_text(path: str | Path, text: str, *, secret: bool = False) -> None:
+def write_text(
+    path: str | Path, text: str, *, secret: bool = False, encoding: str = "utf-8"
+) -> None:
     """Write a text file through `replacing`: UTF-8 and the same line ends on all systems."""
     with replacing(path, secret=secret) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.write_text(text, encoding=encoding, newline="\n")
 
 
 @contextmanager

@@ -95,3 +95,23 @@ def test_the_logbook_holds_the_whole_log_and_only_its_owner_reads_it(folder):
     (path,) = result.beside
     assert path.read_text().splitlines() == result.log
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_files_are_written_in_the_code_page_of_those_that_were_read(folder):
+    for path in folder.iterdir():
+        path.write_bytes(path.read_text().replace("N1", "Zürich").encode("cp1252"))
+    done = command(folder, RULES + PUBLISH + '<WRITETABLE> (1,4,,"safe.sbs")\n')
+    assert done.exit_code == 0 and "written in cp1252" in done.output
+    assert "Zürich".encode("cp1252") in (folder / "safe.csv").read_bytes()
+    # What must not leave lies in a folder that only its owner opens.
+    assert (folder / "internal").stat().st_mode & 0o777 == 0o700
+
+
+def test_totals_that_do_not_add_up_are_refused_in_the_words_of_a_batch(folder):
+    first, _, others = (folder / "shops.tab").read_text().partition("\n")
+    town, kind, sales, rest = first.split(";", 3)
+    (folder / "shops.tab").write_text(f"{town};{kind};{2 * float(sales):.1f};{rest}\n{others}")
+    done = command(folder, RULES + PUBLISH)
+    assert done.exit_code == 2 and "line 5: The table is not additive" in done.output
+    assert "tolerance" not in done.output and "READTABLE 1" in " ".join(done.output.split())
+    assert command(folder, RULES.replace("E> 0", "E> 1") + PUBLISH).exit_code == 0

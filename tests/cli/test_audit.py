@@ -99,5 +99,11 @@ def test_verify_refuses_a_certificate_of_another_table(folder, tmp_path):
     tc.write_jj(tc.examples.cox(), tmp_path / "other.jj")
     refused = RUN.invoke(app, ["verify", str(proof), str(tmp_path / "other.jj")])
     assert refused.exit_code == 1
+    # The problem may be in any format; what is no problem at all refutes no proof.
+    tc.write_problem(tc.read_problem(folder / "cox.jj"), tmp_path / "cox.csv")
+    assert RUN.invoke(app, ["verify", str(proof), str(tmp_path / "cox.csv")]).exit_code == 0
+    for other in ("gone.jj", "proof.npz"):
+        assert RUN.invoke(app, ["verify", str(proof), str(tmp_path / other)]).exit_code == 2
+    assert RUN.invoke(app, ["verify", str(tmp_path / "gone.npz")]).exit_code == 2
     (tmp_path / "proof.npz").write_bytes(proof.read_bytes()[:-40])
     assert RUN.invoke(app, ["verify", str(tmp_path / "proof.npz")]).exit_code == 1

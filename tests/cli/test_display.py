@@ -36,20 +36,22 @@ def test_progress_says_stage_loss_bound_and_what_is_open(reporter):
     reporter.watch.seconds = 3.0
     reporter("search", 10.0, 5.0, 3)
     assert reporter.lines == [
-        ("search: loss 10, bound 5, gap 50.0 %, 3 open, 3 s (Ctrl-C ends)", None)
+        ("search: loss 10, bound 5, gap 50.0 %, 3 open, 3 s (Ctrl-C keeps what is proved)", None)
     ]
 
 
 def test_what_is_not_known_yet_is_not_shown_as_a_number(reporter):
     reporter.watch.seconds = 3.0
     reporter("search", math.inf, -math.inf, 3)
-    assert reporter.lines == [("search: nothing found yet, 3 open, 3 s (Ctrl-C ends)", None)]
+    assert reporter.lines == [
+        ("search: nothing found yet, 3 open, 3 s (Ctrl-C keeps what is proved)", None)
+    ]
 
 
 def test_an_audit_counts_what_is_done(reporter):
     reporter.watch.seconds = 3.0
     reporter("audit", 4.0, 9.0, 5)
-    assert reporter.lines == [("audit: 4 of 9, 5 open, 3 s (Ctrl-C ends)", None)]
+    assert reporter.lines == [("audit: 4 of 9, 5 open, 3 s (Ctrl-C keeps what is proved)", None)]
 
 
 def test_the_bar_is_the_share_of_the_time_limit_that_is_used(reporter):

@@ -63,3 +63,11 @@ def test_init_refuses_a_file_without_codes(tmp_path):
 def test_commands_for_records_say_how_a_file_is_read(option):
     shown = RUN.invoke(app, ["records", "swap", "--help"], env={"COLUMNS": "200"}).output
     assert f"--{option} " in shown
+
+
+def test_a_finished_table_is_not_taken_for_records(tmp_path):
+    table = tc.examples.write("table", tmp_path)
+    (file,) = table if isinstance(table, list) else [table]
+    done = RUN.invoke(app, ["init", str(file), "-o", str(tmp_path / "job.toml")])
+    assert done.exit_code == 2 and "finished table" in " ".join(done.output.split())
+    assert not (tmp_path / "job.toml").exists()

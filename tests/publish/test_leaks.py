@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import struct
+import zipfile
+from html import escape
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.publish.leaks import _digits, _readings, find_leaks
@@ -85,3 +91,53 @@ def test_a_text_is_read_as_every_number_that_it_can_mean():
         ("", set()),
     ]:
         assert _readings(text) == numbers
+
+
+def spellings(value: float) -> list[str]:
+    """Write a value with one or two decimals in every usual way."""
+    written = []
+    for zeros in ("", "0"):
+        whole, decimals = f"{value:,.2f}".rstrip("0").split(".")
+        for point, blanks in ((".", ",'\u2019"), (",", ".")):
+            for thousands in ("", *blanks, *" \u00a0\u2009\u202f"):
+                written.append(whole.replace(",", thousands) + point + decimals + zeros)
+    return written
+
+
+def write_everywhere(folder: Path, number: str) -> None:
+    """Write a number as a field of its own into files of every kind."""
+    cell = f'<td title="a=W: {escape(number)}">{escape(number)}</td>'
+    (folder / "page.html").write_text(f"<html><p>It is {escape(number)}, in 2024.</p></html>")
+    (folder / "cell.html").write_text(f"<!doctype html>{cell.replace(chr(160), '&nbsp;')}")
+    (folder / "table.csv").write_text(f'W,"{number}",published\n')
+    (folder / "table.json").write_text(json.dumps({"W": ["a", number, "b"]}))
+    with zipfile.ZipFile(folder / "table.xlsx", "w") as book:
+        book.writestr("xl/worksheets/sheet1.xml", f"<c r='A1'><v>{escape(number)}</v></c>")
+
+
+EVERYWHERE = {"page.html", "cell.html", "table.csv", "table.json", "table.xlsx"}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1_000, 10**9), st.integers(1, 99), st.integers(0, 31), st.integers(1, 999))
+def test_a_number_is_found_whole_in_any_spelling_and_never_as_a_part_of_a_longer_one(
+    tmp_path_factory, whole, hundredths, way, further
+):
+    folder = tmp_path_factory.mktemp("spelled")
+    value = whole + hundredths / 100
+    number = spellings(value)[way % len(spellings(value))]
+    write_everywhere(folder, number)
+    assert {leak.file.name for leak in find_leaks([folder], [value])} == EVERYWHERE
+    longer = value + further * 1000 ** len(f"{whole:,}".split(","))
+    write_everywhere(folder, spellings(longer)[way % len(spellings(longer))])
+    tails = {value, round(value % 1_000, 2)}
+    heads = {float(int(longer)), float(int(longer) // 1_000)}
+    assert find_leaks([folder], tails | heads) == []
+
+
+def test_a_leak_tells_where_it_stands_without_its_digits(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text('<td title="region=W, branch=A: 98,765.43 of 12,345.67">')
+    (leak,) = find_leaks([path], [HIDDEN])
+    assert "line 1" in str(leak) and "region=W, branch=A" in str(leak)
+    assert not {"345", "765"} & set(str(leak).replace(",", " ").replace(".", " ").split())

@@ -148,6 +148,8 @@ def test_the_command_publishes_a_pattern_that_protects_and_no_other(pattern, tmp
     done = CliRunner().invoke(app, [*words, "out"])
     assert done.exit_code == 0, done.output
     assert (pd.read_csv("out/table.csv") == "x").to_numpy().sum() == pattern.n_suppressed
+    named = CliRunner().invoke(app, [*words, "rel.xlsx"])
+    assert named.exit_code == 2 and not (tmp_path / "rel.xlsx").exists()
     bare = np.where(pattern.problem.sensitive, "primary", "published")
     keys.assign(status=bare).to_csv("found.csv", index=False)
     done = CliRunner().invoke(app, [*words, "bare"])

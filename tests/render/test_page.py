@@ -153,3 +153,13 @@ def test_without_matplotlib_a_page_says_once_what_it_lacks(monkeypatch):
     page.figure(lambda: pytest.fail("drawn all the same"), "a second one")
     assert "Plot left out: loss &amp; bound." in page.parts[0]
     assert "Plot left out: a second one." in page.parts[1]
+
+
+def test_columns_in_strips_leave_room_for_codes_below_their_level_and_say_what_paper_cuts():
+    rows = [("Total", 0), *((f"A{number:04}", 3) for number in range(400))]
+    columns = [(f"R{number}", 0) for number in range(13)]
+    page = SquareGrid(rows, columns, [[Square("1")] * 13 for _ in rows], "Sales").html()
+    # Letters of the longest code, padding on both sides, and three levels of indentation.
+    assert "--columns:calc(6ch + 3.4rem) calc(" in page
+    assert 'class="paper"' in page and 'role="region" aria-label="Sales"' in page
+    assert 'class="paper"' not in SquareGrid(rows, columns[:2], [[Square("1")] * 2] * 401).html()

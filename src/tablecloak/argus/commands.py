@@ -500,9 +500,10 @@ class _Log(BatchOutput):
 
     lines: list[str] = field(default_factory=list)
 
-    def write(self) -> None:
+    def write(self, encoding: str) -> None:
         """Write it."""
-        BatchOutput(self.path, "".join(f"{line}\n" for line in self.lines), True).write()
+        text = "".join(f"{line}\n" for line in self.lines)
+        BatchOutput(self.path, text, True).write(encoding)
 
 
 @COMMANDS.register

@@ -13,7 +13,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.graph import children_of, parents_first, parents_of, path_to_root
-from tablecloak.storage import write_text
+from tablecloak.storage import private_folder, write_text
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.formats import write_jj
 from tablecloak.tables.problem import ProtectionProblem
@@ -157,12 +157,14 @@ class BatchOutput:
     problem: ProtectionProblem | None = None
     is_table: bool = True
 
-    def write(self) -> None:
+    def write(self, encoding: str) -> None:
         """Write it."""
+        if self.path.parent.name == INTERNAL:
+            private_folder(self.path.parent)
         if self.problem is not None:
             write_jj(self.problem, self.path)
         else:
-            write_text(self.path, self.text, secret=self.is_secret)
+            write_text(self.path, self.text, secret=self.is_secret, encoding=encoding)
 
 
 def made_of(protected: BatchTable, layout: OutputLayout, path: Path) -> list[BatchOutput]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PureWindowsPath
 
 from tablecloak.errors import InputError
@@ -59,13 +59,35 @@ def _folder_of(place: Path, name: str) -> Path | None:
     return next((one for one in inside if one.name.lower() == name.lower()), None)
 
 
+WINDOWS = "cp1252"
+"""Code page of Western Windows, in which tau-ARGUS reads and writes."""
+
+
 def text_of(path: Path) -> str:
     """Read a text file in UTF-8, or else in the code page of Western Windows."""
     content = unpacked(path)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace")
+        return content.decode(WINDOWS, errors="replace")
+
+
+def encoding_of(paths: Iterable[Path], texts: Iterable[str]) -> str:
+    """Return how to write texts: as the files that were read are, if that has all their letters.
+
+    Letters of ASCII say nothing; any file that is not UTF-8 asks for the code page of Windows.
+    """
+    try:
+        for path in paths:
+            unpacked(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        try:
+            for text in texts:
+                text.encode(WINDOWS)
+        except UnicodeEncodeError:
+            return "utf-8"
+        return WINDOWS
+    return "utf-8"
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:

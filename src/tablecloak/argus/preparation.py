@@ -211,7 +211,8 @@ def take_cells(
     with (job.rules_command or command).named():
         check_rules(rules, job.metadata, job.is_microdata, job.is_count)
         cells = TableCells.of(job.metadata, frame, job.specification, rules)
-        table = from_cells(cells, mode)
+    table = from_cells(cells, mode)
+    with (job.rules_command or command).named():
         problem = by_rules(job, table)
     by_rule = any(map(is_active, rules))
     unsafe: set[Key] = set()

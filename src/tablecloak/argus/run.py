@@ -9,7 +9,7 @@ from pathlib import Path
 from tablecloak.argus.commands import COMMANDS
 from tablecloak.argus.lines import Command
 from tablecloak.argus.outputs import BatchTable
-from tablecloak.argus.places import lines_of
+from tablecloak.argus.places import encoding_of, lines_of
 from tablecloak.argus.state import BatchState
 from tablecloak.budget import Progress
 from tablecloak.errors import InputError, suggestion
@@ -137,8 +137,11 @@ def run_batch(
     batch = BatchState(path, Path(out) if out else path.parent, time_limit, progress)
     for command in read_batch(path):
         _apply(command, batch)
+    encoding = encoding_of(batch.inputs, [*batch.log, *(each.text for each in batch.outputs)])
+    if encoding != "utf-8":
+        batch.log.append(f"the files are written in {encoding}, as those that were read are")
     for output in batch.outputs:
-        output.write()
+        output.write(encoding)
     tables = [job.protected for job in batch.jobs if job.protected is not None]
     problems = [job.problem for job in batch.jobs if job.problem is not None]
     files = [output.path for output in batch.outputs if output.is_table]

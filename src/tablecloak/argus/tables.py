@@ -11,7 +11,7 @@ from tablecloak.argus.lines import BatchRule, Specification
 from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.rules import is_active, is_for_holdings, n_largest, numbers_of
 from tablecloak.arrays import Flags, Texts
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import InputError, NotAdditiveError, listed
 from tablecloak.graph import parents_of
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
@@ -288,7 +288,14 @@ def from_cells(cells: TableCells, mode: str) -> Table:
     widest = max(len(tree.leaves) for tree in cells.trees.values())
     slack = 0.5 * 10.0**-cells.response.decimals * (widest + 1) if mode == "0" else 0.0
     tolerance = float(np.abs(frame[name]).sum()) if mode == "2" else slack
-    table = Table.from_frame(frame, cells.trees, name, tolerance=tolerance)
+    try:
+        table = Table.from_frame(frame, cells.trees, name, tolerance=tolerance)
+    except NotAdditiveError as error:
+        raise InputError(
+            f"{error.finding} Correct the file, or write READTABLE 1 (make the totals anew) or 2 "
+            f"(take them as they are).",
+            cells=error.cells,
+        ) from None
     if not cells.frequency:
         return table
     by_cell = table.keys.merge(frame, on=cells.names, how="left")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +17,7 @@ from tablecloak.cli.files import (
     Between,
     Earlier,
     read_earlier,
+    read_original,
     read_with_group_rules,
     require_writable_result,
 )
@@ -142,9 +146,16 @@ def _write(
 
 
 def verify(
-    certificate: Annotated[Path, typer.Argument(help="Certificate (.npz) of any release.")],
+    certificate: Annotated[
+        Path, typer.Argument(help="Certificate (.npz) of any release.", exists=True)
+    ],
     original: Annotated[
-        Path | None, typer.Argument(help="JJ file of the problem, to compare with.")
+        Path | None,
+        typer.Argument(
+            help=f"The true problem ({names.PROBLEM_FILES.placeholder}) or a job (.toml), to "
+            f"compare with.",
+            exists=True,
+        ),
     ] = None,
     minutes: Annotated[
         float | None,
@@ -166,10 +177,10 @@ def verify(
 
     Prints what is proved and what was not checked; read all of it. With ORIGINAL, it also checks
     that the certificate speaks of that problem. The same check runs without tablecloak:
-    python verifier.py CERTIFICATE ORIGINAL.
+    python verifier.py CERTIFICATE ORIGINAL, where ORIGINAL is a JJ file.
 
-    Exit code 0: proved; 1: refused; 3: what is claimed is proved, but nothing is claimed of the
-    protection of sensitive cells.
+    Exit code 0: proved; 1: refused; 2: wrong input; 3: what is claimed is proved,
+    but nothing is claimed of the protection of sensitive cells.
 
     Example: tablecloak verify results/internal/suppression_certificate.npz
     """
@@ -180,6 +191,23 @@ def verify(
         from tablecloak.storage import write_text
 
         write_text(page, verify_page())
-    arguments = [str(path) for path in (certificate, original) if path is not None]
-    arguments += [] if minutes is None else [f"--minutes={minutes:g}"]
-    raise typer.Exit(main(arguments))  # type: ignore[no-untyped-call]
+    further = [] if minutes is None else [f"--minutes={minutes:g}"]
+    with _as_jj(original) as problem:
+        arguments = [str(certificate), *problem, *further]
+        code = main(arguments)  # type: ignore[no-untyped-call]
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _as_jj(original: Path | None) -> Iterator[list[str]]:
+    """Give the verifier, which reads JJ files alone, a problem of any format."""
+    from tablecloak.tables.formats import ProblemFormat, format_of, write_problem
+
+    is_job = original is not None and original.suffix == ".toml"
+    if original is None or (not is_job and format_of(original, ProblemFormat).name == "jj"):
+        yield [] if original is None else [str(original)]
+        return
+    with TemporaryDirectory() as folder:
+        problem, _ = read_original(original, 0.0)
+        write_problem(problem, Path(folder) / "problem.jj")
+        yield [str(Path(folder) / "problem.jj")]

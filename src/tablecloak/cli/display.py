@@ -67,7 +67,8 @@ class Reporter:
         limit = math.inf if budget is None else budget.elapsed + budget.left
         ending = f" of {limit:.0f} s" if math.isfinite(limit) else " s"
         self.show(
-            f"{progress_in_words(stage, loss, bound, left)}, {seconds:.0f}{ending} (Ctrl-C ends)",
+            f"{progress_in_words(stage, loss, bound, left)}, {seconds:.0f}{ending} "
+            f"(Ctrl-C keeps what is proved)",
             None if budget is None or math.isinf(limit) else budget.elapsed / limit,
         )
 

@@ -37,7 +37,7 @@ TimeLimit = Annotated[
     typer.Option(
         "--time-limit",
         min=0.1,
-        help="Seconds for the search, which then returns the best answer so far.",
+        help="Seconds for the search, which then returns the best answer so far, as at Ctrl-C.",
     ),
 ]
 Tolerance = Annotated[

@@ -39,6 +39,10 @@ def protect(
     OUT/internal/, which only you can read, holds what must stay inside: true values, sensitive
     cells, certificates and the report.
 
+    Ctrl-C means "take what you have": it ends the present search, and the best that is proved by
+    then is audited and written as a release, which is said. Before a first proof, at a second
+    Ctrl-C, or while files are read or written, nothing is written.
+
     Exit code 0: every release is proved safe; 1: one is not, or was withheld because a hidden
     value stands in one of its files (it is kept in OUT/internal/withheld/); 2: wrong input, or one
     of two methods found that the problem has no solution (the release of the other is written).

@@ -11,6 +11,7 @@ from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.files import read_original, read_pattern
 from tablecloak.cli.options import Original, Pattern, Tolerance
+from tablecloak.errors import InputError
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the release.", writable=True)]
 Formats = Annotated[list[str], names.RELEASES.option("--format", text="Format; repeat.")]
@@ -62,10 +63,16 @@ def publish(
     from tablecloak.publish.publication import ABOUT, write_leaving
     from tablecloak.storage import require_own_folder
     from tablecloak.tables.formats import OfficeWorkbook, ReleaseFormat
+    from tablecloak.tables.formats.format import can_hold
     from tablecloak.tables.formats.layouts import Layout
     from tablecloak.tables.leaving import Leaving
 
     layout = Layout("wide" if columns else "long", columns or (), marker, totals)  # type: ignore[arg-type]
+    if can_hold(out, ReleaseFormat):
+        raise InputError(
+            f"{out}: --out names a folder for all files of the release. Give the name of a folder, "
+            f"and the format with --format."
+        )
     problem, _ = read_original(original, tolerance)
     suppressed = read_pattern(problem, pattern)
     require_own_folder(out, ABOUT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy.typing as npt
 
@@ -147,4 +146,4 @@ def adjust(
         if task.recovery is not None:
             draws = Spread.of(task.problem, task.recovery).draws(task.seed)
             adjusted = left_to_chance(task, draws, adjusted, budget)
-    return replace(adjusted, seconds=budget.elapsed)
+    return adjusted.ended(budget)

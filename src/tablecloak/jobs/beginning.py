@@ -108,6 +108,10 @@ def first_records(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
     return replace(reader.how, path=file.path), frame
 
 
+UNNAMED = re.compile(r"Unnamed: \d+")
+"""Name that a column without one gets when it is read."""
+
+
 def guess(file: DataFile) -> Guess:
     """Look at the columns of a file of records.
 
@@ -119,6 +123,14 @@ def guess(file: DataFile) -> Guess:
     file, frame = first_records(file)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
+    finished = "A finished table can be opened by `tablecloak app`."
+    unnamed = [name for name in frame.columns if UNNAMED.fullmatch(str(name))]
+    if 2 * len(unnamed) > len(frame.columns):
+        raise InputError(
+            f"{file}: most columns have no name in the first row, so this looks like a finished "
+            f"table and not like records. {finished} For a job give the records that it was made "
+            f"of, with the names of the columns in the first row."
+        )
     kinds: dict[str, str] = {}
     for name in frame.columns:
         kinds[name] = _kind(frame[name], name)
@@ -130,10 +142,9 @@ def guess(file: DataFile) -> Guess:
     value = min(numbers, key=lambda name: _unlike_a_value(pd.Series(frame[name]), name), default="")
     dimensions, twins = _levels(frame, codes)
     if not dimensions:
-        finished = " A finished table can be opened by `tablecloak app`."
         raise InputError(
             f"{file}: no column has codes that several records share. A job needs such dimensions."
-            f"{about_batches(file) or finished}"
+            f"{about_batches(file) or f' {finished}'}"
         )
     others = {name: kind for name, kind in kinds.items() if " " in kind} | twins
     others |= {name: "another number, as a value" for name in numbers if name != value}

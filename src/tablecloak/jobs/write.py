@@ -21,7 +21,7 @@ from tablecloak.publish.figures import covered_figures, lacking_figures
 from tablecloak.publish.publication import write_release
 from tablecloak.render.page import Page
 from tablecloak.render.report import internal_report
-from tablecloak.storage import checksum, write_text
+from tablecloak.storage import checksum, private_folder, write_text
 from tablecloak.suppression.waivers_saved import saved_by_waivers
 from tablecloak.tables.formats import write_frame, write_problem
 from tablecloak.tables.problem import ProtectionProblem
@@ -70,8 +70,7 @@ class JobFiles:
     def begin(self) -> None:
         """Make both folders, also if nothing is released, so that older releases go."""
         (self.out / "release").mkdir()
-        self.internal.mkdir(parents=True, exist_ok=True)
-        self.internal.chmod(0o700)
+        private_folder(self.internal)
 
     def written(self, name: str, write: Callable[[Path], object]) -> None:
         """Write a file of the internal folder, and perhaps others beside it.

@@ -3,7 +3,8 @@
 Every number in a file is read in every way it can be meant: with separators of thousands, with a
 decimal point or comma, in scientific notation, rounded, or as the eight bytes of a double. ZIP
 archives (Excel) and gzip are opened; Parquet is also read column by column with its metadata.
-Tables are read field by field, so that a code and the value beside it are not taken for one number.
+Tables and pages are read field by field, so that a code and the value beside it are not taken for
+one number, and that 701.7 is no part of 3,701.7.
 
 A transmission file (values with flags, for another authority) is found by its columns, whatever its
 values are.
@@ -21,6 +22,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -58,16 +60,20 @@ class Leak:
     spelling : str
         How it is written there.
     value : float
+    place : str, default=""
+        Its line and what stands before it, without numbers of more than a few digits.
     """
 
     file: Path
     part: str
     spelling: str
     value: float
+    place: str = ""
 
     def __str__(self) -> str:
-        """Name file and part, not the value."""
-        return f"{self.file}{f' ({self.part})' if self.part else ''}"
+        """Name the file and the place in it, not the value."""
+        places = ", ".join(filter(None, [self.part, self.place]))
+        return f"{self.file.name}{f' ({places})' if places else ''}"
 
 
 def find_leaks(
@@ -96,17 +102,18 @@ def find_leaks(
     """
     wanted = _telling(hidden, _public_numbers(known))
     binary = {struct.pack("<d", value): value for value in set(wanted.values())}
-    return [
-        Leak(path, part.name, spelling, value)
-        for path in _all_files(files)
-        for part in _parts(path)
-        for spelling, value in [
+    leaks = []
+    for path in _all_files(files):
+        for part in _parts(path):
+            spelled = _in_bytes(part.content, binary) + _flagged(part.content)
             # Bytes of packed pages can look like digits.
-            *(() if part.is_packed else _in_text(_fields(path, part.content), wanted)),
-            *_in_bytes(part.content, binary),
-            *_flagged(part.content),
-        ]
-    ]
+            text = "" if part.is_packed else part.content.decode("utf-8", errors="ignore")
+            spelled += _in_text(_fields(path, text), wanted)
+            leaks += [
+                Leak(path, part.name, spelling, value, _place(text, spelling))
+                for spelling, value in spelled
+            ]
+    return leaks
 
 
 def _public_numbers(known: Iterable[object]) -> set[float]:
@@ -160,9 +167,15 @@ def _parts(path: Path) -> Iterator[FilePart]:
     yield from next((each.parts(path, content) for each in fitting), [FilePart("", content)])
 
 
-_BLANK = "'\u00a0\u202f_ "
+_BLANK = "'_ \u00a0\u2007\u2009\u2019\u202f"
 _NUMBER = re.compile(rf"(?<![\w.])[0-9][0-9.,{_BLANK}]*(?:[eE][+-]?[0-9]+)?")
 
+_WHOLE_NUMBER = re.compile(
+    rf"(?<![0-9.,\[])(?<![0-9][{_BLANK}])"
+    rf"(?:[0-9]{{1,3}}([.,{_BLANK}])[0-9]{{3}}(?:\1[0-9]{{3}})*(?:(?!\1)[.,][0-9]+)?|[0-9]+,[0-9]+)"
+    rf"(?![0-9\]]|[.,{_BLANK}][0-9]|,\S)"
+)
+"""A number in groups of three, or with a decimal comma, that no list of numbers goes on beside."""
 
 _NO_VALUES = re.compile(
     r"<row r=\"\d+\"|(?:unique)?[cC]ount=\"\d+\"|https?://[^\s\"'<>]+|\d{4}-\d\d-\d\dT[\d:.]+Z?"
@@ -171,10 +184,18 @@ _NO_VALUES = re.compile(
 )
 """Addresses of name spaces, times of writing, numbers of rows and of entries, colours."""
 
+_MARKS = re.compile(r"[<>\"]")
+"""What ends a field of a page, or of any other text between tags."""
 
-def _fields(path: Path, content: bytes) -> str:
+SHOWN_BEFORE = 60
+"""Letters before a hidden value that say where it stands."""
+
+
+def _fields(path: Path, text: str) -> str:
     """Text of a file with its fields kept apart, where its format says what a field is."""
-    text = content.decode("utf-8", errors="ignore")
+    text = _NO_VALUES.sub(" ", text)
+    if text.lstrip("\ufeff \r\n\t").startswith("<"):
+        return unescape(_MARKS.sub(FIELD_END, text))
     if not can_hold(path, Format):
         return text
     try:
@@ -185,16 +206,43 @@ def _fields(path: Path, content: bytes) -> str:
 
 def _in_text(text: str, wanted: dict[float, float]) -> list[tuple[str, float]]:
     """Wanted numbers that occur in a text."""
-    leaks = {}
-    for token in set(_NUMBER.findall(_NO_VALUES.sub(" ", text))):
+    pieces: set[str] = set()
+    # Without fields 3,701.7 can be two numbers in a list.
+    if FIELD_END in text:
+        pieces.update(match.group() for match in _WHOLE_NUMBER.finditer(text))
+        text = _WHOLE_NUMBER.sub(FIELD_END, text)
+    for token in set(_NUMBER.findall(text)):
         # A match may be one number or a list of several: "1,234,5678" or "12 345 678".
         runs = re.split(rf"[{_BLANK}]+", token)
-        pieces = {token, *runs, *(piece for run in runs for piece in run.split(","))}
-        for piece in pieces:
-            for number in _readings(piece):
-                if number in wanted:
-                    leaks[piece.strip(f",.{_BLANK}")] = wanted[number]
+        pieces |= {token, *runs, *(piece for run in runs for piece in run.split(","))}
+    leaks = {
+        piece.strip(f",.{_BLANK}"): wanted[number]
+        for piece in pieces
+        for number in _readings(piece)
+        if number in wanted
+    }
     return sorted(leaks.items())
+
+
+def _place(text: str, spelling: str) -> str:
+    """Say where a hidden value stands, in words that tell nothing of it."""
+    # Without a look behind, plain digits are searched a hundred times as fast.
+    starts = (match.start() for match in re.finditer(rf"{re.escape(spelling)}(?![0-9])", text))
+    start = next(
+        (place for place in starts if not text.endswith(tuple(".,0123456789"), 0, place)), None
+    )
+    if start is None:
+        return ""
+    # Read from further back, so that no number is cut.
+    before = text[max(start - 5 * SHOWN_BEFORE, 0) : start].rpartition("\n")[2]
+    shown = _NUMBER.sub(_without_digits, before)[-SHOWN_BEFORE:].strip()
+    line = f"line {text.count(chr(10), 0, start) + 1}"
+    return f"{line}, after {shown!r}" if shown else line
+
+
+def _without_digits(number: re.Match[str]) -> str:
+    few = sum(map(str.isdigit, number.group())) < TELLING_DIGITS
+    return number.group() if few else "…"
 
 
 def _in_bytes(content: bytes, wanted: dict[bytes, float]) -> list[tuple[str, float]]:

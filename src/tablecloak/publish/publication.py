@@ -273,7 +273,7 @@ def _refuse_leaks(
     leaks = find_leaks(files, leaving.hidden, _structural(leaving, about))
     if not leaks:
         return
-    where = listed(sorted({leak.file.name for leak in leaks}))
+    first = {leak.file: str(leak) for leak in reversed(leaks)}
     for path in files:
         if withheld is None:
             path.unlink(missing_ok=True)
@@ -283,8 +283,9 @@ def _refuse_leaks(
             path.replace(withheld / path.name)
     left = "was removed" if withheld is None else f"was moved to {withheld.name}, inside"
     raise VerificationError(
-        f"A hidden value was found in {where}; the release {left}. Look for it in the title, the "
-        f"unit or the codes; if it stands there by chance, change them."
+        f"A hidden value was found in {listed(sorted(first.values()))}; the release {left}. See "
+        f"what stands there. If it is another number that looks like it by chance, leave out this "
+        f"file, or write the number with fewer digits."
     )
 
 

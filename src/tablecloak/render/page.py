@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -38,6 +39,18 @@ MANY_SQUARES = 4_000
 
 ROWS_OF_STRIP = 10
 """Rows of a strip: what is out of sight is neither measured nor painted."""
+
+INDENT = 0.8
+"""Indentation of a level of a hierarchy, in units of the font of the page."""
+
+COLUMNS_ON_PAPER = 12
+"""Columns above which a table can be wider than a sheet of paper."""
+
+ON_PAPER = (
+    '<p class="paper">Columns that do not fit on the paper are cut off. Print in landscape or '
+    "smaller, or print the file of the table instead.</p>"
+)
+"""Shown in print alone, without a number: pages of releases are searched for hidden values."""
 
 # A public page does not contain even the style names of internal ones.
 PUBLIC_STYLE = colours(PUBLIC) + _style("page.css") + _style("grid.css")
@@ -140,7 +153,8 @@ class SquareGrid:
         """Return the grid."""
         head = "".join(f'<th scope="col">{escape(code)}</th>' for code, _ in self.columns)
         lines = [
-            f'<tr><th scope="row" style="padding-left:{0.5 + 0.8 * depth:g}rem">{escape(code)}</th>'
+            f'<tr><th scope="row" style="padding-left:{0.5 + INDENT * depth:g}rem">'
+            + f"{escape(code)}</th>"
             + "".join(square.html() for square in line)
             + "</tr>"
             for (code, depth), line in zip(self.rows, self.squares, strict=True)
@@ -153,21 +167,26 @@ class SquareGrid:
             f"<tbody>{''.join(lines[start : start + strip])}</tbody>"
             for start in range(0, len(lines), strip)
         )
+        name = f' role="region" aria-label="{escape(self.caption)}"' if self.caption else ""
+        note = ON_PAPER if len(self.columns) > COLUMNS_ON_PAPER else ""
         return (
-            f'<div class="scroll" tabindex="0">{opened}'
+            f'{note}<div class="scroll" tabindex="0"{name}>{opened}'
             f"<caption>{escape(self.caption)}</caption><thead><tr><td></td>{head}</tr></thead>"
             f"{body}</table></div>"
         )
 
     def _widths(self) -> str:
         """Return the width of each column in CSS: strips are laid out before all are measured."""
-        first = max(len(code) + depth for code, depth in self.rows)
+        # Bold figures and capitals are wider than a zero, whose width is the unit.
+        longest = max(len(code) for code, _ in self.rows)
+        # Levels are indented in another unit than letters: as much room as the deepest one needs.
+        deepest = INDENT * max(depth for _, depth in self.rows)
+        first = f"calc({ceil(1.1 * longest)}ch + {1 + deepest:g}rem)"
         others = (
             max(len(code), *(len(line[column].text) for line in self.squares))
             for column, (code, _) in enumerate(self.columns)
         )
-        # Bold figures and capitals are wider than a zero, whose width is the unit.
-        return " ".join(f"calc({1.1 * length:.0f}ch + 1rem)" for length in (first, *others))
+        return " ".join([first, *(f"calc({ceil(1.1 * length)}ch + 1rem)" for length in others)])
 
 
 def with_scopes(table: str, caption: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy.typing as npt
 
@@ -175,4 +174,4 @@ def suppress(
             pattern = search(change.problem, budget)
         except ModelError as error:
             raise naming_frozen_cells(error, change.problem, requirement, budget) from None
-    return replace(pattern.after(change), seconds=budget.elapsed)
+    return pattern.after(change).ended(budget)

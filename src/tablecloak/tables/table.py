@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from tablecloak import showing
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
-from tablecloak.errors import InputError, listed, plain, suggestion
+from tablecloak.errors import InputError, NotAdditiveError, listed, plain, suggestion
 from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over, own_precision
 from tablecloak.tables.contributions import Contributions, implausible
@@ -645,10 +645,11 @@ def _check_additive(table: Table) -> None:
         return
     residual = table.relations @ table.values - table.right_hand_side
     worst = int(bad[np.argmax(np.abs(residual[bad]))])
-    raise InputError(
+    raise NotAdditiveError(
         f"The table is not additive: relation {worst}, {table.describe_relation(worst)}, is off "
         f"by {residual[worst]:g} (parts minus total; {len(bad)} of {table.n_relations} relations "
-        f"fail). Correct the values, accept rounding errors with `tolerance`, or, if codes stand "
-        f"below others, give the hierarchy.",
+        f"fail).",
+        "Correct the values, accept rounding errors with `tolerance`, or, if codes stand below "
+        "others, give the hierarchy.",
         cells=table.relations[[worst], :].indices,
     )

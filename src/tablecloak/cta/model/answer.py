@@ -14,9 +14,6 @@ from tablecloak.certificates.claim import rows_of
 from tablecloak.certificates.tree import ROOT, Multipliers, Tree, tree_arrays
 from tablecloak.cta.model.space import AdjustmentSpace
 
-INTERRUPTED = "interrupted: best adjustment so far"
-"""Note of a search that was stopped."""
-
 LATE = "the first table with its proof took longer than the time limit"
 """Note of a search that exceeded its time limit."""
 

@@ -19,8 +19,6 @@ References
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tablecloak.budget import Budget, Progress
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.cta.rounding.slabs import rounding_by_slabs
@@ -92,4 +90,4 @@ def controlled_rounding(
     with budget.interruptible():
         rounding = rounding_by_slabs(task, budget) or rounding_in_steps(task, budget)
         rounded = RoundedTable.of(task, rounding)
-    return replace(rounded, seconds=budget.elapsed)
+    return rounded.ended(budget)

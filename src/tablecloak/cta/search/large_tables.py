@@ -13,7 +13,7 @@ from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
 from tablecloak.cta.first_order.search import BestTable, best_table, directed_table
 from tablecloak.cta.first_order.totals import AdditiveGrid, Totals
-from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer, LossProof
+from tablecloak.cta.model.answer import LATE, AdjustmentAnswer, LossProof
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.search.task import AdjustmentTask
@@ -64,9 +64,7 @@ def answer_at_large(
     table, multipliers = best
     proof = LossProof.of_root(multipliers, model.signs_of(fixed))
     notes = ["first-order methods"]
-    if budget.is_stopped:
-        notes.append(INTERRUPTED)
-    elif budget.is_over:
+    if budget.is_over and not budget.is_stopped:
         notes.append(LATE)
     return AdjustmentAnswer(
         table.changes.astype(np.longdouble), task.may_be_whole, proof, tuple(notes)

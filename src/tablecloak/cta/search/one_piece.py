@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.budget import Budget, Stopwatch
-from tablecloak.cta.model.answer import INTERRUPTED, AdjustmentAnswer
+from tablecloak.cta.model.answer import AdjustmentAnswer
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.directions import search
@@ -49,7 +49,6 @@ def answer_in_one_piece(
     if state.best is None:
         raise reason(space, state, fixed, budget)
     if budget.is_stopped:
-        state.notes.append(INTERRUPTED)
         budget = Budget.of(reserve.needed, threads=budget.threads)
     searched = DirectionSearch(
         state,

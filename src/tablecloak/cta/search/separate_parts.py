@@ -9,7 +9,7 @@ import numpy as np
 
 from tablecloak.arrays import Integers
 from tablecloak.budget import Budget
-from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer, LossBound
+from tablecloak.cta.model.answer import LATE, AdjustmentAnswer, LossBound
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.bounds import PartsBound
 from tablecloak.cta.search.one_piece import answer_in_one_piece
@@ -72,8 +72,7 @@ def answers_together(
     changes = np.zeros(len(part), dtype=np.longdouble)
     for number, answer in answers.items():
         changes[part == number] = answer.changes[part == number]
-    remarks = {note for answer in answers.values() for note in answer.notes}
     notes = [f"{len(answers)} parts that no relation connects were adjusted apart"]
-    notes += [note for note in (INTERRUPTED, LATE) if note in remarks]
+    notes += [LATE] * any(LATE in answer.notes for answer in answers.values())
     is_whole = all(answer.is_whole for answer in answers.values())
     return AdjustmentAnswer(changes, is_whole, certificate, tuple(notes))

@@ -334,7 +334,7 @@ def publish_intervals(
         narrowest=float(_costs(merged.given)[pool.system.cells] @ sum(envelope(pool))),
         seconds=0.0,
     )
-    return replace(pattern, bound=pattern.proved_bound(), seconds=budget.elapsed)
+    return replace(pattern, bound=pattern.proved_bound()).ended(budget)
 
 
 def _merged(problem: ProtectionProblem, requirement: Requirement, budget: Budget) -> MergedCells:

@@ -199,7 +199,7 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
     else:
         # No strategy had the time to build a pattern, but the present one can be improved.
         state = exchange_by_programs(state, budget)
-    return state.noted("interrupted: best proved pattern so far") if budget.is_stopped else state
+    return state
 
 
 def build_by_programs(state: SearchState, budget: Budget) -> SearchState:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +65,8 @@ class Result(ABC):
         if self.is_optimal:
             return f"gap {100 * self.gap:.2f} %"
         return (
-            f"gap {100 * self.gap:.2f} % ({100 * self.avoidable_gap:.2f} % of what could be "
-            f"avoided)"
+            f"gap {100 * self.gap:.2f} % ({100 * self.avoidable_gap:.2f} % without what every "
+            f"release loses)"
         )
 
     @abstractmethod
@@ -75,30 +74,8 @@ class Result(ABC):
         """Say in one line what was done, and how good the result is."""
 
     def verdict(self) -> str:
-        """Say for those who decide whether it is safe, its cost, how good it is, and what is next.
-
-        One sentence a line, without figures of the search; `summary` has these. A kind without
-        such a verdict has its summary instead. Secret.
-        """
+        """Say the same to those who decide; a kind without words for them has its summary."""
         return self.summary()
-
-    def _quality(self, least: str) -> str:
-        """How near the result is to the best one, which would do the `least`."""
-        if self.is_optimal:
-            return f"How good: proved to be the best; nothing as safe {least}."
-        if self.avoidable_gap >= 1.0:
-            return "How good: not known; the time did not suffice for any proof."
-        return (
-            f"How good: beyond what nothing can avoid, at most {100 * self.avoidable_gap:.0f} % "
-            f"could still be saved."
-        )
-
-    def _next_step(self, limit: float) -> str:
-        """What to do with the result."""
-        if self.is_optimal:
-            return "Next: publish its release, and keep all else inside."
-        longer = f"a time limit above {limit:g} s" if limit < inf else "more time"
-        return f"Next: publish its release; for a better one try {longer}, or larger categories."
 
     def _repr_html_(self) -> str:
         return showing.html(self)

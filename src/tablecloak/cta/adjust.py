@@ -147,4 +147,4 @@ def adjust(
         if task.recovery is not None:
             draws = Spread.of(task.problem, task.recovery).draws(task.seed)
             adjusted = left_to_chance(task, draws, adjusted, budget)
-    return replace(adjusted, seconds=budget.elapsed)
+    return replace(adjusted, seconds=budget.elapsed, time_limit=time_limit)

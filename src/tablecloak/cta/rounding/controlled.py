@@ -48,7 +48,7 @@ def controlled_rounding(
     ----------
     problem : ProtectionProblem
         Problem of a table of whole numbers, such as counts. Its sensitive cells have no effect on
-        the rounding; ``tablecloak.audit`` says whether the rounding protects them.
+        the rounding; `verdict()` says whether the rounding protects them.
     base : int, default=5
         Values are rounded to multiples of this number, at least 2.
     max_steps : int, default=3
@@ -92,4 +92,4 @@ def controlled_rounding(
     with budget.interruptible():
         rounding = rounding_by_slabs(task, budget) or rounding_in_steps(task, budget)
         rounded = RoundedTable.of(task, rounding)
-    return replace(rounded, seconds=budget.elapsed)
+    return replace(rounded, seconds=budget.elapsed, time_limit=time_limit)

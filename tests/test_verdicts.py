@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.protection import PROTECTIONS
 
 
 def counts(seed, shape=(4, 5)):
@@ -86,3 +88,12 @@ def test_a_pattern_that_hides_nearly_everything_says_so_first():
     assert first.startswith("WARNING: all 45 cells that may be hidden are hidden")
     assert "raise the time limit" in first
     assert "WARNING" not in pattern.verdict()
+
+
+def test_docs_jobs_and_the_app_promise_what_the_releases_say_and_nothing_else():
+    page = (Path(__file__).parents[1] / "docs" / "guarantees.md").read_text("utf-8")
+    ways = [way for way in PROTECTIONS if way.is_proved]
+    assert len(ways) == 5
+    for way in ways:
+        assert f"| {way.promise()} |" in page
+    assert all(not way.promise() for way in PROTECTIONS if not way.is_proved)

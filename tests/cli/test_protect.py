@@ -95,7 +95,7 @@ def test_a_safe_job_is_told_with_its_reasons_and_files(protect):
     assert "sensitive cells: 2 by p-percent, 1 by request" in done.stdout
     assert "10 cells suppressed" in done.stdout
     assert str(Path("out/release/table.csv")) in done.stdout
-    assert "All releases are proved safe against an external intruder." in done.stdout
+    assert "Suppression: It is proved that nobody who knows" in done.stdout
     assert "never both" not in done.stdout
     assert asked["out"] == Path("there")
     assert asked["engine"] == "duckdb"

@@ -111,8 +111,8 @@ class PriorPosterior(EstimationRule):
         Per cent, with 0 < p < q; q = 100 is the p% rule.
     coalition : int, default=1
         Number n of contributors that pool what they know.
-    level : {"contributor", "holding"}, default="contributor"
-        Whose contributions are compared.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Whose contributions are compared; auto: of holdings where the table has them.
     """
 
     p: Annotated[
@@ -134,7 +134,7 @@ class PriorPosterior(EstimationRule):
         ASKED,
     ] = 100.0
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "prior-posterior"
     precedence: ClassVar[int] = 2
     argus: ClassVar[str] = "P"
@@ -169,8 +169,8 @@ class PPercent(EstimationRule):
         Per cent, above 0.
     coalition : int, default=1
         Number of contributors that pool what they know.
-    level : {"contributor", "holding"}, default="contributor"
-        Whose contributions are compared.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Whose contributions are compared; auto: of holdings where the table has them.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class PPercent(EstimationRule):
         ),
     ]
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "p-percent"
     precedence: ClassVar[int] = 2
     is_suggested: ClassVar[bool] = True

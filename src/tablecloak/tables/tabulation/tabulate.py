@@ -64,8 +64,8 @@ def tabulate(
     contributor : str, optional
         Column that identifies the contributor. Without it each record is one contributor.
     holding : str, optional
-        Column that identifies the holding to which a contributor belongs, for rules with
-        ``level="holding"``.
+        Column that identifies the holding to which a contributor belongs. Rules then look at
+        holdings, each as one respondent, unless they say ``level="contributor"``.
     weight : str, optional
         Column with sampling weights, greater than 0; values are multiplied by them.
     shadow : str, optional

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.certificates.verifier import read, verify
 from tablecloak.protection import PROTECTIONS
 
 
@@ -97,3 +98,10 @@ def test_docs_jobs_and_the_app_promise_what_the_releases_say_and_nothing_else():
     for way in ways:
         assert f"| {way.promise()} |" in page
     assert all(not way.promise() for way in PROTECTIONS if not way.is_proved)
+
+
+def test_a_certificate_is_short_to_look_at_and_writes_itself(tmp_path):
+    proof = tc.suppress(tc.examples.cox_rounded()).certificate
+    assert len(repr(proof)) < 200 and "7 sensitive cells" in repr(proof)
+    proof.write(tmp_path / "proof.npz")
+    assert any("7 sensitive cells" in line for line in verify(read(tmp_path / "proof.npz")))

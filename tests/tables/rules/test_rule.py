@@ -587,3 +587,8 @@ def test_raised_bounds_hold_for_every_table_whose_zeros_are_the_same(seed):
     changed = with_margins(frame.assign(v=other.astype(float)), trees, "v")
     assert changed.keys.equals(table.keys)
     assert np.all(changed.values >= low)
+
+
+def test_a_share_given_for_a_percentage_is_told():
+    with pytest.warns(tc.TablecloakWarning, match=r"If a share was meant, take p = 10\."):
+        tc.PPercent(0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
@@ -10,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
+from tablecloak.errors import TablecloakWarning
 from tablecloak.parameters import ASKED, percent
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.concentration import NOISE, ConcentrationRule
@@ -22,6 +24,17 @@ class EstimationRule(ConcentrationRule):
 
     Rules of this kind have `p`, `q`, `coalition` and `level`; see `PriorPosterior`.
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        p = self._numbers()[0]
+        if p < 1:
+            warnings.warn(
+                f"{type(self).__name__}: p = {p:g} means {p:g} per cent. If a share was meant, "
+                f"take p = {100 * p:g}.",
+                TablecloakWarning,
+                stacklevel=3,
+            )
 
     def _numbers(self) -> tuple[float, float, int]:
         """Return p, q and the size of the coalition."""

@@ -751,7 +751,9 @@ def test_a_way_to_protect_registered_at_run_time_runs_from_a_job_to_an_audited_r
     assert "Whatever was small is blank." in text
     shown = ran("protect", str(blanking / "job.toml"), "--out", str(out))
     assert "blanked: 11 cells" in shown
-    assert "All releases are proved safe against an external intruder." in shown
+    assert (
+        "Blanking: An attack by an external intruder found every sensitive cell protected." in shown
+    )
     with pytest.raises(tc.InputError, match="Did you mean 'largest'"):
         path = blanking / "wrong.toml"
         path.write_text((blanking / "job.toml").read_text().replace("largest", "largst"))

@@ -9,6 +9,7 @@ from .cellkey.counts import PerturbedCounts as PerturbedCounts
 from .cellkey.counts import perturb_counts as perturb_counts
 from .cellkey.magnitudes import PerturbedMagnitudes as PerturbedMagnitudes
 from .cellkey.magnitudes import perturb_magnitudes as perturb_magnitudes
+from .certificates.file import write_certificate as write_certificate
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .cta.adjust import adjust as adjust
@@ -52,6 +53,7 @@ from .publish.explain import explain as explain
 from .publish.figures import released_figures as released_figures
 from .publish.protected_intervals import protected_intervals as protected_intervals
 from .publish.publication import write_release as write_release
+from .publish.released_cells import read_previous as read_previous
 from .publish.released_cells import read_published as read_published
 from .publish.transmission import Transmission as Transmission
 from .publish.transmission import write_transmission as write_transmission

@@ -425,8 +425,14 @@ class Protection(Section, BaseModel, ABC):
             yield product.audit.summary()
 
     @classmethod
+    def promise(cls) -> str:
+        """Return what is proved of a safe release, and what is not; empty where nothing is."""
+        told = (getattr(release, "promise", "") for release in cls.releases)
+        return next(filter(None, told), ATTACKED) if cls.is_proved else ""
+
+    @classmethod
     def statements(cls, product: Product) -> Iterator[str]:
-        """Yield sentences about a safe release beyond its protection from outsiders."""
+        """Yield sentences about a safe release beyond its promise."""
         yield from ()
         del product
 
@@ -600,6 +606,9 @@ class Protection(Section, BaseModel, ABC):
         del knows, time_limit
         return TruthGuesses(release.problem, shown[release.problem.sensitive])
 
+
+ATTACKED = "An attack by an external intruder found every sensitive cell protected."
+"""What is said of safe releases that promise nothing themselves."""
 
 UNCHANGED = 1e-9
 """Change, as a share of the median level, below which a value counts as published exactly."""

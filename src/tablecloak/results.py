@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from math import inf
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from tablecloak import showing
-from tablecloak.budget import Budget
 
 OPTIMAL = 1e-6
 """Gap up to which a result counts as proved optimal. Bounds of linear programs lose about that
 much, since every number in them is loosened by its own rounding before it counts as proved."""
-
-INTERRUPTED = "interrupted: the best that was proved so far"
-"""Note of a search that was stopped."""
 
 
 class Result(ABC):
@@ -30,11 +24,6 @@ class Result(ABC):
 
     seconds: float
     """Time of the search."""
-
-    def ended(self, budget: Budget) -> Self:
-        """Return it with the seconds of its budget, and a note if the search was stopped."""
-        notes = (INTERRUPTED, *self.notes) if budget.is_stopped else self.notes
-        return replace(self, seconds=budget.elapsed, notes=notes)  # type: ignore[type-var]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -81,8 +70,8 @@ class Result(ABC):
         if self.is_optimal:
             return f"gap {100 * self.gap:.2f} %"
         return (
-            f"gap {100 * self.gap:.2f} % ({100 * self.avoidable_gap:.2f} % of what could be "
-            f"avoided)"
+            f"gap {100 * self.gap:.2f} % ({100 * self.avoidable_gap:.2f} % without what every "
+            f"release loses)"
         )
 
     @abstractmethod
@@ -90,35 +79,8 @@ class Result(ABC):
         """Say in one line what was done, and how good the result is."""
 
     def verdict(self) -> str:
-        """Say for those who decide whether it is safe, its cost, how good it is, and what is next.
-
-        One sentence a line, without figures of the search; `summary` has these. A kind without
-        such a verdict has its summary instead. Secret.
-        """
+        """Say the same to those who decide; a kind without words for them has its summary."""
         return self.summary()
-
-    def _quality(self, least: str) -> str:
-        """How near the result is to the best one, which would do the `least`."""
-        if self.is_optimal:
-            return f"How good: proved to be the best; nothing as safe {least}."
-        if self.avoidable_gap >= 1.0:
-            return "How good: not known; the time did not suffice for any proof."
-        return (
-            f"How good: beyond what nothing can avoid, at most {100 * self.avoidable_gap:.0f} % "
-            f"could still be saved."
-        )
-
-    def _next_step(self, limit: float) -> str:
-        """What to do with the result, and whether somebody ended its search."""
-        if INTERRUPTED in self.notes:
-            return (
-                "Interrupted: this is the best that was proved until then.\n"
-                "Next: publish its release, or start again and wait for a better one."
-            )
-        if self.is_optimal:
-            return "Next: publish its release, and keep all else inside."
-        longer = f"a time limit above {limit:g} s" if limit < inf else "more time"
-        return f"Next: publish its release; for a better one try {longer}, or larger categories."
 
     def _repr_html_(self) -> str:
         return showing.html(self)

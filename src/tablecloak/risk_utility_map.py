@@ -49,11 +49,12 @@ class RiskUtilityMap:
             )
         row = self.table.loc[found[0]]
         others = self.table[self.table["risk"] > risk_limit]
-        return (
-            f"Take {' or '.join(found)}: of the {len(self.table) - len(others)} methods with a "
-            f"risk of at most {risk_limit:g} it has the highest utility, {row['utility']:.4g} "
-            f"(risk {row['risk']:.4g})."
-        )
+        n = len(self.table) - len(others)
+        within = f"a risk of at most {risk_limit:g}"
+        why = f"the only method with {within}; its utility is"
+        if n > 1:
+            why = f"of the {n} methods with {within} it has the highest utility,"
+        return f"Take {' or '.join(found)}: {why} {row['utility']:.4g} (risk {row['risk']:.4g})."
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the map, with bars of two standard errors each way and a line for the frontier."""

@@ -23,6 +23,7 @@ from tablecloak.extras import is_installed
 
 DRAWINGS = (
     "tablecloak.render.drawings",
+    "tablecloak.publish.audit",
     "tablecloak.publish.publication",
     "tablecloak.microdata.drawings",
 )
@@ -77,6 +78,10 @@ def _no_file(shown: object, path: str | Path) -> Path:
     raise InputError(f"Nothing of {type(shown).__name__!r} is published as a table ({path}).")
 
 
+def _no_attack(shown: object, problem: object) -> Any:
+    raise InputError(f"There is no attack on {type(shown).__name__!r}.")
+
+
 html: Hook[str] = Hook(_summary_and_first_rows)
 """Return how a notebook shows a thing. Secret, as the thing itself."""
 
@@ -88,3 +93,6 @@ page: Hook[Any] = Hook(_no_page)
 
 file: Hook[Path] = Hook(_no_file)
 """Write what may be published to a path whose ending chooses the format."""
+
+attacked: Hook[Any] = Hook(_no_attack)
+"""Return the audit of a release for a problem, as everybody who has it can attack. Secret."""

@@ -95,7 +95,7 @@ def test_a_safe_job_is_told_with_its_reasons_and_files(protect):
     assert "sensitive cells: 2 by p-percent, 1 by request" in done.stdout
     assert "10 cells suppressed" in done.stdout
     assert str(Path("out/release/table.csv")) in done.stdout
-    assert "All releases are proved safe against an external intruder." in done.stdout
+    assert "Suppression: It is proved that nobody who knows" in done.stdout
     assert "never both" not in done.stdout
     assert asked["out"] == Path("there")
     assert asked["engine"] == "duckdb"
@@ -110,7 +110,7 @@ def test_a_job_that_is_not_safe_has_exit_code_1(protect):
     done, _ = protect(result(pattern_audit=Part("1 open", is_safe=False)))
     assert done.exit_code == 1
     assert "NOT SAFE: see the audit in the internal folder." in done.stderr
-    assert "proved safe" not in done.stdout
+    assert "It is proved" not in done.stdout
 
 
 def test_a_release_that_was_withheld_is_named_and_not_called_unsafe_twice(protect):
@@ -124,7 +124,7 @@ def test_a_method_without_an_answer_has_exit_code_2_although_the_other_is_releas
     done, _ = protect(result(failures={"adjustment": "no table satisfies it"}))
     assert done.exit_code == 2
     assert "No adjustment: no table satisfies it" in done.stderr
-    assert "All releases are proved safe" in done.stdout
+    assert "It is proved that nobody who knows" in done.stdout
 
 
 def test_insiders_that_an_audit_tried_are_named(protect):

@@ -81,7 +81,7 @@ def test_last_periods_cells_are_kept_if_they_cost_nothing():
     assert not np.array_equal(last.suppressed, tc.suppress(problem).suppressed)
     again = tc.suppress(problem, previous=last, discount=1.0)
     assert not np.any(again.suppressed & ~last.suppressed)
-    with pytest.raises(tc.InputError, match="Match last period's cells"):
+    with pytest.raises(tc.InputError, match="whose cells are matched by their codes"):
         tc.suppress(problem, previous=every[:-1])
     with pytest.raises(tc.InputError, match="`discount`"):
         tc.suppress(problem, previous=every, discount=2)

@@ -302,7 +302,7 @@ seed = 1
 file = "{data}"          # one row for each firm
 value = "turnover"
 contributor = "firm"
-holding = "group"               # firms of one group protect, and attack, as one
+holding = "group"               # for rules and attacks, a group is one respondent
 decimals = 0                    # publish whole numbers
 
 [dimensions.region]

@@ -67,7 +67,7 @@ class Guess:
         lines += [f"{name} = {_quoted(how)}" for name, how in self.file.signs.items()]
         lines += self._role("value", self.value, "added up; without it the table counts records")
         lines += self._role("contributor", self.contributor, "whom a record belongs to")
-        lines += self._role("holding", self.holding, "protects, and attacks, as one")
+        lines += self._role("holding", self.holding, "one respondent for rules and attacks")
         lines += self._role("weight", self.weight, "sampling weight")
         lines += ["# decimals = 0              # digits after the point that are published"]
         for name, levels in self.dimensions.items():

@@ -83,9 +83,9 @@ class JobResult:
 
     def statements(self) -> Iterator[str]:
         """Yield what is promised of safe releases."""
-        if all(product.way.is_proved for product in self.products.values()):
-            yield "All releases are proved safe against an external intruder."
         for product in self.products.values():
+            if promise := product.way.promise():
+                yield f"{product.way.noun.capitalize()}: {promise}"
             yield from product.way.statements(product)
         for entry in self.entries:
             beside = listed([str(number) for number in entry.beside])

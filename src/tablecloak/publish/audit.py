@@ -23,6 +23,7 @@ from tablecloak.publish.released_cells import (
     read_code_values,
     read_release,
 )
+from tablecloak.results import Result
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.attack.intruder import Intruder
@@ -142,6 +143,9 @@ def audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
     )
 
 
+VERDICT_SECONDS = 20.0
+"""Seconds for the attack behind a verdict; cells that are open then are not settled."""
+
 Release = Any
 """What can be audited: a release of any way to protect, a frame, a path or an array."""
 
@@ -234,6 +238,11 @@ def audit(
         threads=threads,
         progress=progress,
     )
+
+
+@showing.attacked.register
+def _(release: Result, problem: ProtectionProblem) -> Audit | AdjustedAudit:
+    return audit(problem, release, time_limit=VERDICT_SECONDS)
 
 
 ReleaseContent = tuple[Flags | None, tuple[Floats, Floats] | None, Floats | None]

@@ -105,8 +105,9 @@ def suppress(
         the fewest, and of several choices of as few the one of least weight. The pattern names
         them. See `tablecloak.fewest_to_unfreeze`.
     previous : SuppressionPattern or array_like of bool, shape (n_cells,), optional
-        Last period's pattern over the same cells, to be kept where that costs little: its
-        cells have a lower weight. It is a wish, and no knowledge of an intruder: see `published`.
+        Last period's pattern, whose cells are found by their codes, to be kept where that costs
+        little: they have a lower weight. `tablecloak.read_previous` reads one from a file. It is
+        a wish, and no knowledge of an intruder: see `published`.
     discount : float, default=0.5
         Share by which the weights of cells suppressed last period are lowered.
     time_limit : float, default=60

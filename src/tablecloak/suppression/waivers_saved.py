@@ -17,16 +17,13 @@ from tablecloak.errors import InputError, ModelError
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.cell_arrays import CellStatus
-from tablecloak.tables.contributions import Contributions
+from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.rule import Rule, protect
+from tablecloak.tables.rules.rule import Rule, level_of, protect
 from tablecloak.tables.table import Table
 
 ALL_TOGETHER = "all together"
 """Stands in place of a contributor in the row of all waivers of a level."""
-
-LEVELS = {"contributor": "contributions", "holding": "holdings"}
-"""Attribute of a table with the contributions on each level."""
 
 COLUMNS = ["level", "contributor", "waiver", "cells", "value", "published", "published_value"]
 
@@ -177,11 +174,7 @@ class _Withdrawn:
         given: Contributions = getattr(table, LEVELS[level])
         waived = (given.largest_weight > 0) & ~given.known_waivers.unwaived
         cell, rank = np.nonzero(waived & (given.largest_contributor >= 0))
-        judged = [
-            rule
-            for rule in rules
-            if rule.heeds_waivers and getattr(rule, "level", "contributor") == level
-        ]
+        judged = [rule for rule in rules if rule.heeds_waivers and level_of(table, rule) == level]
         free = ~problem.sensitive & ~_overruled(table, rules)
         alone = _judged(table, judged, level, _taken_back(given.take(cell), rank), cell)
         everywhere = np.arange(table.n_cells)

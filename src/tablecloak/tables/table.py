@@ -495,9 +495,10 @@ class Table:
 
     def summary(self) -> str:
         """Say in one line how large the table is."""
+        one = "; a holding counts as one respondent" if self.holdings is not None else ""
         return (
             f"Table of {self.name}: {self.n_cells:,} cells, {self.n_relations:,} relations, "
-            f"dimensions {', '.join(map(str, self.keys.columns))}"
+            f"dimensions {', '.join(map(str, self.keys.columns))}{one}"
         )
 
     def _repr_html_(self) -> str:

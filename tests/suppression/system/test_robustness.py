@@ -56,7 +56,7 @@ def test_a_rectangle_has_dimension_1_and_one_value_tells_all():
     assert found.n_exposed == 2
     assert found.to_frame().values.tolist() == [[4, 2, 1, 2]]
     assert found.summary() == (
-        "1 hidden value determines all others, a single one at most 2 of 2 sensitive cells"
+        "1 well-chosen hidden value tells all others, any one alone at most 2 of 2 sensitive cells"
     )
 
 

@@ -180,17 +180,28 @@ def test_weights_enter_fractionally_at_the_end():
 
 def test_holdings_are_added_up_before_the_rule():
     firms = one_cell([30, 30, 30, 8], contributor=list("abcd"), holding=list("HHHI"))
-    assert verdict(firms, tc.PPercent(10))[0] == "s"
+    assert verdict(firms, tc.PPercent(10, level="contributor"))[0] == "s"
     # The holding H has 90 of 98: with I it knows everything. U = 9 + 98 = 107.
-    assert verdict(firms, tc.PPercent(10, level="holding")) == ("u", 9.0, pytest.approx(9.0))
-    assert verdict(firms, tc.MinimumFrequency(3, level="holding"))[0] == "u"
-    assert verdict(firms, tc.MinimumFrequency(3))[0] == "s"
+    for level in ("holding", "auto"):
+        assert verdict(firms, tc.PPercent(10, level=level)) == ("u", 9.0, pytest.approx(9.0))
+        assert verdict(firms, tc.MinimumFrequency(3, level=level))[0] == "u"
+    assert verdict(firms, tc.MinimumFrequency(3, level="contributor"))[0] == "s"
+    assert tc.PPercent(10).level == tc.MinimumFrequency(3).level == "auto"
+
+
+def test_firms_of_one_owner_that_fill_a_cell_make_it_sensitive_by_every_rule_that_counts():
+    firms = one_cell([30, 31, 32, 33], contributor=list("abcd"), holding=list("HHHH"))
+    strangers = one_cell([30, 31, 32, 33], contributor=list("abcd"))
+    for rule in (tc.PPercent(10), tc.Dominance(2, 85), tc.MinimumFrequency(3)):
+        assert (verdict(firms, rule)[0], verdict(strangers, rule)[0]) == ("u", "s")
 
 
 def test_holdings_with_weights_are_refused():
     table = one_cell([3, 2], contributor=["a", "b"], holding=["H", "I"], weight=[2.0, 2.0])
     with pytest.raises(tc.InputError, match="not defined for weighted data"):
         table.protect(tc.PPercent(10, level="holding"))
+    with pytest.warns(tc.TablecloakWarning, match="members of one holding count as strangers"):
+        table.protect(tc.PPercent(10))
 
 
 @pytest.mark.parametrize(
@@ -576,3 +587,8 @@ def test_raised_bounds_hold_for_every_table_whose_zeros_are_the_same(seed):
     changed = with_margins(frame.assign(v=other.astype(float)), trees, "v")
     assert changed.keys.equals(table.keys)
     assert np.all(changed.values >= low)
+
+
+def test_a_share_given_for_a_percentage_is_told():
+    with pytest.warns(tc.TablecloakWarning, match=r"If a share was meant, take p = 10\."):
+        tc.PPercent(0.1)

@@ -53,6 +53,7 @@ class AdjustedTable:
     distance: str = "L1"
     chance: Chance | None = None
     reach: Floats | None = None
+    time_limit: float = np.inf
 
     @property
     def changes(self) -> Floats:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,12 +24,13 @@ from tablecloak.cta.statistics.moments import ValueMoments, moments
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import CHANGED, SolverError, VerificationError
-from tablecloak.results import Result, in_percent
+from tablecloak.results import in_percent
+from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import published_column, published_order, published_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Adjustment(AdjustedTable, Result):
+class Adjustment(AdjustedTable, ProtectedTable):
     """An adjusted table: additive, safe, and the nearest to the true one that was found.
 
     Parameters
@@ -61,6 +63,14 @@ class Adjustment(AdjustedTable, Result):
         Farthest that the search moved each cell, with which the program of its multipliers is laid
         out again. What they prove does not rest on it.
     """
+
+    promise: ClassVar[str] = (
+        "It is proved that every sensitive cell is published at least its level away from its true "
+        "value, and that the table adds up. It is not proved that the truth cannot be guessed: who "
+        "knows the method and the levels may compute backwards, as `attack_adjustment` does."
+    )
+    price: ClassVar[str] = "changed beyond the least that the levels ask"
+    saving: ClassVar[str] = "no table that keeps the same levels changes less"
 
     @classmethod
     def of(
@@ -227,18 +237,33 @@ class Adjustment(AdjustedTable, Result):
             f"{statistics}, {self.seconds:.1f} s{f' ({LATE})' if LATE in self.notes else ''}"
         )
 
-    def verdict(self) -> str:
-        """Say whether it is safe, how much is changed, how good it is, what is next. Secret."""
+    def _safety(self) -> Iterator[str]:
+        n = self.problem.n_sensitive
+        yield (
+            f"Protected against all who take the published values for true: proved for {n} of {n} "
+            f"sensitive cells, each of which is at least its level away from its true value; the "
+            f"table adds up."
+        )
+        if self.chance is None:
+            yield (
+                "Not proved: that the truth cannot be guessed by one who knows the method and the "
+                "levels."
+            )
+        else:
+            yield (
+                f"One who knows the method and the levels guesses a sensitive cell by itself with "
+                f"a probability of at most {100 * self.chance.recovery:g} %; what relations add to "
+                f"that is not proved."
+            )
+
+    def _publish(self) -> str:
+        return "attack it with `attack_adjustment`; if few enough cells are guessed, publish it"
+
+    def _extent(self) -> str:
         values, n = self.problem.table.values, self.problem.table.n_cells
         moved, changed = np.abs(self.values - values), int(np.sum(self.is_changed))
         size = float(np.abs(values).sum())
-        return "\n".join(
-            (
-                f"Safe: proved for {self.problem.n_sensitive} sensitive cells, each of which is at "
-                f"least its level away from its true value; the table adds up.",
-                f"Changed: {changed:,} of {n:,} cells ({in_percent(changed, n)}), by "
-                f"{in_percent(float(moved.sum()), size, 2)} of the sum of all values.",
-                self._quality("changes less"),
-                self._next_step(np.inf),
-            )
+        return (
+            f"Changed: {changed:,} of {n:,} cells ({in_percent(changed, n)}), by "
+            f"{in_percent(float(moved.sum()), size, 2)} of the sum of all values."
         )

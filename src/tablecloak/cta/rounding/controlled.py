@@ -46,7 +46,7 @@ def controlled_rounding(
     ----------
     problem : ProtectionProblem
         Problem of a table of whole numbers, such as counts. Its sensitive cells have no effect on
-        the rounding; ``tablecloak.audit`` says whether the rounding protects them.
+        the rounding; `verdict()` says whether the rounding protects them.
     base : int, default=5
         Values are rounded to multiples of this number, at least 2.
     max_steps : int, default=3

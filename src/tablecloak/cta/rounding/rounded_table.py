@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers, median_of_positive
 from tablecloak.certificates.claim import Arrays, Claim, Released, loss_claim
@@ -21,12 +20,11 @@ from tablecloak.certificates.tree import (
     tree_of,
 )
 from tablecloak.cta.model.precision import off_by
+from tablecloak.cta.rounding.rounded_counts import RoundedCounts
 from tablecloak.cta.rounding.task import RoundingTask, WholeRelations
 from tablecloak.errors import CHANGED, VerificationError, listed
-from tablecloak.results import Result
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import published_order, published_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class RoundingAnswer:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RoundedTable(Result):
+class RoundedTable(RoundedCounts):
     """A rounded table with its certificate.
 
     Parameters
@@ -93,6 +91,7 @@ class RoundedTable(Result):
     bound: float
     seconds: float
     notes: tuple[str, ...] = field(default=())
+    time_limit: float = np.inf
 
     @classmethod
     def of(cls, task: RoundingTask, rounding: RoundingAnswer) -> RoundedTable:
@@ -200,10 +199,6 @@ class RoundedTable(Result):
         loss = loss_claim(self._released(), "L1", self.weights, self.loss)
         return proved(loss, self.problem, _tree(self))
 
-    def told(self) -> tuple[Floats, Floats]:
-        """Return the ends of what the release tells of each cell."""
-        return self.intervals()
-
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true value that the rounded value alone leaves possible.
 
@@ -216,11 +211,6 @@ class RoundedTable(Result):
             lower = np.maximum(lower, 0.0)
         frozen = self.problem.frozen
         return np.where(frozen, self.values, lower), np.where(frozen, self.values, upper)
-
-    def release(self) -> pd.DataFrame:
-        """Return what may be published: codes and rounded values."""
-        table = self.problem.table
-        return published_rows(table, **{table.name: self.values[published_order(table)]})
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""

@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Progress
@@ -26,18 +25,17 @@ from tablecloak.certificates.tree import bound_claim
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.result.claims import bound_arrays
+from tablecloak.cta.rounding.rounded_counts import RoundedCounts
 from tablecloak.cta.rounding.rounded_table import require_none
 from tablecloak.cta.rounding.task import check_whole
 from tablecloak.errors import InputError, listed
-from tablecloak.results import Result
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.weights import WeightRule
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SmallCountTable(Result):
+class SmallCountTable(RoundedCounts):
     """A table of counts without small ones, with its certificate.
 
     Parameters
@@ -47,11 +45,19 @@ class SmallCountTable(Result):
         that a reader cannot tell one small count from another.
     base : int
     adjustment : Adjustment
+    given : ProtectionProblem
+        The one that was rounded, with the cells that rules find sensitive.
     """
 
     problem: ProtectionProblem
     base: int
     adjustment: Adjustment
+    given: ProtectionProblem
+
+    @property
+    def _problems(self) -> list[ProtectionProblem]:
+        """Small counts, and the cells that rules find sensitive if there are any."""
+        return [self.problem, *[self.given] * bool(self.given.n_sensitive)]
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
@@ -87,12 +93,17 @@ class SmallCountTable(Result):
         return self.adjustment.seconds
 
     @property
-    def values(self) -> Integers:
+    def values(self) -> Integers:  # type: ignore[override]
         """Return the published counts, shape (n_cells,)."""
         return np.rint(self.adjustment.values).astype(np.int64)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def time_limit(self) -> float:  # type: ignore[override]
+        """Seconds that the search might take."""
+        return self.adjustment.time_limit
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Return remarks on the search."""
         return self.adjustment.notes
 
@@ -122,10 +133,6 @@ class SmallCountTable(Result):
         ):
             require_none(self.problem, bad, what)
 
-    def told(self) -> tuple[Floats, Floats]:
-        """Return the ends of what the release tells of each cell."""
-        return self.intervals()
-
     def intervals(self) -> tuple[Floats, Floats]:
         """Smallest and largest true count that a published one alone leaves possible.
 
@@ -138,11 +145,6 @@ class SmallCountTable(Result):
         upper = np.where(moved, x + most, self.base - 1.0)
         frozen = self.problem.frozen
         return np.where(frozen, x, lower), np.where(frozen, x, upper)
-
-    def release(self) -> pd.DataFrame:
-        """Return what may be published: codes and counts."""
-        table = self.problem.table
-        return published_rows(table, **{table.name: self.values[published_order(table)]})
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""
@@ -170,7 +172,7 @@ def small_count_rounding(
     ----------
     problem : ProtectionProblem
         Problem of a table of counts. Of its statuses only "frozen" has an effect: such cells stay
-        as they are.
+        as they are. Whether the others are protected is found by an attack; see `verdict()`.
     base : int, default=3
         At least 2; counts from 1 to base - 1 disappear.
     weights : WeightRule, str or array, default="unit"
@@ -216,7 +218,7 @@ def small_count_rounding(
         solver=solver,
         threads=threads,
     )
-    result = SmallCountTable(counts, int(base), adjusted)
+    result = SmallCountTable(counts, int(base), adjusted, problem)
     result.verify()
     return result
 

@@ -22,8 +22,10 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -32,7 +34,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import InputError
-from tablecloak.results import Result
+from tablecloak.results import in_percent
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.external_bounds import (
@@ -61,6 +63,7 @@ from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.derived_figures import require_no_figures
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem, require_problem
+from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights import WeightRule
 
@@ -161,7 +164,7 @@ class IntervalBound:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class IntervalPattern(Result):
+class IntervalPattern(ProtectedTable):
     """Intervals to publish, with the proof that they protect.
 
     Parameters
@@ -182,6 +185,13 @@ class IntervalPattern(Result):
     notes : tuple of str
     """
 
+    promise: ClassVar[str] = (
+        "It is proved that nobody who knows the published intervals and values, their sums and the "
+        "external bounds can estimate a sensitive cell more closely than its levels allow."
+    )
+    price: ClassVar[str] = "left open beyond the least that the levels ask"
+    saving: ClassVar[str] = "nothing as safe leaves less open"
+
     problem: ProtectionProblem
     lower: Floats
     upper: Floats
@@ -192,6 +202,7 @@ class IntervalPattern(Result):
     narrowest: float
     seconds: float
     notes: tuple[str, ...] = field(default=())
+    time_limit: float = np.inf
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:
@@ -250,6 +261,19 @@ class IntervalPattern(Result):
             f"sensitive cells proved, loss {self.loss:.12g} ({self.narrowest:.12g} before "
             f"blurring, bound {self.bound:.12g}, {self._gaps()}), {self.seconds:.1f} s"
         )
+
+    def _safety(self) -> Iterator[str]:
+        n = self.problem.n_sensitive
+        is_full = self.requirement is Requirement.TWO_SIDED
+        weaker = "" if is_full else f", but only {self.requirement.value} is required"
+        yield (
+            f"Safe against all who know the published intervals and values, their sums and the "
+            f"external bounds: proved for {n} of {n} sensitive cells{weaker}."
+        )
+
+    def _extent(self) -> str:
+        n, wide = self.problem.table.n_cells, int(self.hidden.sum())
+        return f"As intervals: {wide:,} of {n:,} cells ({in_percent(wide, n)})."
 
 
 @on_chosen_solver

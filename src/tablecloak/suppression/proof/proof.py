@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers, are_among
 from tablecloak.certificates.claim import Claim, Released, joined, rows_of, starts_of
+from tablecloak.certificates.file import write_certificate
 from tablecloak.errors import CHANGED, VerificationError, listed
 from tablecloak.solve.exact import products_vanish, whole_rows
 from tablecloak.suppression.proof.knowledge import Knowledge
@@ -138,7 +140,7 @@ class Verification:
     exact: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProtectionCertificate:
     """Proof that every sensitive cell of a pattern is protected.
 
@@ -175,6 +177,23 @@ class ProtectionCertificate:
             },
         )
         return (Claim("protection", released, self.arrays()),)
+
+    def write(self, path: str | Path) -> None:
+        """Write the claim of protection alone; `tablecloak.write_certificate` writes all claims.
+
+        Parameters
+        ----------
+        path : str or Path
+            A name in ``.npz``. Secret: the file holds the true table.
+        """
+        write_certificate(self, path)
+
+    def __repr__(self) -> str:
+        n, insiders = self.problem.n_sensitive, len(self.insiders)
+        return (
+            f"<certificate of protection: {n} sensitive cells, {self.deviations.shape[0]} "
+            f"witnesses, {insiders} insiders; verify() checks it, write(path) keeps it>"
+        )
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return witnesses and insiders as plain arrays."""

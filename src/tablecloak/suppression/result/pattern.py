@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers, Texts
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import listed
-from tablecloak.results import Result, in_percent
+from tablecloak.results import in_percent
 from tablecloak.solve.bounds import check_claim
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.before import Before
@@ -25,10 +26,14 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.keys import are_derived, are_earlier, are_sums
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import released_rows
 
 NAMED = 10
 """Most cells that a message names."""
+
+NEARLY_ALL = 0.9
+"""Share of the cells that may be hidden from which on a verdict warns that nothing is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +113,7 @@ class ProtectedSums:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SuppressionPattern(Result):
+class SuppressionPattern(ProtectedTable):
     """Which cells are suppressed, with the proof that they protect.
 
     Parameters
@@ -143,6 +148,14 @@ class SuppressionPattern(Result):
     change : Change, optional
         How its problem was made of the one that was given; none if it is that.
     """
+
+    promise: ClassVar[str] = (
+        "It is proved that nobody who knows the published cells, their sums and the external "
+        "bounds can estimate a sensitive cell more closely than its levels allow; against insiders "
+        "this is proved where it was asked for."
+    )
+    price: ClassVar[str] = "hidden beside the sensitive cells"
+    saving: ClassVar[str] = "nothing as safe hides less"
 
     problem: ProtectionProblem
     suppressed: Flags
@@ -283,36 +296,48 @@ class SuppressionPattern(Result):
             f"{self._beside_others()}"
         )
 
-    def verdict(self) -> str:
-        """Say whether it is safe, how much is hidden, how good it is, and what is next. Secret."""
-        table, hidden = self.problem.table, self.suppressed
-        against = "all who know the published cells, their sums and the external bounds"
+    def _safety(self) -> Iterator[str]:
+        """Say against whom it is proved safe; first of all that nearly nothing is left."""
+        may_be = ~self.problem.table.rests & ~self.problem.frozen
+        n, hidden = int(may_be.sum()), int((self.suppressed & may_be).sum())
+        if hidden >= NEARLY_ALL * n:
+            cells = f"all {n:,} cells" if hidden == n else f"{hidden:,} of the {n:,} cells"
+            advice = (
+                f"The limit of {self.time_limit:g} s ended the search: raise the time limit."
+                if self.was_cut_off
+                else "Take larger categories, or other rules."
+            )
+            yield (
+                f"WARNING: {cells} that may be hidden are hidden, so that hardly anything is left. "
+                f"{advice}"
+            )
         is_full = self.requirement is Requirement.TWO_SIDED
         weaker = "" if is_full else f", but only {self.requirement.value} is required"
+        disclosed = 0 if self.before is None else len(self.before.disclosed)
+        earlier = f"; earlier releases tell too much of {disclosed} of them" * bool(disclosed)
+        yield (
+            f"Safe against all who know the published cells, their sums and the external bounds: "
+            f"proved for {self._proved_cells()}{self._in_whole_numbers()}{weaker}{earlier}"
+            f"{self._from_inside()}."
+        )
+
+    def _extent(self) -> str:
+        table = self.problem.table
         shown = ~table.rests
-        n, size = int(shown.sum()), np.abs(table.values) * shown
-        sensitive = int((self.problem.sensitive & hidden & shown).sum())
-        safe = (
-            f"Safe against {against}: proved for {self._proved_cells()}"
-            f"{self._in_whole_numbers()}{weaker}{self._from_inside()}."
+        hidden, n = self.suppressed & shown, int(shown.sum())
+        sensitive = int((self.problem.sensitive & hidden).sum())
+        return (
+            f"Hidden: {self.n_suppressed:,} of {n:,} cells ({in_percent(self.n_suppressed, n)}), "
+            f"{sensitive:,} of them sensitive; "
+            f"{self._share_by_level(hidden, np.abs(table.values) * shown)}."
         )
-        if not (self.problem.n_sensitive or hidden.any()):
-            safe = (
-                "Nothing is hidden: no rule and no decision makes a cell sensitive. Where some "
-                "are, choose rules or mark them."
-            )
-        return "\n".join(
-            (
-                safe,
-                f"Hidden: {self.n_suppressed:,} of {n:,} cells "
-                f"({in_percent(self.n_suppressed, n)}), {sensitive:,} of them sensitive; "
-                f"{self._share_by_level(hidden & shown, size)}.",
-                self._quality("hides less")
-                if self.bound_certificate
-                else "How good: not known; no bound was computed in the time.",
-                self._next_step(self.time_limit),
-            )
-        )
+
+    def _quality(self) -> str:
+        if self.bound_certificate is None:
+            return "How good: not known; no bound was computed."
+        if self.is_optimal or not self._from_inside():
+            return super()._quality()
+        return f"{super()._quality()} The bound leaves out what protection against insiders costs."
 
     def _from_inside(self) -> str:
         """Say which insiders were tried, and how many of them succeed."""

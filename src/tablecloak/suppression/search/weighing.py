@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
@@ -46,20 +48,41 @@ class Weighing:
         weighed = problem if self.rule is None else problem.with_weights(self.rule)
         if self.previous is None:
             return Change.within(problem, weighed)
-        before = _suppressed_before(self.previous)
-        if before.shape != problem.status.shape:
-            raise InputError(
-                f"`previous` has {before.size} entries, but the table has "
-                f"{problem.table.n_cells} cells. Match last period's cells by their codes first."
-            )
+        before = _suppressed_before(self.previous, problem)
         if not 0 <= self.discount <= 1:
             raise InputError(f"`discount` must lie between 0 and 1. Got {self.discount!r}.")
         weights = weighed.weights * np.where(before, 1 - self.discount, 1.0)
         return Change.within(problem, weighed.with_changes(weights=weights))
 
 
-def _suppressed_before(previous: SuppressionPattern | npt.ArrayLike) -> Flags:
-    """Return which cells of the table were suppressed, without those that the search added."""
+def _suppressed_before(
+    previous: SuppressionPattern | npt.ArrayLike, problem: ProtectionProblem
+) -> Flags:
+    """Return which cells of the table were suppressed: those of a pattern by their codes."""
     if isinstance(previous, SuppressionPattern):
-        return previous.suppressed[previous.given_cells]
-    return np.asarray(previous, dtype=bool)
+        names = [str(name) for name in problem.table.keys.columns]
+        keys = previous.problem.table.keys.iloc[previous.given_cells]
+        if set(map(str, keys.columns)) != set(names):
+            raise InputError(
+                f"`previous` has the dimensions {listed(list(map(str, keys.columns)))}, but the "
+                f"table has {listed(names)}. Give a pattern of the same dimensions."
+            )
+        hidden = keys[previous.suppressed[previous.given_cells]].set_axis(
+            list(map(str, keys.columns)), axis=1
+        )
+        wanted = pd.MultiIndex.from_frame(problem.table.keys.set_axis(names, axis=1).astype(str))
+        flags: Flags = wanted.isin(pd.MultiIndex.from_frame(hidden[names].astype(str)))
+        return flags
+    if isinstance(previous, str | Path):
+        raise InputError(
+            f"`previous` is a path. Read it first: "
+            f"previous=tc.read_previous(problem, {str(previous)!r})."
+        )
+    before = np.asarray(previous, dtype=bool)
+    if before.shape != problem.status.shape:
+        raise InputError(
+            f"`previous` has {before.size} entries, but the table has {problem.table.n_cells} "
+            f"cells. Give last period's pattern itself, whose cells are matched by their codes, or "
+            f"`tc.read_previous(problem, path)` of its file."
+        )
+    return before

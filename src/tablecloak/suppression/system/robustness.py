@@ -268,10 +268,10 @@ class Robustness:
     def summary(self) -> str:
         """Return in a few words how many values determine others. Names no cell and no value."""
         n = int(self.sensitive.sum())
-        values = "value determines" if self.dimension == 1 else "values determine"
+        values = "value tells" if self.dimension == 1 else "values tell"
         return (
-            f"{self.dimension} hidden {values} all others, a single one at most {self.most_told} "
-            f"of {n} sensitive cells"
+            f"{self.dimension} well-chosen hidden {values} all others, any one alone at most "
+            f"{self.most_told} of {n} sensitive cells"
         )
 
     def in_summary(self) -> str:

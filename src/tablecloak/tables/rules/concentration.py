@@ -12,8 +12,8 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.parameters import percent
 from tablecloak.tables.confidentiality import Confidentiality
-from tablecloak.tables.contributions import Contributions
-from tablecloak.tables.rules.rule import RULES, Level, Rule, contributions_of
+from tablecloak.tables.contributions import LEVELS, Contributions
+from tablecloak.tables.rules.rule import RULES, Level, Rule, contributions_of, level_of
 from tablecloak.tables.table import Table
 
 NOISE = 1e-12
@@ -40,7 +40,7 @@ class ConcentrationRule(Rule):
 
     def contributions(self, table: Table) -> Contributions:
         """Return contributions on the level of the rule."""
-        return contributions_of(table, getattr(self, "level", "contributor"), self.name)
+        return contributions_of(table, self)
 
     def exceeds(self, given: Contributions, units: int) -> Flags:
         """Return which cells the `units` largest contributors dominate, by the limit of the rule.
@@ -60,8 +60,7 @@ class ConcentrationRule(Rule):
         """
         named = {1: Confidentiality.ONE_DOMINATES, 2: Confidentiality.TWO_DOMINATE}
         other = Confidentiality.OTHER_CONCENTRATION
-        level = getattr(self, "level", "contributor")
-        if (table.holdings if level == "holding" else table.contributions) is None:
+        if getattr(table, LEVELS[level_of(table, self)]) is None:
             known = named | {2: Confidentiality.ONE_OR_TWO_DOMINATE}
             return np.full(table.n_cells, known.get(self.n_largest, other).value)
         given = self.contributions(table)
@@ -104,8 +103,8 @@ class Dominance(ConcentrationRule):
         Number of contributors that count as a coalition, 1 or more.
     k : float
         Per cent, above 0 and below 100.
-    level : {"contributor", "holding"}, default="contributor"
-        Whose contributions are compared.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Whose contributions are compared; auto: of holdings where the table has them.
 
     Notes
     -----
@@ -123,7 +122,7 @@ class Dominance(ConcentrationRule):
         float,
         percent("Share of the total above which they dominate.", gt=0, lt=100, examples=[75]),
     ]
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "dominance"
     precedence: ClassVar[int] = 1
     argus: ClassVar[str] = "NK"

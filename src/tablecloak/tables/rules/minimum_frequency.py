@@ -29,27 +29,28 @@ class MinimumFrequency(Rule):
         Smallest number of contributors that is safe.
     range : float or (float, float), default=20
         Protection level in per cent of the value, for both sides or (lower, upper).
-    level : {"contributor", "holding"}, default="contributor"
-        Who is counted.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Who is counted; auto: holdings where the table has them.
     """
 
     minimum: Annotated[
         int, Field(ge=1, description="Smallest number of contributors that is safe.", examples=[3])
     ]
     range: LevelRange = 20.0
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "minimum-frequency"
     precedence: ClassVar[int] = 4
     is_suggested: ClassVar[bool] = True
     heeds_waivers: ClassVar[bool] = True
+    weighs_holdings: ClassVar[bool] = True
     argus: ClassVar[str] = "FREQ"
     confidentiality: ClassVar[Confidentiality] = Confidentiality.SMALL_COUNT
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells have too few contributors."""
-        if table.is_count and table.contributions is None and self.level == "contributor":
+        if table.is_count and table.contributions is None and self.level != "holding":
             return (table.values > 0) & (table.values < self.minimum)
-        given = contributions_of(table, self.level, self.name, weighted_holdings=True)
+        given = contributions_of(table, self)
         few = (given.count > 0) & (given.weighted_count < self.minimum)
         return few & ~given.all_waived
 

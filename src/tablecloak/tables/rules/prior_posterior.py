@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
@@ -10,6 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats
+from tablecloak.errors import TablecloakWarning
 from tablecloak.parameters import ASKED, percent
 from tablecloak.tables.contributions import Contributions
 from tablecloak.tables.rules.concentration import NOISE, ConcentrationRule
@@ -22,6 +24,17 @@ class EstimationRule(ConcentrationRule):
 
     Rules of this kind have `p`, `q`, `coalition` and `level`; see `PriorPosterior`.
     """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        p = self._numbers()[0]
+        if p < 1:
+            warnings.warn(
+                f"{type(self).__name__}: p = {p:g} means {p:g} per cent. If a share was meant, "
+                f"take p = {100 * p:g}.",
+                TablecloakWarning,
+                stacklevel=3,
+            )
 
     def _numbers(self) -> tuple[float, float, int]:
         """Return p, q and the size of the coalition."""
@@ -111,8 +124,8 @@ class PriorPosterior(EstimationRule):
         Per cent, with 0 < p < q; q = 100 is the p% rule.
     coalition : int, default=1
         Number n of contributors that pool what they know.
-    level : {"contributor", "holding"}, default="contributor"
-        Whose contributions are compared.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Whose contributions are compared; auto: of holdings where the table has them.
     """
 
     p: Annotated[
@@ -134,7 +147,7 @@ class PriorPosterior(EstimationRule):
         ASKED,
     ] = 100.0
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "prior-posterior"
     precedence: ClassVar[int] = 2
     argus: ClassVar[str] = "P"
@@ -169,8 +182,8 @@ class PPercent(EstimationRule):
         Per cent, above 0.
     coalition : int, default=1
         Number of contributors that pool what they know.
-    level : {"contributor", "holding"}, default="contributor"
-        Whose contributions are compared.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Whose contributions are compared; auto: of holdings where the table has them.
 
     Examples
     --------
@@ -190,7 +203,7 @@ class PPercent(EstimationRule):
         ),
     ]
     coalition: Annotated[int, Field(ge=1, description="Contributors that pool knowledge.")] = 1
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "p-percent"
     precedence: ClassVar[int] = 2
     is_suggested: ClassVar[bool] = True

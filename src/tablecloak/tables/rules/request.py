@@ -34,8 +34,8 @@ class Request(Rule):
         Number of contributors below which any request counts.
     range : float or (float, float), default=20
         Protection level in per cent of the value, for both sides or (lower, upper).
-    level : {"contributor", "holding"}, default="contributor"
-        Whose contributions are compared.
+    level : {"auto", "contributor", "holding"}, default="auto"
+        Whose contributions are compared; auto: of holdings where the table has them.
     """
 
     percentage: Annotated[
@@ -48,7 +48,7 @@ class Request(Rule):
         int, Field(ge=0, description="Number of contributors below which any request counts.")
     ] = 0
     range: LevelRange = 20.0
-    level: Level = "contributor"
+    level: Level = "auto"
     name: ClassVar[str] = "request"
     precedence: ClassVar[int] = 3
     looks_at_amounts: ClassVar[bool] = True
@@ -56,7 +56,7 @@ class Request(Rule):
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells hold a contributor whose request must be granted."""
-        given = contributions_of(table, self.level, self.name)
+        given = contributions_of(table, self)
         second = self.percentage if self.percentage_2 is None else self.percentage_2
         limits = (self.percentage, second)
         shares = 100 * given.largest_request > np.abs(given.total)[:, None] * np.array(limits)

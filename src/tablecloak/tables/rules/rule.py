@@ -18,12 +18,15 @@ from tablecloak.registry import Registry
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.rests import Rests, with_rests
 from tablecloak.tables.confidentiality import Confidentiality
-from tablecloak.tables.contributions import ContributionLevel, Contributions
+from tablecloak.tables.contributions import LEVELS, ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights import WeightRule
 
-Level = Annotated[ContributionLevel, Field(description="Whose contributions are compared.")]
+Level = Annotated[
+    ContributionLevel | Literal["auto"],
+    Field(description="Whose contributions are compared; auto: of holdings where they are known."),
+]
 
 _Share = Annotated[float, Field(ge=0)]
 LevelRange = Annotated[
@@ -50,6 +53,8 @@ class Rule:
     which a sum of safe cells is safe; other rules are refused where sums are asked for."""
     heeds_waivers: ClassVar[bool] = False
     """Whether waivers of contributors can make a cell safe."""
+    weighs_holdings: ClassVar[bool] = False
+    """Whether it is defined for holdings of weighted data."""
     has_floor: ClassVar[bool] = True
     """Whether the smallest protection level applies to its lower levels."""
     is_suggested: ClassVar[bool] = False
@@ -123,9 +128,29 @@ RULES: Registry[Rule] = Registry(
 """All rules, in the order in which they are tested."""
 
 
-def contributions_of(
-    table: Table, level: str, rule: str, weighted_holdings: bool = False
-) -> Contributions:
+def level_of(table: Table, rule: Rule) -> ContributionLevel:
+    """Return on which level a rule looks at a table: a holding that is known is one respondent.
+
+    Warns where the rule is not defined for the weighted holdings of a table, so that members of one
+    holding count as strangers.
+    """
+    level = getattr(rule, "level", "contributor")
+    if level != "auto":
+        return "holding" if level == "holding" else "contributor"
+    if table.holdings is None:
+        return "contributor"
+    if rule.weighs_holdings or not table.holdings.is_weighted:
+        return "holding"
+    warnings.warn(
+        f"The rule {rule.name!r} is not defined for holdings of weighted data, so that it looks at "
+        f"single contributors: members of one holding count as strangers.",
+        TablecloakWarning,
+        stacklevel=2,
+    )
+    return "contributor"
+
+
+def contributions_of(table: Table, rule: Rule) -> Contributions:
     """Return the contributors of each cell on the level of a rule.
 
     Raises
@@ -133,17 +158,17 @@ def contributions_of(
     InputError
         If the table does not have them, or the rule is not defined for them.
     """
-    contributions = table.holdings if level == "holding" else table.contributions
+    level = level_of(table, rule)
+    contributions: Contributions | None = getattr(table, LEVELS[level])
     if contributions is None:
-        what = "holdings" if level == "holding" else "contributors"
         raise InputError(
-            f"The rule {rule!r} needs the {what} of each cell, but the table does not have them. "
-            f"Tabulate from microdata with `{level}=`, or give `frequency` and `largest`."
+            f"The rule {rule.name!r} needs the {level}s of each cell, but the table does not have "
+            f"them. Tabulate from microdata with `{level}=`, or give `frequency` and `largest`."
         )
-    if level == "holding" and contributions.is_weighted and not weighted_holdings:
+    if level == "holding" and contributions.is_weighted and not rule.weighs_holdings:
         raise InputError(
-            f"The rule {rule!r} on the level of holdings is not defined for weighted data. Use "
-            f"level='contributor' or leave out the weights."
+            f"The rule {rule.name!r} on the level of holdings is not defined for weighted data. "
+            f"Use level='contributor' or leave out the weights."
         )
     return contributions
 

@@ -40,7 +40,7 @@ class ZeroUnsafe(Rule):
 
     def unsafe(self, table: Table) -> Flags:
         """Return which cells are 0 although somebody contributed."""
-        given = contributions_of(table, "contributor", self.name)
+        given = contributions_of(table, self)
         unsafe: Flags = (table.values == 0) & (given.count > 0) & ~given.all_waived
         return unsafe
 

@@ -132,7 +132,8 @@ def frame_records(
     for role, (bad, expected) in wrong_entries(given, roles, pd.isna, np.isinf).items():
         if bad.any():
             row = int(np.argmax(bad))
-            raise wrong_entry(row, getattr(roles, role), given[role].iloc[row], expected)
+            entry, number = given[role].iloc[row], int(bad.sum())
+            raise wrong_entry(row, getattr(roles, role), entry, expected, number)
     positions = [
         _positions(given[f"d{axis}"], name, tree)
         for axis, (name, tree) in enumerate(hierarchies.items())

@@ -572,16 +572,20 @@ NO_RECORDS = "The data has no records. Check that it is the right file or table.
 
 
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
-    first = records.filter(bad).order_by("row").limit(1).to_pandas()
-    raise wrong_entry(first["row"].iloc[0], column, first[role].iloc[0], expected)
+    wrong = records.filter(bad)
+    first, number = wrong.order_by("row").limit(1).to_pandas(), int(wrong.count().to_pandas())
+    raise wrong_entry(first["row"].iloc[0], column, first[role].iloc[0], expected, number)
 
 
-def wrong_entry(row: int, column: str | None, entry: Any, expected: str) -> InputError:
-    """Return the error for an entry of a record; rows are numbered from 0."""
+def wrong_entry(row: int, column: str | None, entry: Any, expected: str, number: int) -> InputError:
+    """Return the error for entries of records, of which the first is named; rows count from 0."""
     shown = "missing" if pd.isna(entry) else f"{entry}"
+    which = "Correct the record or leave it out."
+    if number > 1:
+        which = f"{number:,} records have this fault: correct them, or leave them out."
     return InputError(
-        f"Row {row + 1}: column {column!r} is {shown}, but must be {expected}. Correct the record "
-        f"or leave it out."
+        f"Row {row + 1}: column {column!r} is {shown}, but must be {expected}. "
+        f"{which} Rows are counted from 1."
     )
 
 

@@ -64,8 +64,9 @@ def tabulate(
     contributor : str, optional
         Column that identifies the contributor. Without it each record is one contributor.
     holding : str, optional
-        Column that identifies the holding to which a contributor belongs, for rules with
-        ``level="holding"``. Where it is empty, a contributor is a holding of its own.
+        Column that identifies the holding to which a contributor belongs. Rules then look at
+        holdings, each as one respondent, unless they say ``level="contributor"``. Where it is
+        empty, a contributor is a holding of its own.
     weight : str, optional
         Column with sampling weights, greater than 0; values are multiplied by them.
     shadow : str, optional

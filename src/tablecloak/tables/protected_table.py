@@ -1,0 +1,116 @@
+"""What all releases of a protected table say of themselves: is it safe, its price, what is next."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
+from typing import ClassVar, Self
+
+from tablecloak.budget import Budget
+from tablecloak.results import Result
+from tablecloak.tables.problem import ProtectionProblem
+
+INTERRUPTED = "interrupted: the best that was proved so far"
+"""Note of a search that was stopped."""
+
+CUT_OFF = 0.5
+"""Share of the time limit from which on a search counts as ended by it: phases get shares of the
+limit, and the last one may end early. Chosen by trial; not measured."""
+
+NEARLY = 0.01
+"""Share of the loss below which a better release is not worth a search."""
+
+
+class ProtectedTable(Result):
+    """A release of a table of which the cells of a problem are sensitive."""
+
+    promise: ClassVar[str]
+    """What is proved of each such release, and what is not, in sentences for everybody. Verdicts,
+    statements of jobs and docs/guarantees.md say no more than this."""
+
+    price: ClassVar[str]
+    """What is lost beyond what every release loses, for "of what is ..., 5 % could be saved"."""
+
+    saving: ClassVar[str]
+    """What the best release has proved: "nothing as safe hides less"."""
+
+    problem: ProtectionProblem
+    time_limit: float = inf
+    notes: tuple[str, ...] = ()
+
+    def ended(self, budget: Budget) -> Self:
+        """Return it with the limit and seconds of its budget, and a note if that was stopped."""
+        notes = (INTERRUPTED, *self.notes) if budget.is_stopped else self.notes
+        limit = budget.deadline - budget.started
+        told = {"seconds": budget.elapsed, "time_limit": limit, "notes": notes}
+        return replace(self, **told)  # type: ignore[type-var]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether every sensitive cell is protected, as far as `promise` goes."""
+        return True
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the search ended because of its time limit, or was stopped."""
+        return INTERRUPTED in self.notes or self.seconds >= CUT_OFF * self.time_limit
+
+    @abstractmethod
+    def _safety(self) -> Iterator[str]:
+        """Say how many sensitive cells are protected, how many are not, and against whom."""
+
+    @abstractmethod
+    def _extent(self) -> str:
+        """Say how much is hidden or changed."""
+
+    def verdict(self) -> str:
+        """Say for those who decide whether it is safe, its price, how good it is, what is next.
+
+        One sentence a line, without figures of the search; `summary` has these. Secret.
+        """
+        if not self.problem.n_sensitive:
+            return (
+                f"Nothing is protected: no cell is sensitive by any rule or decision.\n"
+                f"{self._extent()}\n"
+                f"Next: check the rules, and what is a contributor; publish it only if no cell "
+                f"needs protection."
+            )
+        return "\n".join((*self._safety(), self._extent(), self._quality(), self._next_step()))
+
+    def _quality(self) -> str:
+        """How near the release is to the best one."""
+        if self.is_optimal:
+            return f"How good: proved to be the best; {self.saving}."
+        if self.avoidable_gap >= 1.0:
+            return "How good: not known; nothing was proved of how much less would do."
+        share = f"at most {100 * self.avoidable_gap:.0f} %" if self._is_open else "less than 1 %"
+        return f"How good: of what is {self.price}, {share} could be saved."
+
+    @property
+    def _is_open(self) -> bool:
+        return self.avoidable_gap >= NEARLY
+
+    def _publish(self) -> str:
+        return "publish its release"
+
+    def _next_step(self) -> str:
+        if INTERRUPTED in self.notes:
+            return (
+                f"Interrupted: this is the best that was proved until then.\n"
+                f"Next: {self._publish()}, or start again and wait for a better one."
+            )
+        if not self._is_open:
+            return f"Next: {self._publish()}, and keep all else inside."
+        if self.was_cut_off:
+            longer = (
+                f"a time limit above {self.time_limit:g} s"
+                if self.time_limit < inf
+                else "more time"
+            )
+            return f"Next: {self._publish()}; for a better one try {longer}, or larger categories."
+        return (
+            f"Next: {self._publish()}; the search ended before its time limit, so that more time "
+            f"hardly helps: for a better one try larger categories."
+        )

@@ -222,13 +222,14 @@ class Budget:
         """
         token = _RUNNING.set(self)
         try:
-            with self._catching_signals(), blas_threads(self.threads):
+            with self.undisturbed(), blas_threads(self.threads):
                 yield self
         finally:
             _RUNNING.reset(token)
 
     @contextmanager
-    def _catching_signals(self) -> Iterator[None]:
+    def undisturbed(self) -> Iterator[None]:
+        """Turn the first Ctrl-C into `stop`, as `interruptible` does; searches inside do not end."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

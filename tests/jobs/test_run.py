@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import pandas as pd
 import pytest
 
 import tablecloak as tc
+from tablecloak.jobs import run
 from tablecloak.jobs.job_file import read_job
 
 JOB = """\
@@ -60,3 +63,17 @@ def test_a_fault_of_any_column_shows_before_a_search_begins(job_file, monkeypatc
     with pytest.raises(tc.InputError, match="no column 'price'"):
         tc.run_job(path)
     assert not begun
+
+
+def test_what_was_found_is_written_though_ctrl_c_comes_while_it_is_written(job_file, monkeypatch):
+    write = run.write_results
+
+    def pressed(*given):
+        signal.raise_signal(signal.SIGINT)
+        write(*given)
+
+    monkeypatch.setattr(run, "write_results", pressed)
+    path = job_file("")
+    out = path.parent / "results"
+    assert tc.run_job(path, out).is_safe
+    assert (out / "release" / "suppression" / "table.csv").exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from tablecloak.arrays import Floats
-from tablecloak.budget import Progress
+from tablecloak.budget import Budget, Progress
 from tablecloak.errors import ModelError, SolverError, TablecloakError
 from tablecloak.history import History
 from tablecloak.jobs.job_file import read_job
@@ -92,7 +92,8 @@ def _run(
         result = protected(job.ways, material, job.attackers)
     if out is not None:
         out = Path(out)
-        with replacing_folder(out) as folder:
+        # What was searched for minutes is not lost by a Ctrl-C that comes while it is written.
+        with Budget.of().undisturbed(), replacing_folder(out) as folder:
             write_results(job, result, folder, fingerprint)
             if registered is not None and result.is_safe:
                 # Before the results are seen: what is killed in between is entered, but unknown.

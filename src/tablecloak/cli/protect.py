@@ -41,7 +41,7 @@ def protect(
 
     Ctrl-C means "take what you have": it ends the present search, and the best that is proved by
     then is audited and written as a release, which is said. Before a first proof, at a second
-    Ctrl-C, or while files are read or written, nothing is written.
+    Ctrl-C, or while files are read, nothing is written; what is being written is finished.
 
     Exit code 0: every release is proved safe; 1: one is not, or was withheld because a hidden
     value stands in one of its files (it is kept in OUT/internal/withheld/); 2: wrong input, or one

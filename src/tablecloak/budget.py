@@ -229,7 +229,7 @@ class Budget:
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Turn the first Ctrl-C into `stop`, as `interruptible` does; searches inside do not end."""
+        """Turn the first Ctrl-C into `stop`, as `interruptible` does, but end no search inside."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -167,7 +167,10 @@ def test_a_rule_registered_at_run_time_is_on_the_form_of_the_app(sales):
 def test_a_rule_registered_at_run_time_stands_for_one_of_a_batch():
     rules = [BatchRule("FREQ", [3, 20]), BatchRule("SMALL", [20, 10])]
     with RULES.including(SmallValue):
-        assert sensitivity_rules(rules) == [tc.MinimumFrequency(3, 20), SmallValue(20, 10)]
+        assert sensitivity_rules(rules) == [
+            tc.MinimumFrequency(3, 20, level="contributor"),
+            SmallValue(20, 10),
+        ]
     assert sensitivity_rules(rules) == [tc.MinimumFrequency(3, 20)]
 
 

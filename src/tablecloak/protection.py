@@ -427,8 +427,8 @@ class Protection(Section, BaseModel, ABC):
     @classmethod
     def promise(cls) -> str:
         """Return what is proved of a safe release, and what is not; empty where nothing is."""
-        told = (getattr(release, "promise", "") for release in cls.releases)
-        return next(filter(None, told), ATTACKED) if cls.is_proved else ""
+        promises = (getattr(release, "promise", "") for release in cls.releases)
+        return next(filter(None, promises), ATTACKED) if cls.is_proved else ""
 
     @classmethod
     def statements(cls, product: Product) -> Iterator[str]:

@@ -137,7 +137,7 @@ def run_batch(
     batch = BatchState(path, Path(out) if out else path.parent, time_limit, progress)
     for command in read_batch(path):
         _apply(command, batch)
-    encoding = encoding_of(batch.inputs, [*batch.log, *(each.text for each in batch.outputs)])
+    encoding = encoding_of(batch.inputs, [*batch.log, *(output.text for output in batch.outputs)])
     if encoding != "utf-8":
         batch.log.append(f"the files are written in {encoding}, as those that were read are")
     for output in batch.outputs:

@@ -146,15 +146,12 @@ def _write(
 
 
 def verify(
-    certificate: Annotated[
-        Path, typer.Argument(help="Certificate (.npz) of any release.", exists=True)
-    ],
+    certificate: Annotated[Path, typer.Argument(help="Certificate (.npz) of any release.")],
     original: Annotated[
         Path | None,
         typer.Argument(
             help=f"The true problem ({names.PROBLEM_FILES.placeholder}) or a job (.toml), to "
             f"compare with.",
-            exists=True,
         ),
     ] = None,
     minutes: Annotated[
@@ -185,10 +182,12 @@ def verify(
     Example: tablecloak verify results/internal/suppression_certificate.npz
     """
     from tablecloak.certificates.verifier import main
+    from tablecloak.storage import existing_file, write_text
 
+    for given in filter(None, (certificate, original)):
+        existing_file(given)
     if page is not None:
         from tablecloak.render.verify_page import verify_page
-        from tablecloak.storage import write_text
 
         write_text(page, verify_page())
     further = [] if minutes is None else [f"--minutes={minutes:g}"]

@@ -44,8 +44,9 @@ class ProtectedTable(Result):
         """Return it with the limit and seconds of its budget, and a note if that was stopped."""
         notes = (INTERRUPTED, *self.notes) if budget.is_stopped else self.notes
         limit = budget.deadline - budget.started
-        told = {"seconds": budget.elapsed, "time_limit": limit, "notes": notes}
-        return replace(self, **told)  # type: ignore[type-var]
+        return replace(  # type: ignore[type-var]
+            self, seconds=budget.elapsed, time_limit=limit, notes=notes
+        )
 
     @property
     def is_safe(self) -> bool:

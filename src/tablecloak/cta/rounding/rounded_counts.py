@@ -67,7 +67,7 @@ class RoundedCounts(ProtectedTable):
 
     def _safety(self) -> Iterator[str]:
         """Say how many sensitive cells are protected; if there are two problems, of the worse."""
-        audit = min(self.attacks, key=lambda each: each.n_protected / max(len(each.verdicts), 1))
+        audit = min(self.attacks, key=lambda audit: audit.n_protected / max(len(audit.verdicts), 1))
         n = len(audit.verdicts)
         left = {
             "can be estimated too closely": audit.n_attackable,

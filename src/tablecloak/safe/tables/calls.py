@@ -106,7 +106,7 @@ class TableOutputs(Ledger):
         if values is not None:
             call |= {"values": values, "aggfunc": named(aggfunc)}
         keys = [_parts(index), _parts(columns)]
-        if any(isinstance(each, str) for part in keys for each in part):
+        if any(isinstance(key, str) for part in keys for key in part):
             raise InputError(
                 "crosstab takes columns of a frame, as data['region'], not their names"
             )

@@ -175,16 +175,16 @@ class Audit:
     @property
     def n_protected(self) -> int:
         """Number of sensitive cells that are protected against all intruders tried."""
-        found = {finding.cell for finding in self.findings}
+        named = {finding.cell for finding in self.findings}
         cells = zip(self.needs.cells.tolist(), self.verdicts, strict=True)
-        return sum(verdict is Verdict.PROTECTED and cell not in found for cell, verdict in cells)
+        return sum(verdict is Verdict.PROTECTED and cell not in named for cell, verdict in cells)
 
     @property
     def n_attackable(self) -> int:
         """Number of sensitive cells of which some intruder tried is proved to learn too much."""
-        found = {finding.cell for finding in self.attacks}
+        attacked = {finding.cell for finding in self.attacks}
         cells = zip(self.needs.cells.tolist(), self.verdicts, strict=True)
-        return sum(verdict is Verdict.ATTACKABLE or cell in found for cell, verdict in cells)
+        return sum(verdict is Verdict.ATTACKABLE or cell in attacked for cell, verdict in cells)
 
     def certificate(self) -> ProtectionCertificate:
         """Return the proof that the pattern is safe; it verifies only if it is."""

@@ -158,8 +158,8 @@ class SumFinder(BoxFinder):
         cell, target, up, most
             As of `BoxFinder.one_way`.
         """
-        found = self._sum(cell, target, most, 1 if up > 0 else 2)
-        return replace(found, moves=up * found.moves, is_mirrored=False) if found else None
+        box = self._sum(cell, target, most, 1 if up > 0 else 2)
+        return replace(box, moves=up * box.moves, is_mirrored=False) if box else None
 
     def _sum(self, cell: int, target: float, most: float, way: int) -> SumOfBoxes | None:
         """Return a sum of boxes in which a cell moves up, within rooms of `self.rooms[way]`."""

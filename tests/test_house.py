@@ -166,12 +166,10 @@ def test_a_rule_registered_at_run_time_is_on_the_form_of_the_app(sales):
 
 def test_a_rule_registered_at_run_time_stands_for_one_of_a_batch():
     rules = [BatchRule("FREQ", [3, 20]), BatchRule("SMALL", [20, 10])]
+    frequency = tc.MinimumFrequency(3, 20, level="contributor")
     with RULES.including(SmallValue):
-        assert sensitivity_rules(rules) == [
-            tc.MinimumFrequency(3, 20, level="contributor"),
-            SmallValue(20, 10),
-        ]
-    assert sensitivity_rules(rules) == [tc.MinimumFrequency(3, 20)]
+        assert sensitivity_rules(rules) == [frequency, SmallValue(20, 10)]
+    assert sensitivity_rules(rules) == [frequency]
 
 
 def test_a_rule_is_added_by_one_new_file(tmp_path):

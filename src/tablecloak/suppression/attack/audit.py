@@ -182,9 +182,9 @@ class Audit:
     @property
     def n_attackable(self) -> int:
         """Number of sensitive cells of which some intruder tried is proved to learn too much."""
-        attacked = {finding.cell for finding in self.attacks}
+        attackable = {finding.cell for finding in self.attacks}
         cells = zip(self.needs.cells.tolist(), self.verdicts, strict=True)
-        return sum(verdict is Verdict.ATTACKABLE or cell in attacked for cell, verdict in cells)
+        return sum(verdict is Verdict.ATTACKABLE or cell in attackable for cell, verdict in cells)
 
     def certificate(self) -> ProtectionCertificate:
         """Return the proof that the pattern is safe; it verifies only if it is."""

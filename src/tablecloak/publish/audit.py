@@ -242,7 +242,7 @@ def audit(
 
 @showing.attacked.register
 def _(release: Result, problem: ProtectionProblem) -> Audit | AdjustedAudit:
-    return audit(problem, release, time_limit=VERDICT_SECONDS)
+    return audit(problem, release, time_limit=VERDICT_SECONDS, threads=1)
 
 
 ReleaseContent = tuple[Flags | None, tuple[Floats, Floats] | None, Floats | None]

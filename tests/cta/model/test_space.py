@@ -19,7 +19,7 @@ from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.room import room_of
 from tablecloak.cta.model.space import AdjustmentSpace, parts_of
 from tablecloak.cta.search.bounds import PartsBound
-from tablecloak.results import INTERRUPTED
+from tablecloak.tables.protected_table import INTERRUPTED
 
 
 def space_of(problem: tc.ProtectionProblem, decimals=None, limit=None) -> AdjustmentSpace:

@@ -10,9 +10,10 @@ from hand_tables import by_code, one_row, two_rows
 from random_tables import random_problem
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import read, verify
-from tablecloak.cta.model.answer import INTERRUPTED, LATE, AdjustmentAnswer
+from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
 from tablecloak.cta.search import large_tables
 from tablecloak.cta.search.separate_parts import answers_together
+from tablecloak.tables.protected_table import INTERRUPTED
 
 PROBLEM = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
 

@@ -24,7 +24,7 @@ from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights import WeightRule
 
 Level = Annotated[
-    ContributionLevel | Literal["auto"],
+    Literal["auto", "contributor", "holding"],
     Field(description="Whose contributions are compared; auto: of holdings where they are known."),
 ]
 

@@ -87,7 +87,7 @@ def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
     assert 'value="Turn &quot;over&quot; &lt;&amp;&gt;"' in page and 'value="ten"' in page
     assert re.search(r'name="dimension:region"[^>]* checked', page)
     assert not re.search(r'name="dimension:industry"[^>]* checked', page)
-    assert re.search(r'<select name="dominance:level">[^/]*</option><option selected>holding', page)
+    assert re.search(r'<select name="dominance:level">.*?<option selected>holding', page)
     client.post("/open", data={"example": "records"})
     assert 'value="ten"' not in client.get("/choose").text
 

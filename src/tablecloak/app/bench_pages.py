@@ -248,6 +248,7 @@ class _Squares:
 
     def __init__(self, bench: Workbench, solved: Solved | None) -> None:
         self.problem: ProtectionProblem = bench.problem
+        self.digits = _digits(bench.problem.table.values)
         self.marks, self.grid = bench.marks, bench.grid
         self.solved = solved
         self.is_old = solved is not None and solved.version != bench.version
@@ -281,7 +282,7 @@ class _Squares:
         kind = self.kind(cell)
         return {
             "cell": cell,
-            "value": _number(self.problem.table.values[cell]),
+            "value": _number(self.problem.table.values[cell], self.digits),
             "shown": self.shown(cell),
             "kind": kind,
             "word": KINDS[kind],
@@ -312,10 +313,10 @@ class _Squares:
         if self.change == "secondary" and self.changed is not None and self.changed[cell]:
             return "x"
         if self.values is not None:
-            return _number(self.values[cell])
+            return _number(self.values[cell], self.digits)
         if self.ends is not None and self.ends[1][cell] > self.ends[0][cell]:
             return f"{_number(self.ends[0][cell])} to {_number(self.ends[1][cell])}"
-        return _number(self.problem.table.values[cell])
+        return _number(self.problem.table.values[cell], self.digits)
 
     def summary(self) -> str:
         """Return what is said above the grid: the verdict on what was found."""
@@ -352,6 +353,10 @@ class _Squares:
             return {"cell": cell, "name": name, "shown": self.shown(cell)}
 
         return {"total": part(relation.total), "parts": [part(cell) for cell in relation.parts]}
+
+
+MOST_DIGITS = 4
+"""Most digits after the point to which all squares are aligned."""
 
 
 KINDS = {
@@ -394,8 +399,17 @@ def _rows(audit: Any) -> dict[int, tuple[float, float, str]]:
     }
 
 
-def _number(value: float) -> str:
-    return f"{value:,.10g}"
+def _digits(values: Floats) -> int | None:
+    """Return the digits after the point that all values have; None if they are too many."""
+    return next(
+        (n for n in range(MOST_DIGITS + 1) if np.allclose(values, values.round(n), rtol=1e-12)),
+        None,
+    )
+
+
+def _number(value: float, digits: int | None = None) -> str:
+    """Return a number as text, by default with the digits that it has."""
+    return f"{value:,.10g}" if digits is None else f"{value:,.{digits}f}"
 
 
 def _told(look: Look) -> dict[str, Any]:

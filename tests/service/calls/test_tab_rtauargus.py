@@ -115,8 +115,10 @@ def test_a_wrong_argument_is_named_with_the_remedy(change, words):
 def test_a_cell_that_is_there_twice_with_other_values_is_refused():
     twice = pd.DataFrame(ACT_SIZE).iloc[[0, *range(12)]].reset_index(drop=True)
     twice.loc[0, "VAL"] = 4
-    with pytest.raises(tc.InputError, match="01"):
+    with pytest.raises(tc.InputError, match="01") as refused:
         statuses(tabular=columns_of(twice))
+    assert "tabular" in str(refused.value)
+    assert "csv" not in str(refused.value)
 
 
 ONE = {

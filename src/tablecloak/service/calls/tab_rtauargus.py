@@ -175,8 +175,15 @@ class Tables:
         Statuses are those of rtauargus: A (primary: too few contributors), B (any other primary),
         D (secondary), V (to be published), in the order of the rows.
         """
-        job = job_of(self._job(question), question.folder / JOB, "")
-        result = run_job(job, progress=question.progress)
+        try:
+            job = job_of(self._job(question), question.folder / JOB, "")
+            result = run_job(job, progress=question.progress)
+        except InputError as error:
+            # Who calls knows no files, only the names of tables.
+            text = str(error)
+            for name, file in self._files.items():
+                text = text.replace(file, name)
+            raise InputError(text) from None
         assert result.pattern is not None
         letters = _letters(result)
         cells = result.problem.table.keys
@@ -184,11 +191,15 @@ class Tables:
         keys = [*map(str, cells)]
         return result, {name: self._of_rows(name, keys, status) for name in self.frames}
 
+    @property
+    def _files(self) -> dict[str, str]:
+        return {name: f"table{number}.csv" for number, name in enumerate(self.frames)}
+
     def _job(self, question: CallQuestion) -> dict[str, Any]:
         """Return the sections of a job; tables and hierarchies are written into its folder."""
         asked = self.asked
         used = list(dict.fromkeys(name for names in self.variables.values() for name in names))
-        files = {name: f"table{number}.csv" for number, name in enumerate(self.frames)}
+        files = self._files
         for name, frame in self.frames.items():
             frame.to_csv(question.folder / files[name], index=False)
         tables = [{"file": files[name], "dimensions": list(self.variables[name])} for name in files]

@@ -13,7 +13,6 @@ from tablecloak.certificates.verifier import read, verify
 from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
 from tablecloak.cta.search import large_tables
 from tablecloak.cta.search.separate_parts import answers_together
-from tablecloak.tables.protected_table import INTERRUPTED
 
 PROBLEM = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
 
@@ -61,13 +60,13 @@ def test_answers_for_parts_are_put_together():
     other = np.array([0, 0, 0.5, 9], dtype=np.longdouble)
     answers = {
         0: AdjustmentAnswer(whole, True, None, (LATE, "a note of the search")),
-        1: AdjustmentAnswer(other, False, None, (INTERRUPTED,)),
+        1: AdjustmentAnswer(other, False, None),
     }
     joined = answers_together(answers, part, None)
     # The cell that cannot move keeps its value whatever a part says of it.
     assert joined.changes.tolist() == [1, -1, 0.5, 0]
     assert not joined.is_whole
-    assert joined.notes[1:] == (INTERRUPTED, LATE)
+    assert joined.notes[1:] == (LATE,)
 
 
 def test_whole_parts_make_a_whole_table():

@@ -29,6 +29,7 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import required_way
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
+from tablecloak.render.page import as_number
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats import OfficeWorkbook, write_problem
 from tablecloak.tables.problem import ProtectionProblem
@@ -281,7 +282,7 @@ class _Squares:
         kind = self.kind(cell)
         return {
             "cell": cell,
-            "value": _number(self.problem.table.values[cell]),
+            "value": as_number(self.problem.table.values[cell]),
             "shown": self.shown(cell),
             "kind": kind,
             "word": KINDS[kind],
@@ -312,10 +313,10 @@ class _Squares:
         if self.change == "secondary" and self.changed is not None and self.changed[cell]:
             return "x"
         if self.values is not None:
-            return _number(self.values[cell])
+            return as_number(self.values[cell])
         if self.ends is not None and self.ends[1][cell] > self.ends[0][cell]:
-            return f"{_number(self.ends[0][cell])} to {_number(self.ends[1][cell])}"
-        return _number(self.problem.table.values[cell])
+            return f"{as_number(self.ends[0][cell])} to {as_number(self.ends[1][cell])}"
+        return as_number(self.problem.table.values[cell])
 
     def summary(self) -> str:
         """Return what is said above the grid: the verdict on what was found."""
@@ -327,21 +328,23 @@ class _Squares:
     def facts(self, cell: int) -> list[tuple[str, str]]:
         """Return rows of a table about a cell."""
         problem, unit = self.problem, self.problem.table.unit
-        rows = [("value", f"{_number(problem.table.values[cell])} {unit}".strip())]
+        rows = [("value", f"{as_number(problem.table.values[cell])} {unit}".strip())]
         rows.append(("status", WORDS[str(problem.status[cell])]))
         if problem.reasons[cell]:
             rows.append(("because of", str(problem.reasons[cell])))
         if problem.sensitive[cell]:
             down, up = problem.lower_protection[cell], problem.upper_protection[cell]
-            rows.append(("must reach", f"{_number(down)} below, {_number(up)} above"))
-        rows.append(("cost of hiding", _number(problem.weights[cell])))
+            rows.append(("must reach", f"{as_number(down)} below, {as_number(up)} above"))
+        rows.append(("cost of hiding", as_number(problem.weights[cell])))
         row = self.row_of.get(cell)
         if row is not None:
             low, high, verdict = row
-            rows.append(("an outsider's interval", f"{_number(low)} to {_number(high)}: {verdict}"))
+            rows.append(
+                ("an outsider's interval", f"{as_number(low)} to {as_number(high)}: {verdict}")
+            )
         if self.values is not None:
             change = self.values[cell] - problem.table.values[cell]
-            rows.append(("moved by", f"{change:+,.6g}"))
+            rows.append(("moved by", f"{'+' * (change > 0)}{as_number(change)}"))
         return rows
 
     def sum_of(self, relation: Sum) -> dict[str, Any]:
@@ -392,10 +395,6 @@ def _rows(audit: Any) -> dict[int, tuple[float, float, str]]:
             audit.needs.cells, values, audit.below, audit.above, audit.verdicts, strict=True
         )
     }
-
-
-def _number(value: float) -> str:
-    return f"{value:,.10g}"
 
 
 def _told(look: Look) -> dict[str, Any]:

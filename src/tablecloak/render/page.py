@@ -47,8 +47,8 @@ COLUMNS_ON_PAPER = 12
 """Columns above which a table can be wider than a sheet of paper."""
 
 ON_PAPER = (
-    '<p class="paper">Columns that do not fit on the paper are cut off. Print in landscape or '
-    "smaller, or print the file of the table instead.</p>"
+    '<p class="paper">Rows that are wider than the paper go on in further lines. A value stands '
+    "where its code stands in the header, which is repeated on each sheet.</p>"
 )
 """Shown in print alone, without a number: pages of releases are searched for hidden values."""
 
@@ -59,6 +59,17 @@ NOTEBOOK_STYLE = (
     ":root { --line: rgb(128 134 142 / .35); --soft: rgb(128 134 142 / .09); }\n"
     ".grid { background: var(--paper); color: var(--ink); }\n"
 ) + "".join([colours(), _style("grid.css"), _style("internal.css")])
+
+
+def as_number(value: float) -> str:
+    """Write a value for people: all its digits, or six at least where they do not end."""
+    if float(f"{value:.0f}") == value:
+        return f"{value + 0.0:,.0f}"
+    # Sums of decimals are off in their last places, such as -43.900000000000006.
+    own = float(f"{value:.11g}")
+    if abs(own - value) <= 1e-13 * abs(value):
+        return f"{own:,}"
+    return f"{value:,.6g}" if abs(value) < 1e4 else f"{value:,.2f}"
 
 
 def document(
@@ -159,18 +170,21 @@ class SquareGrid:
             + "</tr>"
             for (code, depth), line in zip(self.rows, self.squares, strict=True)
         ]
-        opened, strip = '<table class="grid">', max(len(lines), 1)
+        style, kind, note, strip = "", "grid", "", max(len(lines), 1)
+        if len(self.columns) > COLUMNS_ON_PAPER:
+            widest = max(len(square.text) for line in self.squares for square in line)
+            style, kind, note = f"--widest:{widest + 2}ch;", "grid wide", ON_PAPER
         if len(lines) * len(self.columns) > MANY_SQUARES:
-            opened = f'<table class="grid strips" style="--columns:{self._widths()}">'
+            style, kind = f"{style}--columns:{self._widths()}", f"{kind} strips"
             strip = ROWS_OF_STRIP
         body = "".join(
             f"<tbody>{''.join(lines[start : start + strip])}</tbody>"
             for start in range(0, len(lines), strip)
         )
         name = f' role="region" aria-label="{escape(self.caption)}"' if self.caption else ""
-        note = ON_PAPER if len(self.columns) > COLUMNS_ON_PAPER else ""
+        styled = f' style="{style}"' if style else ""
         return (
-            f'{note}<div class="scroll" tabindex="0"{name}>{opened}'
+            f'{note}<div class="scroll" tabindex="0"{name}><table class="{kind}"{styled}>'
             f"<caption>{escape(self.caption)}</caption><thead><tr><td></td>{head}</tr></thead>"
             f"{body}</table></div>"
         )
@@ -228,11 +242,9 @@ class Page:
         self.parts.append(f'<p><a href="{escape(quote(path))}">{escape(text)}</a></p>')
 
     def table(self, frame: pd.DataFrame, *, index: bool = True, folded: str = "") -> None:
-        """Add a table with six significant digits; folded away below a title if one is given."""
+        """Add a table, floats by `as_number`; folded away below a title if one is given."""
         plain = frame.rename_axis(None)
-        text = plain.to_html(
-            index=index, border=0, na_rep="", float_format=lambda value: f"{value:.6g}"
-        )
+        text = plain.to_html(index=index, border=0, na_rep="", float_format=as_number)
         self._fold(with_scopes(text, folded or self.section), folded)
 
     def grid(self, grid: SquareGrid, *, folded: str = "") -> None:

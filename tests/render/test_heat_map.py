@@ -50,7 +50,7 @@ def grids(page: Page) -> list[list[list[str]]]:
     return [
         [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in part.split("<tr>")[2:]]
         for part in page.parts
-        if 'class="grid"' in part
+        if 'class="grid' in part
     ]
 
 

@@ -183,7 +183,11 @@ class ControlledAdjustment(TableProtection):
             rows = {
                 subset: vars(product.release.moments(subset)) for subset in ("sensitive", "all")
             }
-            page.table(pd.DataFrame.from_dict(rows, orient="index"))
+            frame = pd.DataFrame.from_dict(rows, orient="index")
+            page.table(
+                frame.rename(columns=lambda name: name.replace("_", " ")),
+                caption="Moments before and after",
+            )
 
     @classmethod
     def answer(cls, product: Product, problem: ProtectionProblem) -> pd.DataFrame:

@@ -228,11 +228,8 @@ def _details(problem: ProtectionProblem, cell: int) -> str:
 
 def labels_of(keys: pd.DataFrame) -> list[str]:
     """Name each cell by its codes."""
-    named = [f"{name}=" + keys[name].astype(str) for name in keys.columns]
-    text = named[0]
-    for column in named[1:]:
-        text = text + ", " + column
-    return [str(label) for label in text]
+    columns = [f"{name}=" + keys[name].astype(str) for name in keys.columns]
+    return list(map(", ".join, zip(*columns, strict=True)))
 
 
 def _codes(column: pd.Series, tree: Hierarchy | None) -> list[tuple[str, int]]:

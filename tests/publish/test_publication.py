@@ -494,7 +494,7 @@ def test_hidden_cells_are_crosses_and_their_values_nowhere():
     text = page([30.0, None, None], ["published", "suppressed", "suppressed"])
     assert squares(text) == ["30", "x", "x"]
     assert "town=a: confidential" in text
-    assert '<span class="suppressed">confidential</span>' in text
+    assert '<span class="suppressed">x: confidential</span>' in text
 
 
 def test_without_hidden_cells_nothing_is_called_confidential():

@@ -184,10 +184,8 @@ class ControlledAdjustment(TableProtection):
                 subset: vars(product.release.moments(subset)) for subset in ("sensitive", "all")
             }
             frame = pd.DataFrame.from_dict(rows, orient="index")
-            page.table(
-                frame.rename(columns=lambda name: name.replace("_", " ")),
-                caption="Moments before and after",
-            )
+            words = frame.rename(columns=lambda name: name.replace("_", " "))
+            page.table(words, caption="Moments before and after")
 
     @classmethod
     def answer(cls, product: Product, problem: ProtectionProblem) -> pd.DataFrame:

@@ -111,7 +111,7 @@ def apply_apriori(
             for v, part in zip(variables, parts, strict=False)
         ]
         # All cells that lie on chains of codes with a single part.
-        chains = [_chain(c, trees[v.name]) for c, v in zip(codes, variables, strict=True)]
+        chains = (_chain(c, trees[v.name]) for c, v in zip(codes, variables, strict=True))
         meant: Iterable[Key] = itertools.product(*chains) if expand else [tuple(codes)]
         keys = [key for key in meant if key in index]
         try:

@@ -77,3 +77,9 @@ def numbered_rows(*blocks: AnyIntegers) -> list[Integers]:
         return [np.ravel_multi_index(tuple(block.T), widths) for block in blocks]
     number = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     return np.split(number, np.cumsum([len(block) for block in blocks])[:-1])
+
+
+def own_digits(value: float) -> float:
+    """Return the short decimal number that a float stands for, -43.9 for -43.900000000000006."""
+    short = float(f"{value:.11g}")
+    return short if abs(short - value) <= 1e-13 * abs(value) else value

@@ -15,7 +15,7 @@ from tablecloak.errors import VerificationError
 from tablecloak.jobs import write
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.run import run_job
-from tablecloak.jobs.write import RESULT, write_results
+from tablecloak.jobs.write import RESULT, JobFiles, write_results
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +153,12 @@ def test_the_problem_inside_is_the_one_that_was_protected(written):
     again = jj_of(str(folder / "internal" / "problem.jj"))
     assert again.table.values.tolist() == result.problem.table.values.tolist()
     assert again.status.tolist() == result.problem.status.tolist()
+
+
+def test_internal_files_have_the_digits_that_people_gave(tmp_path):
+    files = JobFiles(tmp_path, [], {})
+    files.begin()
+    rows = {"town": ["a", "b"], "change": [0.1 + 0.2, 1 / 3], "n": [3, 4]}
+    files.secret("changes.csv", pd.DataFrame(rows))
+    text = (tmp_path / "internal" / "changes.csv").read_text()
+    assert text == f"town,change,n\na,0.3,3\nb,{1 / 3},4\n"

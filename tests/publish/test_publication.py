@@ -469,6 +469,13 @@ def test_dimensions_that_are_the_same_in_capitals_stay_apart_in_sdmx(tmp_path):
     assert np.array_equal(values, table.values)
 
 
+def test_a_release_without_any_value_tells_no_digits():
+    frame = pd.DataFrame({"a": ["x", "y"], "v": [1.5, 2.25]})
+    problem = tc.tabulate(frame, ["a"], "v").protect(tc.MinimumFrequency(5))
+    assert Leaving.of_pattern(problem, np.array([False, True, True])).decimals == 2
+    assert "decimals" not in Leaving.of_pattern(problem, np.ones(3, dtype=bool)).about("t")
+
+
 def page(values, status=None, **about) -> str:
     frame = pd.DataFrame({"town": ["Total", "a", "b"], "sales": values})
     if status is not None:
@@ -487,7 +494,7 @@ def test_hidden_cells_are_crosses_and_their_values_nowhere():
     text = page([30.0, None, None], ["published", "suppressed", "suppressed"])
     assert squares(text) == ["30", "x", "x"]
     assert "town=a: confidential" in text
-    assert '<span class="suppressed">confidential</span>' in text
+    assert '<span class="suppressed">x: confidential</span>' in text
 
 
 def test_without_hidden_cells_nothing_is_called_confidential():

@@ -13,12 +13,11 @@ from margins import with_margins
 from tablecloak.render.heat_map import (
     add_heat_map,
     adjustment_squares,
-    as_number,
     labels_of,
     sensitivity_squares,
     suppression_squares,
 )
-from tablecloak.render.page import Page, Square
+from tablecloak.render.page import Page, Square, as_number
 
 
 def problem_of(*sizes: int) -> tc.ProtectionProblem:
@@ -51,7 +50,7 @@ def grids(page: Page) -> list[list[list[str]]]:
     return [
         [re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in part.split("<tr>")[2:]]
         for part in page.parts
-        if 'class="grid"' in part
+        if 'class="grid' in part
     ]
 
 
@@ -164,7 +163,8 @@ def test_a_sensitive_cell_that_moved_is_both():
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0, "0"), (1234567, "1,234,567"), (-2, "-2"), (0.5, "0.5"), (1 / 3, "0.333333"),
-     (1234567.89, "1,234,567.9"), (999.1234567, "999.123")],
+     (1234567.89, "1,234,567.89"), (370763.6, "370,763.6"), (-43.900000000000006, "-43.9"),
+     (1e6 / 7, "142,857.14"), (1436440.0, "1,436,440"), (np.inf, "inf"), (np.nan, "nan")],
 )  # fmt: skip
 def test_numbers_are_written_for_people(value, text):
     assert as_number(value) == text

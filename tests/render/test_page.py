@@ -115,11 +115,11 @@ def test_every_header_says_what_it_heads_and_every_table_what_it_shows():
     assert "<caption>Turnover</caption>" in text
 
 
-def test_numbers_of_a_table_have_six_significant_digits():
+def test_numbers_of_a_table_have_their_own_digits():
     page = Page("t")
-    page.table(pd.DataFrame({"v": [1 / 3, 1234567.0]}, index=["one", "other"]), index=True)
-    assert "0.333333" in page.parts[0]
-    assert "1.23457e+06" in page.parts[0]
+    page.table(pd.DataFrame({"v": [1 / 3, 370763.6]}, index=["one", "other"]), index=True)
+    assert "<td>0.333333</td>" in page.parts[0]
+    assert "<td>370,763.6</td>" in page.parts[0]
     page.table(pd.DataFrame({"v": [1]}, index=["hidden"]), index=False)
     assert "hidden" not in page.parts[1]
 
@@ -155,11 +155,12 @@ def test_without_matplotlib_a_page_says_once_what_it_lacks(monkeypatch):
     assert "Plot left out: a second one." in page.parts[1]
 
 
-def test_columns_in_strips_leave_room_for_codes_below_their_level_and_say_what_paper_cuts():
+def test_columns_in_strips_leave_room_for_codes_below_their_level_and_go_on_below_on_paper():
     rows = [("Total", 0), *((f"A{number:04}", 3) for number in range(400))]
     columns = [(f"R{number}", 0) for number in range(13)]
     page = SquareGrid(rows, columns, [[Square("1")] * 13 for _ in rows], "Sales").html()
     # Letters of the longest code, padding on both sides, and three levels of indentation.
     assert "--columns:calc(6ch + 3.4rem) calc(" in page
+    assert 'class="grid wide strips" style="--widest:3ch;' in page
     assert 'class="paper"' in page and 'role="region" aria-label="Sales"' in page
     assert 'class="paper"' not in SquareGrid(rows, columns[:2], [[Square("1")] * 2] * 401).html()

@@ -29,6 +29,7 @@ from tablecloak.errors import InputError, TablecloakError
 from tablecloak.protection import required_way
 from tablecloak.publish.explain import explain
 from tablecloak.publish.publication import write_release
+from tablecloak.render.page import as_number
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats import OfficeWorkbook, write_problem
 from tablecloak.tables.problem import ProtectionProblem
@@ -328,21 +329,23 @@ class _Squares:
     def facts(self, cell: int) -> list[tuple[str, str]]:
         """Return rows of a table about a cell."""
         problem, unit = self.problem, self.problem.table.unit
-        rows = [("value", f"{_number(problem.table.values[cell])} {unit}".strip())]
+        rows = [("value", f"{as_number(problem.table.values[cell])} {unit}".strip())]
         rows.append(("status", WORDS[str(problem.status[cell])]))
         if problem.reasons[cell]:
             rows.append(("because of", str(problem.reasons[cell])))
         if problem.sensitive[cell]:
             down, up = problem.lower_protection[cell], problem.upper_protection[cell]
-            rows.append(("must reach", f"{_number(down)} below, {_number(up)} above"))
-        rows.append(("cost of hiding", _number(problem.weights[cell])))
+            rows.append(("must reach", f"{as_number(down)} below, {as_number(up)} above"))
+        rows.append(("cost of hiding", as_number(problem.weights[cell])))
         row = self.row_of.get(cell)
         if row is not None:
             low, high, verdict = row
-            rows.append(("an outsider's interval", f"{_number(low)} to {_number(high)}: {verdict}"))
+            rows.append(
+                ("an outsider's interval", f"{as_number(low)} to {as_number(high)}: {verdict}")
+            )
         if self.values is not None:
             change = self.values[cell] - problem.table.values[cell]
-            rows.append(("moved by", f"{change:+,.6g}"))
+            rows.append(("moved by", f"{'+' * (change > 0)}{as_number(change)}"))
         return rows
 
     def sum_of(self, relation: Sum) -> dict[str, Any]:
@@ -409,7 +412,7 @@ def _digits(values: Floats) -> int | None:
 
 def _number(value: float, digits: int | None = None) -> str:
     """Return a number as text, by default with the digits that it has."""
-    return f"{value:,.10g}" if digits is None else f"{value:,.{digits}f}"
+    return as_number(value) if digits is None else f"{value:,.{digits}f}"
 
 
 def _told(look: Look) -> dict[str, Any]:

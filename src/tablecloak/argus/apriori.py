@@ -7,7 +7,7 @@ list that was read is written again as it was, comments, line ends and spelling 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -110,7 +110,9 @@ def apply_apriori(
             _code(trees.get(v.name), v, spelt[v.name].get(part, part))
             for v, part in zip(variables, parts, strict=False)
         ]
-        meant = _expanded(codes, [trees[v.name] for v in variables]) if expand else [tuple(codes)]
+        # All cells that lie on chains of codes with a single part.
+        chains = (_chain(c, trees[v.name]) for c, v in zip(codes, variables, strict=True))
+        meant: Iterable[Key] = itertools.product(*chains) if expand else [tuple(codes)]
         keys = [key for key in meant if key in index]
         try:
             if not keys:
@@ -191,12 +193,6 @@ def _code(tree: Hierarchy | None, variable: Variable, code: str) -> str:
     if code in ("", tree.total):
         return tree.total
     return code if code in tree.position else variable.padded(code)
-
-
-def _expanded(codes: list[str], trees: list[Hierarchy]) -> list[Key]:
-    """All cells that lie on chains of codes with a single part."""
-    chains = [list(_chain(code, tree)) for code, tree in zip(codes, trees, strict=True)]
-    return list(itertools.product(*chains))
 
 
 def _chain(code: str, tree: Hierarchy) -> Iterator[str]:

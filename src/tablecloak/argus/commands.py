@@ -387,7 +387,7 @@ def _say(batch: BatchState, command: Command, wanted: SuppressionLine) -> None:
         batch.say(command, f"{batch.time_limit:g} seconds by option instead of the minutes")
     for name, text in UNUSED.items():
         if wanted.numbers.get(name):
-            batch.skip(command, text)
+            batch.say(command, f"not needed: {text}")
     if wanted.numbers.get("stop") == 1:
         batch.skip(command, "stop at the first rounding: the best one in time is taken")
 
@@ -406,9 +406,9 @@ class WriteTable(BatchCommand):
         layout = _layout(job, wanted)
         protected = _ready(job, problem, wanted, layout)
         _check(batch, command, job, protected, layout)
-        unused = [name for name in wanted.options if name not in OPTIONS_OF.get(wanted.kind, ())]
-        for name in unused:
-            batch.skip(command, f"the option {name}, which says nothing about type {wanted.kind}")
+        for name in sorted(wanted.options.keys() - set(OPTIONS_OF.get(wanted.kind, ()))):
+            text = f"the option {name}, which says nothing about type {wanted.kind}"
+            batch.say(command, f"not needed: {text}")
         files = made_of(protected, layout, batch.output_path(wanted.file))
         for output in files:
             batch.require_free(output.path)

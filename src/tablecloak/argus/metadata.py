@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -266,8 +267,7 @@ def _variable(path: Path, number: int, words: list[str], separator: str) -> Vari
 
 def _is_table(path: Path) -> bool:
     """Whether an .rda file describes cells: only there are statuses and frequencies."""
-    text = text_of(path).upper()
-    return any(f"<{tag}>" in text for tag in ("STATUS", "FREQUENCY", "MAXSCORE", "SAFE", "UNSAFE"))
+    return re.search("<(STATUS|FREQUENCY|MAXSCORE|SAFE|UNSAFE)>", text_of(path), re.I) is not None
 
 
 def _missing(words: list[str], width: int) -> tuple[str, ...]:
@@ -348,9 +348,8 @@ def read_microdata(
                     f"τ-ARGUS reads it; these records count as contributors"
                 )
             text = _with_points(metadata, path, variable, text, notes)
-        found[variable.name] = (
-            _numbers(path, variable, text) if is_number else _codes(variable, text)
-        )
+        plain = text.str.strip().str.strip('"').str.strip().str.rjust(variable.width)
+        found[variable.name] = _numbers(path, variable, text) if is_number else plain
     return pd.DataFrame(found), notes
 
 
@@ -369,12 +368,6 @@ def _without_missing(variable: Variable, text: pd.Series) -> tuple[pd.Series, in
     words = set(declared[pd.to_numeric(declared, errors="coerce").isna()]) | {"", "."}
     missing = text.str.strip().isin(words)
     return text.where(~missing, "0"), int(missing.sum())
-
-
-def _codes(variable: Variable, text: pd.Series) -> pd.Series:
-    plain = text.str.strip().str.strip('"').str.strip()
-    padded: pd.Series = plain.str.rjust(variable.width)
-    return padded
 
 
 def _with_points(

@@ -33,7 +33,7 @@ OPTIONS_OF = {
     CSV: ("QU",), PIVOT: ("AS", "FL", "QU", "SE", "SO"), CODE_VALUE: ("AS", "FL", "QU", "SE", "SO"),
     SBS: ("HL", "QU", "SE"), INTERMEDIATE: ("HI", "QU", "SE", "SO"), JJ: (),
 }  # fmt: skip
-"""Options that say something about a type; the others are logged as not applied."""
+"""Options that say something about a type; the others are logged as not needed."""
 
 
 @dataclass(frozen=True, eq=False)

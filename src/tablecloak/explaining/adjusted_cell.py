@@ -383,7 +383,11 @@ def explain_adjusted(
         rule=rule_text(problem, cell, rules) if is_sensitive else "",
         level=float(level) if is_sensitive else 0.0,
         least=least,
-        forced_by=_forced_by(problem, cell, least),
+        forced_by=tuple(
+            term.cell
+            for term in (least.terms if least else ())
+            if term.amount and problem.sensitive[term.cell] and term.cell != cell
+        ),
         anywhere=None,
         other_way=other_way(question, cell, with_price=with_price) if is_sensitive else None,
         staying=None,
@@ -411,12 +415,6 @@ def _beside(question: AdjustedQuestion, cell: int) -> Iterator[dict[int, float]]
             for other in row.indices.tolist()
             if other != cell and question.changes[other]
         }
-
-
-def _forced_by(problem: ProtectionProblem, cell: int, least: Derivation | None) -> tuple[int, ...]:
-    """Return the other sensitive cells whose levels make a sum what it is."""
-    terms = () if least is None else least.terms
-    return tuple(t.cell for t in terms if t.amount and problem.sensitive[t.cell] and t.cell != cell)
 
 
 def _notes(release: Adjustment | None) -> tuple[str, ...]:

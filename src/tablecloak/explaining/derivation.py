@@ -123,13 +123,9 @@ class CellRanges:
         return np.flatnonzero(self.lower < self.upper)
 
     @cached_property
-    def _matrix(self) -> csc_array:
-        return csc_array(self.table.relations)[:, self.unknown]
-
-    @cached_property
     def _labels(self) -> Integers:
         """Number of the component of each unknown cell."""
-        return components_of_columns(csr_array(self._matrix))
+        return components_of_columns(csr_array(csc_array(self.table.relations)[:, self.unknown]))
 
     def component(self, cell: int) -> Integers:
         """Return the unknown cells that relations connect with a cell, itself included."""

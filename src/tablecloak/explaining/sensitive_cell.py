@@ -57,21 +57,15 @@ def largest_contributors(table: Table, cell: int) -> tuple[dict[str, Any], ...]:
     found = table.contributions
     if found is None:
         return ()
-    ranges = [k for k in range(found.largest.shape[1]) if found.largest_weight[cell, k] > 0]
     return tuple(
         {
-            "name": _name(found, int(found.largest_contributor[cell, k]), k),
+            "name": str(found.name_of(n)) if n >= 0 and found.names is not None else f"no. {k + 1}",
             "contribution": float(found.largest[cell, k]),
             "weight": float(found.largest_weight[cell, k]),
         }
-        for k in ranges
+        for k, n in enumerate(found.largest_contributor[cell].tolist())
+        if found.largest_weight[cell, k] > 0
     )
-
-
-def _name(found: Any, number: int, rank: int) -> str:
-    if number < 0 or found.names is None:
-        return f"no. {rank + 1}"
-    return str(found.name_of(number))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,7 +148,7 @@ def _given(contributor: dict[str, Any]) -> str:
     """Write a contribution, times its sampling weight if that is not 1."""
     weight = contributor["weight"]
     times = f" x {weight:.6g}" if weight != 1 else ""
-    return f"{contributor['name']} {contributor['contribution']:.6g}{times}"
+    return f"{contributor['name']} {shown(contributor['contribution'])}{times}"
 
 
 def explain_sensitive(question: PatternQuestion, cell: int, rules: Sequence[Rule]) -> SensitiveCell:

@@ -12,7 +12,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_float_dtype
 
+from tablecloak.arrays import own_digits
 from tablecloak.errors import TablecloakError
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
@@ -82,7 +84,10 @@ class JobFiles:
         self.written_files.extend(sorted(set(self.internal.iterdir()) - before))
 
     def secret(self, name: str, content: pd.DataFrame) -> None:
-        """Write a frame into the internal folder."""
+        """Write a frame into the internal folder, decimals with the digits that people gave."""
+        content = content.apply(
+            lambda column: column.map(own_digits) if is_float_dtype(column) else column
+        )
         self.written(name, lambda path: write_frame(content, path, secret=True))
 
     def state(self, fingerprint: str, is_safe: bool, message: str, **others: object) -> None:
@@ -194,7 +199,7 @@ def _report(job: Job, result: JobResult, waivers: pd.DataFrame | None) -> Page:
         )
     for product in products:
         page.heading(f"What may stand beside the {product.way.noun}")
-        page.table(covered_figures(product), index=False)
+        page.table(covered_figures(product), index=False, caption="Figures beside this release")
         for statement in (
             () if product.way.is_alone else lacking_figures(product.release.problem.table)
         ):

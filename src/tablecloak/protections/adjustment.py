@@ -183,7 +183,9 @@ class ControlledAdjustment(TableProtection):
             rows = {
                 subset: vars(product.release.moments(subset)) for subset in ("sensitive", "all")
             }
-            page.table(pd.DataFrame.from_dict(rows, orient="index"))
+            frame = pd.DataFrame.from_dict(rows, orient="index")
+            words = frame.rename(columns=lambda name: name.replace("_", " "))
+            page.table(words, caption="Moments before and after")
 
     @classmethod
     def answer(cls, product: Product, problem: ProtectionProblem) -> pd.DataFrame:

@@ -65,15 +65,15 @@ def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Pag
     measure = str(about["measure"])
     hidden = hidden_cells(released).tolist()
     if any(hidden):
-        page.legend({"": "published", "suppressed": "confidential"})
+        page.legend({"": "published", "suppressed": "x: confidential"})
     page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
     keys = released[leaving.dimensions].reset_index(drop=True)
     values = released[list(leaving.value_columns)].to_numpy().tolist()
     squares = _squares(keys, values, hidden, about.get("decimals", 0))
     add_heat_map(page, keys, leaving.hierarchies, squares, leaving.unlisted)
     page.heading("About")
-    shown = {key: value for key, value in about.items() if key != "reading" and value != ""}
-    page.table(pd.DataFrame({"": shown.keys(), " ": map(str, shown.values())}), index=False)
+    shown = {key: str(value) for key, value in about.items() if key != "reading" and value != ""}
+    page.table(pd.Series(shown).to_frame("value"))
     return page
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +34,9 @@ from tablecloak.tables.link import completed_keys
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.table import Table, TableVariables
+
+_purpose = attrgetter("kind", "receiver", "series", "variables", "recalls", "has_left")
+"""What a release is for: whom it goes to, and as what."""
 
 PUBLIC = "public"
 """The receiver of what is published: everybody."""
@@ -447,7 +451,7 @@ class Register:
             files = _digests(temporary)
             while True:
                 entries = self.entries
-                same = [e for e in entries if _is_same(e, entry, files)]
+                same = [e for e in entries if e.files == files and _purpose(e) == _purpose(entry)]
                 if same:
                     return same[-1]
                 added = beside(entry).model_copy(update={
@@ -585,9 +589,3 @@ def _read_entry(path: Path) -> Entry:
     if entry.text != text:
         raise ValueError("it was written by another program")
     return entry
-
-
-def _is_same(entry: Entry, other: Entry, files: Mapping[str, str]) -> bool:
-    """Whether an entry has the files of another one, for the same receiver."""
-    names = ("kind", "receiver", "series", "variables", "recalls", "has_left")
-    return entry.files == files and all(getattr(entry, n) == getattr(other, n) for n in names)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
-from tablecloak.render.page import NOTEBOOK_STYLE, Page, Square, SquareGrid
+from tablecloak.render.page import NOTEBOOK_STYLE, Page, Square, SquareGrid, as_number
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.table import Table
@@ -226,20 +226,10 @@ def _details(problem: ProtectionProblem, cell: int) -> str:
     return text if contributions is None else f"{text}; {contributions.count[cell]} contributors"
 
 
-def as_number(value: float) -> str:
-    """Write a value for people: separators of thousands, at most six significant digits."""
-    if value == round(value):
-        return f"{value:,.0f}"
-    return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.1f}"
-
-
 def labels_of(keys: pd.DataFrame) -> list[str]:
     """Name each cell by its codes."""
-    named = [f"{name}=" + keys[name].astype(str) for name in keys.columns]
-    text = named[0]
-    for column in named[1:]:
-        text = text + ", " + column
-    return [str(label) for label in text]
+    columns = [f"{name}=" + keys[name].astype(str) for name in keys.columns]
+    return list(map(", ".join, zip(*columns, strict=True)))
 
 
 def _codes(column: pd.Series, tree: Hierarchy | None) -> list[tuple[str, int]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from tablecloak.arrays import own_digits
 from tablecloak.errors import TablecloakWarning
 from tablecloak.extras import how_to_install, is_installed
 from tablecloak.render.palette import PUBLIC, colours
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 def text_of(package: str, name: str) -> str:
     """Return a file that lies in a package: a style or a script."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
-
-
-def _style(name: str) -> str:
-    return text_of("tablecloak", name)
 
 
 MANY_SQUARES = 4_000
@@ -47,18 +44,34 @@ COLUMNS_ON_PAPER = 12
 """Columns above which a table can be wider than a sheet of paper."""
 
 ON_PAPER = (
-    '<p class="paper">Columns that do not fit on the paper are cut off. Print in landscape or '
-    "smaller, or print the file of the table instead.</p>"
+    '<p class="paper">Rows that are wider than the paper go on in further lines. A value stands '
+    "where its code stands in the header, which is repeated on each sheet.</p>"
 )
 """Shown in print alone, without a number: pages of releases are searched for hidden values."""
 
 # A public page does not contain even the style names of internal ones.
-PUBLIC_STYLE = colours(PUBLIC) + _style("page.css") + _style("grid.css")
-STYLE = colours() + PUBLIC_STYLE + _style("internal.css")
+_STYLES = ("page.css", "grid.css", "internal.css")
+_PAGE, _GRID, _INTERNAL = (text_of("tablecloak", name) for name in _STYLES)
+PUBLIC_STYLE = colours(PUBLIC) + _PAGE + _GRID
+STYLE = colours() + PUBLIC_STYLE + _INTERNAL
 NOTEBOOK_STYLE = (
     ":root { --line: rgb(128 134 142 / .35); --soft: rgb(128 134 142 / .09); }\n"
     ".grid { background: var(--paper); color: var(--ink); }\n"
-) + "".join([colours(), _style("grid.css"), _style("internal.css")])
+) + "".join([colours(), _GRID, _INTERNAL])
+
+
+MOST_CHARACTERS = 15
+"""Length up to which a fraction is written with all its digits."""
+
+
+def as_number(value: float) -> str:
+    """Write a value for people: all its digits, or six at least where they do not end."""
+    if float(f"{value:.0f}") == value:
+        return f"{value + 0.0:,.0f}"
+    short = f"{own_digits(value):,}"
+    if len(short) <= MOST_CHARACTERS:
+        return short
+    return f"{value:,.6g}" if abs(value) < 1e4 else f"{value:,.2f}"
 
 
 def document(
@@ -159,18 +172,22 @@ class SquareGrid:
             + "</tr>"
             for (code, depth), line in zip(self.rows, self.squares, strict=True)
         ]
-        opened, strip = '<table class="grid">', max(len(lines), 1)
+        style, kind, note, strip = "", "grid", "", max(len(lines), 1)
+        if len(self.columns) > COLUMNS_ON_PAPER:
+            texts = (square.text for line in self.squares for square in line)
+            widest = max(map(len, texts), default=0)
+            style, kind, note = f"--widest:{widest + 2}ch;", "grid wide", ON_PAPER
         if len(lines) * len(self.columns) > MANY_SQUARES:
-            opened = f'<table class="grid strips" style="--columns:{self._widths()}">'
+            style, kind = f"{style}--columns:{self._widths()}", f"{kind} strips"
             strip = ROWS_OF_STRIP
         body = "".join(
             f"<tbody>{''.join(lines[start : start + strip])}</tbody>"
             for start in range(0, len(lines), strip)
         )
         name = f' role="region" aria-label="{escape(self.caption)}"' if self.caption else ""
-        note = ON_PAPER if len(self.columns) > COLUMNS_ON_PAPER else ""
+        styled = f' style="{style}"' if style else ""
         return (
-            f'{note}<div class="scroll" tabindex="0"{name}>{opened}'
+            f'{note}<div class="scroll" tabindex="0"{name}><table class="{kind}"{styled}>'
             f"<caption>{escape(self.caption)}</caption><thead><tr><td></td>{head}</tr></thead>"
             f"{body}</table></div>"
         )
@@ -227,13 +244,13 @@ class Page:
         """Add a link to a file, relative to the page."""
         self.parts.append(f'<p><a href="{escape(quote(path))}">{escape(text)}</a></p>')
 
-    def table(self, frame: pd.DataFrame, *, index: bool = True, folded: str = "") -> None:
-        """Add a table with six significant digits; folded away below a title if one is given."""
+    def table(
+        self, frame: pd.DataFrame, *, index: bool = True, folded: str = "", caption: str = ""
+    ) -> None:
+        """Add a table, floats by `as_number`; folded away below a title if one is given."""
         plain = frame.rename_axis(None)
-        text = plain.to_html(
-            index=index, border=0, na_rep="", float_format=lambda value: f"{value:.6g}"
-        )
-        self._fold(with_scopes(text, folded or self.section), folded)
+        text = plain.to_html(index=index, border=0, na_rep="", float_format=as_number)
+        self._fold(with_scopes(text, folded or caption or self.section), folded)
 
     def grid(self, grid: SquareGrid, *, folded: str = "") -> None:
         """Add a table as squares; folded away below a title if one is given."""

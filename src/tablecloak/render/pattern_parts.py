@@ -50,6 +50,14 @@ MOST_OPEN = 60
 MOST_COMPONENTS = 12
 """Most components of hidden cells that a report lists, the most easily disclosed first."""
 
+ABOUT_COMPONENTS = {
+    "cells": "hidden cells",
+    "sensitive": "sensitive cells",
+    "dimension": "values that tell all others",
+    "told": "most sensitive cells that one value tells",
+}
+"""What the columns of `Robustness.to_frame` mean, for people."""
+
 
 def add_explanations(page: Page, pattern: SuppressionPattern) -> None:
     """Say of the dearest secondary suppressions who needs them, and by which attack. Secret."""
@@ -183,12 +191,13 @@ def add_pattern(
     if problem.n_sensitive:
         robustness = pattern.robustness
         page.text(f"What an intruder must learn: {robustness.summary()}.")
-        page.table(robustness.to_frame().head(MOST_COMPONENTS), index=False)
+        components = robustness.to_frame().head(MOST_COMPONENTS).rename(columns=ABOUT_COMPONENTS)
+        page.table(components, index=False, caption="Hidden cells that depend on one another")
         add_explanations(page, pattern)
     if pattern.insiders is not None:
         _describe_insiders(page, pattern.insiders)
     if audit is not None and problem.n_sensitive:
-        page.table(by_rule(audit))
+        page.table(by_rule(audit), caption="Sensitive cells by rule")
         page.figure(partial(_intervals_figure, audit), _interval_caption(audit))
     add_hidden_cells(page, pattern, audit)
 
@@ -198,11 +207,12 @@ def _describe_insiders(page: Page, insiders: AgainstInsiders) -> None:
     page.text(
         "What protection against insiders costs, compared with the pattern against outsiders alone:"
     )
-    page.table(insiders.costs())
+    page.table(insiders.costs(), caption="What protection against insiders costs")
     for statement in insiders.statements():
         page.text(statement)
     if insiders.open:
-        page.table(insiders.to_frame().head(MOST_OPEN), index=False)
+        shown = insiders.to_frame().head(MOST_OPEN)
+        page.table(shown, index=False, caption="Insiders against whom cells are not protected")
 
 
 def _interval_caption(audit: Audit) -> str:

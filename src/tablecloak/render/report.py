@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.comparison.figures import notes
-from tablecloak.comparison.side_by_side import Comparison, compare
+from tablecloak.comparison.side_by_side import compare
 from tablecloak.history import History
 from tablecloak.protection import Product
 from tablecloak.render.page import Page
@@ -74,7 +74,8 @@ def internal_report(
     is_mapped = compared and len(products) > 1 and problem.table.n_cells <= COMPARED_CELLS
     saved = [] if waivers is None else list(_saved(waivers))
     made_with = _made_with(settings or {})
-    comparison = _compared(problem, products) if is_mapped else None
+    releases: dict[str, Any] = {product.way.noun: product.release for product in products}
+    comparison = compare(problem, releases, time_limit=COMPARISON_SECONDS) if is_mapped else None
     page = Page(title)
     page.heading("What was protected")
     page.text(problem.table.summary())
@@ -119,12 +120,6 @@ def internal_report(
     return page
 
 
-def _compared(problem: ProtectionProblem, products: Sequence[Product]) -> Comparison:
-    """Compare all releases by the same measures."""
-    releases: dict[str, Any] = {product.way.noun: product.release for product in products}
-    return compare(problem, releases, time_limit=COMPARISON_SECONDS)
-
-
 def _saved(waivers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
     """Yield each variable, the waivers that save most in it, and how many save nothing."""
     parts = (
@@ -146,9 +141,7 @@ def _search_figure(history: History) -> Any:
     for name, colour in (("loss", LOSS), ("bound", BOUND)):
         known = frame[["seconds", name]].dropna()
         if len(known):
-            end = pd.DataFrame(
-                {"seconds": [frame["seconds"].iloc[-1]], name: [known[name].iloc[-1]]}
-            )
+            end = known.tail(1).assign(seconds=frame["seconds"].iloc[-1])
             known = pd.concat([known, end])
             axes.step(known["seconds"], known[name], where="post", color=colour, label=name)
     axes.set_xlabel("seconds")
@@ -159,9 +152,8 @@ def _search_figure(history: History) -> Any:
 
 
 def _made_with(settings: Mapping[str, object]) -> pd.DataFrame:
-    versions: dict[str, object] = {"python": platform.python_version()}
-    versions |= {
-        name: version(name) for name in ("tablecloak", "highspy", "numpy", "scipy", "pandas")
-    }
-    rows = dict(settings) | versions
+    libraries = ("tablecloak", "highspy", "numpy", "scipy", "pandas")
+    rows = {**settings, "python": platform.python_version()} | dict(
+        zip(libraries, map(version, libraries), strict=True)
+    )
     return pd.DataFrame({"setting": rows.keys(), "value": [str(value) for value in rows.values()]})

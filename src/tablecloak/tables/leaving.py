@@ -26,8 +26,8 @@ class Leaving:
         Codes, the value in the column `measure`, and for suppression the column ``status``.
     hierarchies : mapping of str to Hierarchy
     measure, unit : str
-    decimals : int
-        Digits behind the decimal point.
+    decimals : int or None
+        Digits behind the decimal point; None if no value is shown that has any.
     method : mapping of str to object
         Name of the method, and how readers must understand the release.
     hidden : iterable of float
@@ -44,7 +44,7 @@ class Leaving:
     hierarchies: Mapping[str, Hierarchy]
     measure: str
     unit: str
-    decimals: int
+    decimals: int | None
     method: Mapping[str, object]
     hidden: Iterable[float]
     unlisted: str = "empty"
@@ -64,12 +64,13 @@ class Leaving:
         table = problem.table
         shown = released[list(columns or (table.name,))]
         values = shown.to_numpy(dtype=np.float64, na_value=np.nan).reshape(-1)
+        values = values[np.isfinite(values)]
         return cls(
             released=released,
             hierarchies=table.hierarchies,
             measure=table.name,
             unit=table.unit,
-            decimals=published_decimals(values[np.isfinite(values)], table.decimals),
+            decimals=published_decimals(values, table.decimals) if len(values) else None,
             method=method,
             hidden=table.values[hidden & ~are_figures(table.keys)].tolist(),
             columns=columns,
@@ -117,5 +118,4 @@ class Leaving:
             **self.method,
             "cells": len(self.released),
             "software": f"tablecloak {version('tablecloak')}",
-            "decimals": self.decimals,
-        }
+        } | ({} if self.decimals is None else {"decimals": self.decimals})

@@ -81,3 +81,10 @@ def test_a_linear_change_has_its_own_slope_and_a_perfect_correlation(a, factor, 
     assert found.slope == pytest.approx(factor)
     assert found.variance_ratio == pytest.approx(factor**2)
     assert found.correlation == pytest.approx(1)
+
+
+def test_changes_that_cancel_shift_no_mean():
+    original = np.array([1000.1, 2000.2, 3000.3])
+    changes = np.array([0.1, 0.2, -0.3])
+    assert np.mean((original + changes) - original) != 0
+    assert moments(original, original + changes).mean_shift == 0

@@ -31,8 +31,8 @@ from tablecloak.protection import (
 )
 from tablecloak.registered import SiblingIn
 from tablecloak.registry import Registry
-from tablecloak.render.heat_map import Drawing, add_heat_map, as_number, labels_of
-from tablecloak.render.page import Page, Square
+from tablecloak.render.heat_map import Drawing, add_heat_map, labels_of
+from tablecloak.render.page import Page, Square, as_number
 from tablecloak.tables.leaving import Leaving
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Floats
+from tablecloak.tables.published import DUST
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def moments(original: Floats, adjusted: Floats) -> ValueMoments:
     a, x = centred(original), centred(adjusted)
     var_a, var_x, cov = float(np.mean(a * a)), float(np.mean(x * x)), float(np.mean(a * x))
     shift = float(np.mean(adjusted - original))
+    # Changes that cancel leave what their last binary digits are off.
+    shift = shift if abs(shift) > DUST * float(np.max(np.abs(original))) else 0.0
     both = np.sort(np.concatenate([original, adjusted]))
     below = [np.searchsorted(np.sort(part), both, side="right") for part in (original, adjusted)]
     distance = float(np.max(np.abs(below[0] - below[1]))) / len(original)

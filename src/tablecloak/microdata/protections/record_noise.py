@@ -23,8 +23,8 @@ from tablecloak.microdata.multipliers import Least, Most, Shape, Sizes
 from tablecloak.microdata.noise_risk import insiders, insiders_guess, outsiders_guess, windows
 from tablecloak.microdata.noisy_tables import NoisyTable, noisy_table
 from tablecloak.protection import PROTECTIONS, Attackers, Material, Product, Protection, Search
-from tablecloak.render.heat_map import Drawing, add_heat_map, as_number, labels_of
-from tablecloak.render.page import Page, Square
+from tablecloak.render.heat_map import Drawing, add_heat_map, labels_of
+from tablecloak.render.page import Page, Square, as_number
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.tables.leaving import Leaving

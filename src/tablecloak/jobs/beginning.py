@@ -26,7 +26,7 @@ DIGITS_OF_A_CODE = 4
 """Digits from which whole numbers that all have as many are codes, such as those of branches."""
 
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
-HOLDINGS = re.compile(r"group|holding|konzern|groupe", re.IGNORECASE)
+HOLDINGS = re.compile(r"group|holding|konzern|gruppe|grupo|gruppo", re.IGNORECASE)
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
 """Names of numbers that tell how large a firm is; without any other they are a value as well."""
 

@@ -195,3 +195,9 @@ def test_a_later_round_of_repairs_has_its_own_time_and_does_not_hide_everything(
     defence.budget = Budget.of()
     assert defence.answer(attacks)
     assert defence.hidden.sum() < 0.9 * len(hidden)
+
+
+def test_who_still_learns_too_much_is_looked_at_before_a_release(hopeless):
+    pattern = tc.suppress(hopeless, protect_against="contributors", hold="possible")
+    assert "before you publish its release, look at the 2 insiders" in pattern.verdict()
+    assert "Next: publish its release" in tc.suppress(hopeless).verdict()

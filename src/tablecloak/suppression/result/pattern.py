@@ -344,9 +344,23 @@ class SuppressionPattern(ProtectedTable):
         if self.insiders is None or not any(self.insiders.intruders.values()):
             return ""
         tried = ", ".join(f"{number:,} {name}" for name, number in self.insiders.intruders.items())
-        counts = {"succeed": self.insiders.successful, "are not settled": self.insiders.unsettled}
-        left = " and ".join(f"{number:,} {words}" for words, number in counts.items() if number)
+        counts = {
+            ("succeeds", "succeed"): self.insiders.successful,
+            ("is not settled", "are not settled"): self.insiders.unsettled,
+        }
+        left = " and ".join(f"{n:,} {words[n > 1]}" for words, n in counts.items() if n)
         return f"; against {tried}, of whom {left or 'none succeeds'}"
+
+    def _publish(self) -> str:
+        n = 0 if self.insiders is None else self.insiders.successful + self.insiders.unsettled
+        if not n:
+            return super()._publish()
+        who = (
+            "the insider who succeeds or is not"
+            if n == 1
+            else f"the {n:,} insiders who succeed or are not"
+        )
+        return f"before you publish its release, look at {who} settled"
 
     def _share_by_level(self, hidden: Flags, size: Floats) -> str:
         """Say which share of the total is hidden, on each level of detail, that of totals first."""

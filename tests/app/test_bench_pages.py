@@ -278,8 +278,11 @@ def test_the_grid_of_a_job_withstands_the_insiders_of_the_job_and_names_them(tmp
     client = create_app(tmp_path / "app", "secret").test_client()
     client.get("/?token=secret")
     client.post("/open", data={"path": str(tmp_path / "job.toml")})
+    job = read_job(tmp_path / "job.toml")
+    limit = max(way.time_limit for way in job.ways.values())
+    assert f'id="seconds" value="{limit:g}"' in client.get("/grid").text
     solve(client)
-    problem = load_problem(read_job(tmp_path / "job.toml"))
+    problem = load_problem(job)
     hidden = np.zeros(problem.table.n_cells, dtype=bool)
     hidden[[square["cell"] for square in squares(client) if square["shown"] == "x"]] = True
     assert audit_pattern(problem, hidden, intruders=["contributors", "holdings"]).is_safe

@@ -156,6 +156,9 @@ def _number(given: Mapping[str, Any], name: str, otherwise: float, most: float) 
     return found
 
 
+FEW_SECONDS = 5.0
+"""Limit of a search that the grid proposes where no job says another one. Chosen."""
+
 AUDIT_SHARE = 0.2
 """Share of the time limit for the exact intervals of sensitive cells."""
 
@@ -262,6 +265,12 @@ class Workbench:
         self.lock = threading.Lock()
         self.grid = TableGrid(self.given.table, self.labels)
         self.problem, self.n_versions = self.given, 0
+
+    @property
+    def seconds(self) -> float:
+        """The longest limit of a search that its job asks for, or a few seconds to begin with."""
+        limits = [getattr(way, "time_limit", 0.0) for way in self.ways.values()]
+        return max(limits, default=0.0) or FEW_SECONDS
 
     @property
     def is_running(self) -> bool:

@@ -115,8 +115,8 @@ def test_a_report_is_one_file_that_fetches_nothing_and_is_private(people, tmp_pa
         assert place.startswith(("#", "data:"))
     assert not re.search(r"@import|<script|<link|url\(\s*['\"]?http", page)
     before, after = pd.read_csv(people), pd.read_csv(output)
-    assert f"{before['wage'].mean():.6g}" in page
-    assert f"{after['wage'].mean():.6g}" in page
+    assert f"{before['wage'].mean():,.6g}" in page
+    assert f"{after['wage'].mean():,.6g}" in page
 
 
 def test_households_are_swapped_by_command(tmp_path):

@@ -66,9 +66,10 @@ MOST_CHARACTERS = 15
 
 def as_number(value: float) -> str:
     """Write a value for people: all its digits, or six at least where they do not end."""
+    value = own_digits(value)
     if float(f"{value:.0f}") == value:
         return f"{value + 0.0:,.0f}"
-    short = f"{own_digits(value):,}"
+    short = f"{value:,}"
     if len(short) <= MOST_CHARACTERS:
         return short
     return f"{value:,.6g}" if abs(value) < 1e4 else f"{value:,.2f}"

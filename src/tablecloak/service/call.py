@@ -54,7 +54,7 @@ class CallQuestion:
 class Call(ABC):
     """Base class of all calls; the fields of a call are its own parameters.
 
-    Parameters
+    Attributes
     ----------
     name : str
         Class variable: the last part of its address.

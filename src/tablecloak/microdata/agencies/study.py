@@ -156,7 +156,7 @@ class AgencyAddress(BaseModel):
 class Study(BaseModel):
     """Questions, agencies and arithmetic of a study; all agencies have the same file.
 
-    Parameters
+    Attributes
     ----------
     kind : {"regression", "logistic", "sum"}
     response : str, default=""

@@ -34,6 +34,7 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.formats import OfficeWorkbook, write_problem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import WORKBOOKS
+from tablecloak.tables.published import published_decimals
 
 ROUTES = (
     ("GET", "/grid", "page"),
@@ -249,7 +250,8 @@ class _Squares:
 
     def __init__(self, bench: Workbench, solved: Solved | None) -> None:
         self.problem: ProtectionProblem = bench.problem
-        self.digits = _digits(bench.problem.table.values)
+        digits = published_decimals(bench.problem.table.values)
+        self.digits = digits if digits <= MOST_DIGITS else None
         self.marks, self.grid = bench.marks, bench.grid
         self.solved = solved
         self.is_old = solved is not None and solved.version != bench.version
@@ -400,14 +402,6 @@ def _rows(audit: Any) -> dict[int, tuple[float, float, str]]:
             audit.needs.cells, values, audit.below, audit.above, audit.verdicts, strict=True
         )
     }
-
-
-def _digits(values: Floats) -> int | None:
-    """Return the digits after the point that all values have; None if they are too many."""
-    return next(
-        (n for n in range(MOST_DIGITS + 1) if np.allclose(values, values.round(n), rtol=1e-12)),
-        None,
-    )
 
 
 def _number(value: float, digits: int | None = None) -> str:

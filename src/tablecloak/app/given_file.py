@@ -13,7 +13,7 @@ from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, listed
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
-from tablecloak.jobs.beginning import guess
+from tablecloak.jobs.beginning import UNNAMED, guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
@@ -25,9 +25,6 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
-
-NAMELESS = "Unnamed: "
-"""How a column is called above which nothing stands: a title is there, or further headers."""
 
 JOBS = (".toml",)
 BATCHES = (".arb",)
@@ -101,7 +98,7 @@ def kind_of(file: DataFile) -> FileKind:
         return kind_named("table")
     codes = [name for levels in guessed.dimensions.values() for name in levels]
     names_rows = bool(guessed.contributor) and head[guessed.contributor].nunique() > len(head) / 2
-    is_bare = any(name.startswith(NAMELESS) for name in names)
+    is_bare = any(UNNAMED.match(name) for name in names)
     is_table = is_bare or not (names_rows or head.duplicated(codes).any())
     return kind_named("table" if is_table else "records")
 

@@ -30,6 +30,9 @@ HOLDINGS = re.compile(r"group|holding|konzern|gruppe|grupo|gruppo", re.IGNORECAS
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
 """Names of numbers that tell how large a firm is; without any other they are a value as well."""
 
+UNNAMED = re.compile(r"Unnamed: \d+")
+"""How a column is called above which nothing stands: a title is there, or further headers."""
+
 DAYS = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}")
 
 
@@ -106,10 +109,6 @@ def first_records(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
     except InputError as error:
         raise InputError(f"{error}{about_batches(file)}") from None
     return replace(reader.how, path=file.path), frame
-
-
-UNNAMED = re.compile(r"Unnamed: \d+")
-"""Name that a column without one gets when it is read."""
 
 
 def guess(file: DataFile) -> Guess:

@@ -93,25 +93,24 @@ class ProtectedTable(Result):
     def _is_open(self) -> bool:
         return self.avoidable_gap >= NEARLY
 
-    def _publish(self) -> str:
+    def _release_advice(self) -> str:
+        """What to do with the release, to follow "Next: "."""
         return "publish its release"
 
     def _next_step(self) -> str:
+        advice = f"Next: {self._release_advice()}"
         if INTERRUPTED in self.notes:
             return (
                 f"Interrupted: this is the best that was proved until then.\n"
-                f"Next: {self._publish()}, or start again and wait for a better one."
+                f"{advice}, or start again and wait for a better one."
             )
         if not self._is_open:
-            return f"Next: {self._publish()}, and keep all else inside."
+            return f"{advice}, and keep all else inside."
         if self.was_cut_off:
-            longer = (
-                f"a time limit above {self.time_limit:g} s"
-                if self.time_limit < inf
-                else "more time"
-            )
-            return f"Next: {self._publish()}; for a better one try {longer}, or larger categories."
+            limit = self.time_limit
+            longer = f"a time limit above {limit:g} s" if limit < inf else "more time"
+            return f"{advice}; for a better one try {longer}, or larger categories."
         return (
-            f"Next: {self._publish()}; the search ended before its time limit, so that more time "
-            f"hardly helps: for a better one try larger categories."
+            f"{advice}; the search ended before its time limit, so that more time hardly helps: "
+            f"for a better one try larger categories."
         )

@@ -24,7 +24,7 @@ from tablecloak.cta.statistics.moments import ValueMoments, moments
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import CHANGED, SolverError, VerificationError
-from tablecloak.results import in_percent
+from tablecloak.results import changed_in_words
 from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import published_column, published_order, published_rows
 
@@ -256,14 +256,8 @@ class Adjustment(AdjustedTable, ProtectedTable):
                 f"that is not proved."
             )
 
-    def _publish(self) -> str:
+    def _release_advice(self) -> str:
         return "attack it with `attack_adjustment`; if few enough cells are guessed, publish it"
 
     def _extent(self) -> str:
-        values, n = self.problem.table.values, self.problem.table.n_cells
-        moved, changed = np.abs(self.values - values), int(np.sum(self.is_changed))
-        size = float(np.abs(values).sum())
-        return (
-            f"Changed: {changed:,} of {n:,} cells ({in_percent(changed, n)}), by "
-            f"{in_percent(float(moved.sum()), size, 2)} of the sum of all values."
-        )
+        return changed_in_words(self.problem.table.values, self.values, self.is_changed)

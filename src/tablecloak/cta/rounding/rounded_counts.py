@@ -12,7 +12,7 @@ import pandas as pd
 
 from tablecloak import showing
 from tablecloak.arrays import Floats, Integers
-from tablecloak.results import in_percent
+from tablecloak.results import changed_in_words
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import published_order, published_rows
@@ -83,13 +83,9 @@ class RoundedCounts(ProtectedTable):
 
     def _extent(self) -> str:
         true = self.problem.table.values
-        moved, size = np.abs(self.values - true), float(np.abs(true).sum())
-        n, changed = len(moved), int(np.count_nonzero(moved))
-        return (
-            f"Changed: {changed:,} of {n:,} cells ({in_percent(changed, n)}), each by at most "
-            f"{moved.max(initial=0):g}, by {in_percent(float(moved.sum()), size, 2)} of the sum of "
-            f"all values."
-        )
+        most = np.abs(self.values - true).max(initial=0)
+        detail = f" each by at most {most:g},"
+        return changed_in_words(true, self.values, self.values != true, detail)
 
     def _next_step(self) -> str:
         if self.is_safe:

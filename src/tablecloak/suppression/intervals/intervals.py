@@ -264,11 +264,9 @@ class IntervalPattern(ProtectedTable):
 
     def _safety(self) -> Iterator[str]:
         n = self.problem.n_sensitive
-        is_full = self.requirement is Requirement.TWO_SIDED
-        weaker = "" if is_full else f", but only {self.requirement.value} is required"
         yield (
             f"Safe against all who know the published intervals and values, their sums and the "
-            f"external bounds: proved for {n} of {n} sensitive cells{weaker}."
+            f"external bounds: proved for {n} of {n} sensitive cells{self.requirement.caveat}."
         )
 
     def _extent(self) -> str:

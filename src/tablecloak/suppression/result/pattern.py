@@ -311,14 +311,12 @@ class SuppressionPattern(ProtectedTable):
                 f"WARNING: {cells} that may be hidden are hidden, so that hardly anything is left. "
                 f"{advice}"
             )
-        is_full = self.requirement is Requirement.TWO_SIDED
-        weaker = "" if is_full else f", but only {self.requirement.value} is required"
         disclosed = 0 if self.before is None else len(self.before.disclosed)
         earlier = f"; earlier releases tell too much of {disclosed} of them" * bool(disclosed)
         yield (
             f"Safe against all who know the published cells, their sums and the external bounds: "
-            f"proved for {self._proved_cells()}{self._in_whole_numbers()}{weaker}{earlier}"
-            f"{self._from_inside()}."
+            f"proved for {self._proved_cells()}{self._in_whole_numbers()}"
+            f"{self.requirement.caveat}{earlier}{self._from_inside()}."
         )
 
     def _extent(self) -> str:
@@ -351,10 +349,10 @@ class SuppressionPattern(ProtectedTable):
         left = " and ".join(f"{n:,} {words[n > 1]}" for words, n in counts.items() if n)
         return f"; against {tried}, of whom {left or 'none succeeds'}"
 
-    def _publish(self) -> str:
+    def _release_advice(self) -> str:
         n = 0 if self.insiders is None else self.insiders.successful + self.insiders.unsettled
         if not n:
-            return super()._publish()
+            return super()._release_advice()
         who = (
             "the insider who succeeds or is not"
             if n == 1

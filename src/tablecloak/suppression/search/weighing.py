@@ -60,29 +60,31 @@ def _suppressed_before(
 ) -> Flags:
     """Return which cells of the table were suppressed: those of a pattern by their codes."""
     if isinstance(previous, SuppressionPattern):
-        names = [str(name) for name in problem.table.keys.columns]
-        keys = previous.problem.table.keys.iloc[previous.given_cells]
-        if set(map(str, keys.columns)) != set(names):
+        given, cells = previous.problem.table.keys, previous.given_cells
+        keys, before = _as_text(problem.table.keys), _as_text(given.iloc[cells])
+        if set(before) != set(keys):
             raise InputError(
-                f"`previous` has the dimensions {listed(list(map(str, keys.columns)))}, but the "
-                f"table has {listed(names)}. Give a pattern of the same dimensions."
+                f"`previous` has the dimensions {listed(list(before))}, but the table has "
+                f"{listed(list(keys))}. Give a pattern of the same dimensions."
             )
-        hidden = keys[previous.suppressed[previous.given_cells]].set_axis(
-            list(map(str, keys.columns)), axis=1
-        )
-        wanted = pd.MultiIndex.from_frame(problem.table.keys.set_axis(names, axis=1).astype(str))
-        flags: Flags = wanted.isin(pd.MultiIndex.from_frame(hidden[names].astype(str)))
+        hidden = before.loc[previous.suppressed[cells], list(keys)]
+        flags: Flags = pd.MultiIndex.from_frame(keys).isin(pd.MultiIndex.from_frame(hidden))
         return flags
     if isinstance(previous, str | Path):
         raise InputError(
             f"`previous` is a path. Read it first: "
             f"previous=tc.read_previous(problem, {str(previous)!r})."
         )
-    before = np.asarray(previous, dtype=bool)
-    if before.shape != problem.status.shape:
+    flags = np.asarray(previous, dtype=bool)
+    if flags.shape != problem.status.shape:
         raise InputError(
-            f"`previous` has {before.size} entries, but the table has {problem.table.n_cells} "
+            f"`previous` has {flags.size} entries, but the table has {problem.table.n_cells} "
             f"cells. Give last period's pattern itself, whose cells are matched by their codes, or "
             f"`tc.read_previous(problem, path)` of its file."
         )
-    return before
+    return flags
+
+
+def _as_text(keys: pd.DataFrame) -> pd.DataFrame:
+    """Return codes and names of dimensions as text, in which two periods may differ."""
+    return keys.set_axis([str(name) for name in keys.columns], axis=1).astype(str)

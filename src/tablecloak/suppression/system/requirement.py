@@ -39,6 +39,11 @@ class Requirement(ABC):
         """The name, as in job files and on the command line."""
         return self.name
 
+    @property
+    def caveat(self) -> str:
+        """What a sentence on safety has to add where less than the default is required."""
+        return "" if self is Requirement.TWO_SIDED else f", but only {self.value} is required"
+
     @abstractmethod
     def distances(
         self, problem: ProtectionProblem, cells: Integers

@@ -81,5 +81,8 @@ def numbered_rows(*blocks: AnyIntegers) -> list[Integers]:
 
 def own_digits(value: float) -> float:
     """Return the short decimal number that a float stands for, -43.9 for -43.900000000000006."""
+    if float(value).is_integer():
+        return value
     short = float(f"{value:.11g}")
-    return short if abs(short - value) <= 1e-13 * abs(value) else value
+    # Numbers of up to 15 digits, which people may have given, lie farther from a shorter one.
+    return short if abs(short - value) <= 8e-16 * abs(value) else value

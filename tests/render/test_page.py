@@ -8,7 +8,10 @@ import stat
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tablecloak.arrays import own_digits
 from tablecloak.errors import TablecloakWarning
 from tablecloak.render.page import Page, Square, SquareGrid
 from tablecloak.render.plotting import new_figure
@@ -164,3 +167,15 @@ def test_columns_in_strips_leave_room_for_codes_below_their_level_and_go_on_belo
     assert 'class="grid wide strips" style="--widest:3ch;' in page
     assert 'class="paper"' in page and 'role="region" aria-label="Sales"' in page
     assert 'class="paper"' not in SquareGrid(rows, columns[:2], [[Square("1")] * 2] * 401).html()
+
+
+@given(digits=st.integers(1, 10**15 - 1), exponent=st.integers(-10, 3))
+def test_no_number_that_people_give_is_made_shorter(digits, exponent):
+    assert own_digits(float(f"{digits}e{exponent}")) == float(f"{digits}e{exponent}")
+
+
+def test_the_last_binary_digits_of_a_difference_are_dropped():
+    assert own_digits(-43.900000000000006) == -43.9
+    assert own_digits(1 / 3) == 1 / 3
+    # A hundred billion and a cent, of which 13 digits were meant.
+    assert own_digits(100_000_000_000.01) == 100_000_000_000.01

@@ -42,6 +42,13 @@ class Stopwatch:
         return time.monotonic() - self._start
 
 
+def usable_cores() -> int:
+    """Return how many cores this process may use, which may be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @dataclass
 class _Stop:
     """Shared by a budget and all its parts."""
@@ -121,7 +128,7 @@ class Budget:
         return cls(
             deadline=now + seconds,
             started=now,
-            threads=threads or os.cpu_count() or 1,
+            threads=threads or usable_cores(),
             seed=seed,
             progress=progress,
         )

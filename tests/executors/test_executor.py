@@ -58,10 +58,14 @@ def test_a_number_of_workers_is_a_whole_number_from_1():
 
 
 def test_without_a_number_there_are_as_many_workers_as_processors(monkeypatch):
+    # Those that this process may use, of all that the machine has.
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    assert workers_of("threads", "") == 3
+    # Some systems bind no process to processors, or do not tell how many there are.
+    monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     assert workers_of("threads", "") == 5
     assert executor_named("processes").workers == 5
-    # Some systems do not tell.
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert workers_of("threads", "") == 1
 

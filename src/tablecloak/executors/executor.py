@@ -7,7 +7,6 @@ step, so that a task whose worker died can be repeated.
 from __future__ import annotations
 
 import multiprocessing
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
@@ -16,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextvars import copy_context
 from typing import ClassVar, TypeVar
 
-from tablecloak.budget import MOST_THREADS
+from tablecloak.budget import MOST_THREADS, usable_cores
 from tablecloak.errors import InputError, SolverError
 from tablecloak.registry import Registry
 
@@ -104,7 +103,7 @@ def workers_of(name: str, argument: str) -> int:
         If the argument is not a whole number of at least 1.
     """
     if not argument:
-        return os.cpu_count() or 1
+        return usable_cores()
     is_number = argument.isascii() and argument.isdigit() and len(argument) < 10
     if not is_number or not 1 <= int(argument) <= MOST_THREADS:
         raise InputError(

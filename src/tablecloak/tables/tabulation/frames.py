@@ -17,7 +17,7 @@ from tablecloak.arrays import AnyIntegers, Floats, Integers, numbered_rows
 from tablecloak.errors import InputError
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
-from tablecloak.tables.tabulation.exact_sum import most_digits
+from tablecloak.tables.tabulation.exact_sum import ExactSum, most_digits
 from tablecloak.tables.tabulation.figures import Largest, roll_up
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning, uneven_weights
 from tablecloak.tables.tabulation.records import (
@@ -139,7 +139,11 @@ def frame_records(
         for axis, (name, tree) in enumerate(hierarchies.items())
     ]
     terms = {name: term.to_numpy() for name, term in terms_of(given, roles).items()}
-    looks = {name: (np.abs(term).max(), most_digits(term)) for name, term in terms.items()}
+    looks = {}
+    for name, term in terms.items():
+        largest = float(np.abs(term).max())
+        is_short = bool(ExactSum.are_short(term, len(term), largest).all())
+        looks[name] = largest, most_digits(term), is_short
     negative = bool((given["shadow"] < 0).any())
     overview = overview_of(len(given), looks, negative, bool(roles.weight))
     return FrameRecords(np.column_stack(positions), given, overview, hierarchies)

@@ -467,7 +467,7 @@ class _Units:
         """Return a row for each contributor of each cell, with its size."""
         if not is_whole:
             rows = rows.group_by([*keys, "who"]).agg(**self._added(rows))
-        signed = self.exact.joined([rows[word].cast("float64") for word in self.words])
+        signed = self.exact.joined([rows[word] for word in self.words])
         units = {name: rows[name] for name in (*keys, *self.known, *self.added, "who")}
         if self.bits:
             word, last = rows[self.words[0]].abs().cast("int64"), 2**self.bits - 1
@@ -529,7 +529,7 @@ class _Units:
             starts, flat = top.offsets, top.flatten()
             if self.bits:
                 word, left = np.divmod(flat.to_numpy(), 2**self.bits)
-                size, who = self.exact.joined([word.astype(np.float64)]), 2**self.bits - 1 - left
+                size, who = self.exact.joined([word]), 2**self.bits - 1 - left
             else:
                 size, who = flat.field("size"), -flat.field("before").to_numpy()
             columns = {"size": size, "who": who}

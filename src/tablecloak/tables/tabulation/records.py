@@ -512,19 +512,26 @@ def _check_records(
             raise wrong_code(row, name, tree, unknown, lacking)
     count = int(counted["count"])
     largest = {name: float(counted[f"largest_{name}"]) for name in terms}
-    digits = records.agg(**{n: _digits_of(term, largest[n]).max() for n, term in terms.items()})
-    most = digits.to_pandas().iloc[0]
-    looks = {name: (largest[name], int(most[name])) for name in terms}
+    digits = {name: _digits_of(term, largest[name]).max() for name, term in terms.items()}
+    long = {
+        f"long_{name}": (~ExactSum.are_short(term, count, largest[name])).sum()
+        for name, term in terms.items()
+    }
+    most = records.agg(**digits, **long).to_pandas().iloc[0]
+    looks = {name: (largest[name], int(most[name]), not most[f"long_{name}"]) for name in terms}
     return overview_of(count, looks, bool(counted["negative"]), bool(roles.weight))
 
 
 def overview_of(
-    count: int, looks: Mapping[str, tuple[float, int]], negative: bool, is_weighted: bool
+    count: int, looks: Mapping[str, tuple[float, int, bool]], negative: bool, is_weighted: bool
 ) -> Overview:
-    """Return the overview for the largest size and the most digits of each of `terms_of`."""
+    """Return the overview for the largest size and the most digits of each of `terms_of`.
+
+    With them, whether all terms are short; see `ExactSum.fitting`.
+    """
     sums = {
-        name: ExactSum.fitting(count, float(largest), int(digits))
-        for name, (largest, digits) in looks.items()
+        name: ExactSum.fitting(count, float(largest), int(digits), is_short=is_short)
+        for name, (largest, digits, is_short) in looks.items()
     }
     shared = {"total": "shadow", "once": "shadow", "value": "total"}
     for name, same in shared.items():

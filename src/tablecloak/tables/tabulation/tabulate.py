@@ -125,8 +125,8 @@ def tabulate(
     fit, at about 500 bytes each.
 
     Sums are exact: numbers of up to 6 decimals are added up as whole numbers in the last one, so
-    that 0.1 + 0.2 is 0.3, and others as three whole numbers each; see `ExactSum`. The same records
-    give the same table in any order and through any engine.
+    that 0.1 + 0.2 is 0.3, and others as two or three whole numbers each; see `ExactSum`. The
+    same records give the same table in any order and through any engine.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tablecloak.budget import usable_cores
 from tablecloak.tables.formats import RecordFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
@@ -57,6 +58,10 @@ def _connection() -> Any:
     import ibis
 
     aside = tempfile.mkdtemp(prefix="tablecloak-")
-    connection = ibis.duckdb.connect(memory_limit=MEMORY_LIMIT, temp_directory=aside)
+    # DuckDB takes all cores of the machine, also where it may use one: its threads then wait for
+    # each other, a third of the seconds.
+    connection = ibis.duckdb.connect(
+        memory_limit=MEMORY_LIMIT, temp_directory=aside, threads=usable_cores()
+    )
     weakref.finalize(connection, shutil.rmtree, aside, ignore_errors=True)
     return connection

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from postgres_server import NoServer, postgres_server
 from random_records import assert_same_tables, random_records, through
 from tablecloak.errors import InterruptedSearch
 from tablecloak.jobs.job_file import Job, read_job
@@ -179,32 +179,13 @@ def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes, below):
 
 @pytest.fixture
 def postgres():
-    """A server of PostgreSQL on the loopback, as a user without rights."""
     pytest.importorskip("psycopg")
-    if not shutil.which("initdb") or not shutil.which("pg_ctl"):
-        pytest.skip("no PostgreSQL on this machine")
-    user = {"user": "postgres"} if os.geteuid() == 0 else {}
-    with tempfile.TemporaryDirectory() as place, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        folder = Path(place)
-        folder.chmod(0o777)
-
-        def run(*command: str) -> None:
-            subprocess.run(command, check=True, capture_output=True, cwd=place, **user)
-
-        data = str(folder / "data")
+    with ExitStack() as opened:
         try:
-            run("initdb", "-D", data, "-U", "tester", "--auth=trust")
-        except (subprocess.CalledProcessError, PermissionError, LookupError):
-            pytest.skip("PostgreSQL cannot be started here")
-        options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1"
-        run("pg_ctl", "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
-        try:
-            yield f"postgresql://tester@127.0.0.1:{port}/postgres"
-        finally:
-            run("pg_ctl", "-D", data, "-m", "immediate", "stop")
+            address = opened.enter_context(postgres_server())
+        except NoServer as error:
+            pytest.skip(str(error))
+        yield address
 
 
 @pytest.mark.filterwarnings("ignore")

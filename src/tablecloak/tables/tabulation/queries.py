@@ -44,6 +44,9 @@ MANY_RECORDS = 6
 GROUPS_AT_ONCE = 2_500_000
 """Groups that DuckDB holds at once: it keeps a list of the largest for each cell."""
 
+MOST_PARTS = 8
+"""Parts in which they are asked for; a further one would read all rows once more."""
+
 MOST_CELLS_OF_A_KEY = 2**52
 """Combinations of codes in one whole number, which engines divide as a double."""
 
@@ -429,7 +432,9 @@ class _Units:
             # What they contribute to all records together is known already.
             key, is_whole = self._key(self.spanning, chosen), True
         n_groups = min(n_rows, key.n_cells) if is_whole else n_rows
-        n_parts = min(-(-n_groups // GROUPS_AT_ONCE), key.n_cells) if self.engine == "duckdb" else 1
+        n_parts = 1
+        if self.engine == "duckdb":
+            n_parts = min(-(-n_groups // GROUPS_AT_ONCE), MOST_PARTS, key.n_cells)
         for number in range(n_parts):
             part = key if n_parts == 1 else key.part(number, n_parts)
             units = self._units(part.table, key.names, is_whole)

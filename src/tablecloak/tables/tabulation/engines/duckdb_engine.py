@@ -14,7 +14,7 @@ from tablecloak.budget import usable_cores
 from tablecloak.tables.formats import RecordFormat
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
-MEMORY_LIMIT = "3GB"
+MEMORY_LIMIT = "4500MB"
 """Beyond it DuckDB puts what it holds on disk, into a private folder."""
 
 LONGEST_LINE = 1 << 16

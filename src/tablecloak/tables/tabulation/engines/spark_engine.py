@@ -39,8 +39,9 @@ class Spark(Engine):
             )
         # Workers on this machine need the same Python.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        # What Spark says about versions of pandas, at each question, is no matter of ours.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
         with warnings.catch_warnings():
-            # What Spark says about versions of pandas is no matter of ours.
             warnings.simplefilter("ignore")
             connection = ibis.pyspark.connect(self._builder(SparkSession).getOrCreate())
             match file_format.kind_for_engines:
@@ -53,6 +54,8 @@ class Spark(Engine):
 
     def _builder(self, session: Any) -> Any:
         builder = session.builder.appName("tablecloak").config("spark.ui.enabled", "false")
+        # Its own bars of progress would be written into ours.
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
         if self.address:
             return builder.master(self.address)
         builder = builder.master("local[*]").config("spark.sql.shuffle.partitions", "8")

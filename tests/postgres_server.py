@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-class NoServer(Exception):
+class NoServerError(Exception):
     """PostgreSQL is not installed, or cannot be started."""
 
 
@@ -22,10 +22,10 @@ def postgres_server() -> Iterator[str]:
 
     Raises
     ------
-    NoServer
+    NoServerError
     """
     if not shutil.which("initdb") or not shutil.which("pg_ctl"):
-        raise NoServer("no PostgreSQL on this machine")
+        raise NoServerError("no PostgreSQL on this machine")
     user = {"user": "postgres"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryDirectory() as place, socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -41,7 +41,7 @@ def postgres_server() -> Iterator[str]:
         try:
             run("initdb", "-D", data, "-U", "tester", "--auth=trust")
         except (subprocess.CalledProcessError, PermissionError, LookupError):
-            raise NoServer("PostgreSQL cannot be started here") from None
+            raise NoServerError("PostgreSQL cannot be started here") from None
         options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1"
         run("pg_ctl", "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start")
         try:

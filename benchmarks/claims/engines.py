@@ -54,12 +54,12 @@ class Files:
 
 def postgresql(data, setting):
     """In a server that is started for it; loading the records is not counted."""
-    from postgres_server import NoServer, postgres_server
+    from postgres_server import NoServerError, postgres_server
 
     try:
         with postgres_server() as address:
             return in_database(address, data)
-    except NoServer as error:
+    except NoServerError as error:
         return {"message": str(error)}
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
-from postgres_server import NoServer, postgres_server
+from postgres_server import NoServerError, postgres_server
 from random_records import assert_same_tables, random_records, through
 from tablecloak.errors import InterruptedSearch
 from tablecloak.jobs.job_file import Job, read_job
@@ -183,7 +183,7 @@ def postgres():
     with ExitStack() as opened:
         try:
             address = opened.enter_context(postgres_server())
-        except NoServer as error:
+        except NoServerError as error:
             pytest.skip(str(error))
         yield address
 

@@ -37,6 +37,7 @@ def test_executors_by_name():
     assert isinstance(executor_named("serial"), SerialExecutor)
     assert executor_named("processes:3").workers == 3
     assert executor_named("dask:tcp://host:8786").address == "tcp://host:8786"
+    assert executor_named("dask:4").workers == 4
     with pytest.raises(tc.InputError, match="no executor 'proceses'.*processes"):
         executor_named("proceses")
     with pytest.raises(tc.InputError, match="1 or more"):

@@ -29,20 +29,22 @@ class DaskExecutor(Executor):
     """
 
     name = "dask"
-    forms = ("dask", "dask:tcp://scheduler:8786")
+    forms = ("dask", "dask:4", "dask:tcp://scheduler:8786")
 
     def __init__(self, address: str = "", workers: int = 2) -> None:
         self.address, self.workers = address, workers
 
     @classmethod
     def of(cls, argument: str) -> Executor:
-        """Return an executor for the scheduler at an address."""
-        if argument and "://" not in argument:
+        """Return an executor for the scheduler at an address, or of so many workers here."""
+        if "://" in argument:
+            return cls(argument)
+        if argument and not argument.isdigit():
             raise InputError(
                 f"Executor 'dask:{argument}': the address of a scheduler is written as in "
-                f"'dask:tcp://scheduler:8786'. Write 'dask' to start a cluster here."
+                f"'dask:tcp://scheduler:8786'. Write 'dask' to start a cluster here, 'dask:4' for one of four workers."
             )
-        return cls(argument, workers_of(cls.name, ""))
+        return cls(workers=workers_of(cls.name, argument))
 
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result; dask repeats tasks of dead workers."""

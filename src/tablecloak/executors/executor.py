@@ -82,8 +82,8 @@ def executor_named(name: str) -> Executor:
     Parameters
     ----------
     name : str
-        "serial", "threads", "threads:4", "processes", "processes:4", "dask", or
-        "dask:tcp://scheduler:8786". Without a number there is one worker for each processor.
+        "serial", "threads", "threads:4", "processes", "processes:4", "dask", "dask:4",
+        or "dask:tcp://scheduler:8786". Without a number there is one worker for each processor.
 
     Raises
     ------

@@ -42,7 +42,8 @@ class DaskExecutor(Executor):
         if argument and not argument.isdigit():
             raise InputError(
                 f"Executor 'dask:{argument}': the address of a scheduler is written as in "
-                f"'dask:tcp://scheduler:8786'. Write 'dask' to start a cluster here, 'dask:4' for one of four workers."
+                f"'dask:tcp://scheduler:8786'. Write 'dask' to start a cluster here, 'dask:4' for "
+                f"one of four workers."
             )
         return cls(workers=workers_of(cls.name, argument))
 

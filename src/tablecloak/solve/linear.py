@@ -206,6 +206,10 @@ class LinearSolver:
         """The last basis of the simplex method, an opaque object for `solve_from`."""
         return self._loaded.basis
 
+    @basis.setter
+    def basis(self, basis: Any) -> None:
+        self._loaded.basis = basis
+
     def solve_from(self, basis: Any, cutoff: float, time_limit: float = np.inf) -> Solution:
         """Solve from a basis that is optimal for other bounds, and stop at a cutoff.
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.suppression.attack.least_moves import LeastMoves
 from tablecloak.suppression.attack.moves_program import Extreme, MovesProgram
 from tablecloak.suppression.system.system import CoupledSystem, System
 
@@ -49,6 +50,7 @@ class Attack:
         # Answers by column and direction: they hold for all sensitive cells that move together.
         self._ends: dict[tuple[int, int], Extreme] = {}
         self._nearest: tuple[Integers, Integers] | None = None
+        self._least: LeastMoves | None = None
         self._program = MovesProgram(
             self._coupled.matrix,
             self._coupled.room(*self._room()),
@@ -60,7 +62,7 @@ class Attack:
     @property
     def programs(self) -> int:
         """Number of programs solved so far."""
-        return self._program.programs
+        return self._program.programs + (self._least.programs if self._least else 0)
 
     def hide(self, share: Floats | Flags) -> None:
         """Set which cells are suppressed, by a flag or a share for each cell."""
@@ -139,6 +141,21 @@ class Attack:
             duals=self._multipliers(found.duals, cell, sign),
         )
 
+    def least(self, cell: int, sign: int, distance: float, time_limit: float = np.inf) -> Floats:
+        """Move one cell by a distance and the others as little as possible in sum.
+
+        Returns the deviation found, which moves few cells, or an empty array. It proves nothing if
+        there is none.
+        """
+        cells = self._coupled.cells
+        column, turn = int(cells.group[cell]), sign * int(cells.sign[cell])
+        if column < 0:
+            return np.zeros(0)
+        if self._least is None:
+            room = self._coupled.room(*self._room())
+            self._least = LeastMoves(self._coupled.matrix, room, self.system.unit)
+        return self._coupled.deviation(self._least.move(column, turn, distance, time_limit))
+
     def push(self, cells: Integers, targets: Floats, time_limit: float = np.inf) -> Floats:
         """Move many cells at once; moves count up to the target of each cell.
 
@@ -173,4 +190,7 @@ class Attack:
 
     def _leave(self, *, restart: bool = True) -> None:
         self._ends, self._nearest = {}, None
-        self._program.leave(*self._coupled.room(*self._room()), restart=restart)
+        room = self._coupled.room(*self._room())
+        self._program.leave(*room, restart=restart)
+        if self._least is not None:
+            self._least.leave(room)

@@ -81,12 +81,13 @@ def prove(
     for band in _bands(needs, attack.system.unit):
         after_each()
         _prove_batch(attack, pool, band & hopeful, random, budget)
+    few_first = False
     for index in [] if only_batches else np.flatnonzero(pool.open & hopeful).tolist():
         if budget.is_over:
             break
         if not pool.is_open(index):
             continue
-        _prove_alone(attack, pool, index, failures, budget)
+        few_first = _prove_alone(attack, pool, index, failures, budget, few_first=few_first)
         after_each()
         if stop_at_failure and pool.is_open(index):
             break
@@ -146,8 +147,14 @@ def _prove_alone(
     index: int,
     failures: dict[tuple[int, int], Extreme],
     budget: Budget,
-) -> None:
-    """Solve one program for each open side of one need."""
+    *,
+    few_first: bool,
+) -> bool:
+    """Solve programs for each open side of one need; return whether few moves are tried first next.
+
+    Moving a cell as far as it can tells also how far that is, and costs less from the last basis.
+    But where such a move has once not become exact, one of few cells is tried first from then on.
+    """
     needs, cell = pool.needs, int(pool.needs.cells[index])
     width = float(needs.width[index])
     for side in (1, -1):
@@ -158,9 +165,14 @@ def _prove_alone(
         # Either side may provide the missing width, so the first side moves by all of it.
         wanted = width if width > side_need + other else max(side_need, width - other)
         wanted = float(_a_little_more(pool, np.array(wanted)))
+        if few_first and _moves_few(attack, pool, index, side, wanted, budget):
+            continue
         extreme = attack.extreme(cell, side, enough=wanted, time_limit=budget.left)
         pool.add(extreme.deviation, budget, is_thorough=False, asked=cell)
-        if pool.lacks(index, side) and extreme.reach >= min(wanted, side_need) * (1 - 1e-9):
+        is_reached = extreme.reach >= min(wanted, side_need) * (1 - 1e-9)
+        if pool.lacks(index, side) and is_reached and not few_first:
+            few_first = _moves_few(attack, pool, index, side, wanted, budget)
+        if pool.lacks(index, side) and is_reached:
             farther = wanted * (1 + NEARBY_SPARE)
             closer = attack.extreme(cell, side, enough=farther, time_limit=budget.left, nearby=True)
             # A move beyond the need may lose last digits, so it needs no elimination of its own.
@@ -176,4 +188,15 @@ def _prove_alone(
         if pool.lacks(index, side):
             failures[index, side] = extreme
         if extreme.limit < side_need * (1 - 1e-9):
-            return
+            break
+    return few_first
+
+
+def _moves_few(
+    attack: Attack, pool: WitnessPool, index: int, side: int, wanted: float, budget: Budget
+) -> bool:
+    """Meet one side of a need by a move of few cells, if there is one that becomes exact."""
+    cell = int(pool.needs.cells[index])
+    found = attack.least(cell, side, wanted, budget.left)
+    pool.add(found, budget, is_thorough=False, asked=cell)
+    return not pool.lacks(index, side)

@@ -134,6 +134,9 @@ ContributionLevel = Literal["contributor", "holding"]
 LEVELS: dict[str, str] = {"contributor": "contributions", "holding": "holdings"}
 """Attribute of a table that holds the contributions on each level."""
 
+IN_NO_HOLDING = " (in no holding)"
+"""End of the name of a holding that is a contributor of its own: no other holding has its name."""
+
 Implausible = tuple[int, str, int | None]
 """A cell, the fault found there, and its position among the largest contributions, if any."""
 

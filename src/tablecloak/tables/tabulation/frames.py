@@ -15,13 +15,13 @@ import pandas as pd
 
 from tablecloak.arrays import AnyIntegers, Floats, Integers, numbered_rows
 from tablecloak.errors import InputError
+from tablecloak.tables.contributions import IN_NO_HOLDING
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.exact_sum import most_digits
 from tablecloak.tables.tabulation.figures import Largest, roll_up
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning, uneven_weights
 from tablecloak.tables.tabulation.records import (
-    IN_NO_HOLDING,
     NO_RECORDS,
     YES,
     ColumnRoles,

@@ -17,6 +17,7 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
+from tablecloak.tables.contributions import IN_NO_HOLDING
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
@@ -27,9 +28,6 @@ YES = ("yes", "y", "true", "t", "1", "1.0")
 
 NO = ("", "no", "n", "false", "f", "0", "0.0")
 """Entries of a column of waivers that say no; an empty one does."""
-
-IN_NO_HOLDING = " (in no holding)"
-"""What follows the name of a contributor, or the number of a record, that is its own holding."""
 
 
 @dataclass(frozen=True)

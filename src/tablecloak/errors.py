@@ -37,8 +37,51 @@ class TablecloakError(Exception):
         self.cells = tuple(int(cell) for cell in cells)
 
 
+WITHOUT_LINES = (".parquet", ".pq", ".dta", ".sas7bdat", ".xpt")
+"""Ends of the names of files of rows that nobody reads as lines."""
+
+
+def first_row(source: object) -> int:
+    """Return the number of the first row: the line below the header of a file that has lines."""
+    suffix = Path(str(source)).suffix.lower()
+    return 1 if not suffix or suffix in WITHOUT_LINES or "://" in str(source) else 2
+
+
+def line_of(source: object, row: int) -> str:
+    """Say where a row of a file stands: on the line that an editor or a spreadsheet shows.
+
+    Parameters
+    ----------
+    source : str, path, or anything else
+        A file with a header, or what has rows but no lines, such as a frame or a database.
+    row : int
+        Counted from 0.
+    """
+    first = first_row(source)
+    return f"{source}, {'row' if first == 1 else 'line'} {row + first}"
+
+
 class InputError(TablecloakError, ValueError):
-    """The data, a file or an argument is not what it should be."""
+    """The data, a file or an argument is not what it should be.
+
+    Parameters
+    ----------
+    message : str
+    cells : iterable of int, default=()
+    row : int, optional
+        Row of the data, counted from 0, that is wrong. The message begins with it.
+    """
+
+    def __init__(self, message: str, *, cells: Iterable[int] = (), row: int | None = None) -> None:
+        super().__init__(message if row is None else f"Row {row + 1}: {message}", cells=cells)
+        self.row, self.what = row, message
+
+    def of(self, source: object) -> InputError:
+        """Return the error of data that lie in a file, which it names, with the line of its row."""
+        if str(self).startswith(str(source)):
+            return self
+        place = source if self.row is None else line_of(source, self.row)
+        return InputError(f"{place}: {self.what}", cells=self.cells)
 
 
 class NotAdditiveError(InputError):

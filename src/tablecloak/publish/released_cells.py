@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, line_of, listed, suggestion
 from tablecloak.storage import existing_file
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.changes.rests import values_with_rests
@@ -77,7 +77,7 @@ def _statuses(frame: pd.DataFrame, path: Path) -> pd.Series:
     odd = frame.index[~number.isin(STATUSES)]
     if len(odd):
         raise InputError(
-            f"{path}, row {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
+            f"{path}, line {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
             f"statuses 1 to 14 of tau-ARGUS."
         )
     return number
@@ -179,7 +179,7 @@ def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
     odd = frame[values.isna()]
     if len(odd):
         raise InputError(
-            f"{source}, row {odd.index[0] + 1}: the value is {odd[column].iloc[0]!r}, which is no "
+            f"{line_of(source, odd.index[0])}: the value is {odd[column].iloc[0]!r}, which is no "
             f"number. Leave it empty where a cell is suppressed, or add a column 'status'."
         )
     return values.to_numpy(dtype=np.float64)
@@ -287,7 +287,7 @@ def _require_bounds(
     values = numbers_of(shown["value"])
     if values.isna().any():
         raise InputError(
-            f"{path}, row {values.index[values.isna()][0] + 1}: the value is "
+            f"{line_of(path, values.index[values.isna()][0])}: the value is "
             f"{shown['value'][values.isna()].iloc[0]!r}, which is no number. Write figures as the "
             f"job did, with a decimal point."
         )
@@ -389,7 +389,7 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
     odd = words[~words.isin(statuses)]
     if len(odd):
         raise InputError(
-            f"{source}, row {odd.index[0] + 1}: status {odd.iloc[0]!r} is not known."
+            f"{line_of(source, odd.index[0])}: status {odd.iloc[0]!r} is not known."
             f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}"
         )
     return words.isin(SUPPRESSED).to_numpy()

@@ -506,8 +506,9 @@ def _check_column(frame: pd.DataFrame, column: str) -> None:
     odd = np.flatnonzero(~good)
     if len(odd):
         raise InputError(
-            f"Contributions: row {odd[0] + 1}: column {column!r} is "
-            f"{frame[column].iloc[odd[0]]!r}, but must be {expected}."
+            f"column {column!r} of contributions is {frame[column].iloc[odd[0]]!r}, but must be "
+            f"{expected}.",
+            row=int(frame.index[odd[0]]),
         )
 
 

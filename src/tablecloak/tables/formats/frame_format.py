@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, line_of, listed, suggestion
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
@@ -80,7 +80,7 @@ def _require_codes(frame: pd.DataFrame, codes: list[str], path: Path) -> None:
         empty = np.flatnonzero(frame[column].isna())
         if len(empty):
             raise InputError(
-                f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing. Fill it in."
+                f"{line_of(path, empty[0])}: the code in column {column!r} is missing. Fill it in."
             )
 
 
@@ -109,7 +109,7 @@ def numbers(column: pd.Series, path: Path) -> Floats:
     odd = np.flatnonzero(entries.isna() & is_given)
     if len(odd):
         raise InputError(
-            f"{path}, row {odd[0] + 1}: {column.name} is {column.iloc[odd[0]]!r}, which is not a "
+            f"{line_of(path, odd[0])}: {column.name} is {column.iloc[odd[0]]!r}, which is not a "
             f"number."
         )
     return entries.to_numpy(dtype=np.float64)
@@ -123,7 +123,7 @@ def _check_order(frame: pd.DataFrame, path: Path) -> None:
     wrong = np.flatnonzero(cells != np.arange(len(frame)))
     if len(wrong) and np.array_equal(np.sort(cells), np.arange(len(frame))):
         raise InputError(
-            f"{path}: row {wrong[0] + 1} holds cell {cells[wrong[0]]:g}, but relations number "
+            f"{line_of(path, wrong[0])}: it holds cell {cells[wrong[0]]:g}, but relations number "
             f"cells by their rows, from 0. Sort the rows by `cell`."
         )
 
@@ -139,7 +139,7 @@ def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[
     odd = np.flatnonzero(side != right_hand_side[row])
     if len(odd):
         raise InputError(
-            f"{path}, row {odd[0] + 1}: relation {row[odd[0]]} has the right-hand side "
+            f"{line_of(path, odd[0])}: relation {row[odd[0]]} has the right-hand side "
             f"{side[odd[0]]:g}, but {right_hand_side[row[odd[0]]]:g} before. Repeat the same one."
         )
     matrix = relation_matrix(row, cell, columns["coefficient"], (len(first), n_cells))
@@ -155,14 +155,14 @@ def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None
         outside = np.flatnonzero(~((column >= 0) & (column < end) & (column == np.floor(column))))
         if len(outside):
             raise InputError(
-                f"{path}, row {outside[0] + 1}: there is no {name} {column[outside[0]]:g}; they "
+                f"{line_of(path, outside[0])}: there is no {name} {column[outside[0]]:g}; they "
                 f"are numbered from 0 to {end - 1}, without gaps."
             )
     for name in ("coefficient", "right_hand_side"):
         odd = np.flatnonzero(~np.isfinite(columns[name]))
         if len(odd):
             raise InputError(
-                f"{path}, row {odd[0] + 1}: {name} is missing or infinite. Give a finite number."
+                f"{line_of(path, odd[0])}: {name} is missing or infinite. Give a finite number."
             )
 
 
@@ -325,7 +325,7 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
         odd = np.flatnonzero(~frame["level"].isin(list(LEVELS)))
         if len(odd):
             raise InputError(
-                f"{path}, row {odd[0] + 1}: the level is {frame['level'].iloc[odd[0]]!r}. Known "
+                f"{line_of(path, odd[0])}: the level is {frame['level'].iloc[odd[0]]!r}. Known "
                 f"are: {listed(list(LEVELS))}."
             )
         for name in text:
@@ -338,7 +338,10 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
                     f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells."
                 )
             if len(rows):
-                contributions[attribute] = Contributions.from_frame(rows)
+                try:
+                    contributions[attribute] = Contributions.from_frame(rows)
+                except InputError as error:
+                    raise error.of(path) from None
         return contributions
 
     def write_problem(self, problem: ProtectionProblem, path: Path) -> None:

@@ -38,7 +38,7 @@ class ProtectedTable(Result):
     notes: tuple[str, ...] = ()
 
     def ended(self, budget: Budget) -> Self:
-        """Return it with what its budget tells: limit, seconds, whether it ran out or was stopped."""
+        """Return it with what its budget tells: limit, seconds, and how it ended."""
         notes = (INTERRUPTED, *self.notes) if budget.is_stopped else self.notes
         limit = budget.deadline - budget.started
         return replace(  # type: ignore[type-var]

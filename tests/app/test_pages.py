@@ -77,6 +77,19 @@ def test_letters_of_western_europe_are_read_and_said_to_be(client):
     assert "encoding = “cp1252”" in page and "Région" in page
 
 
+def test_a_dimension_with_thousands_of_codes_is_tabulated_only_if_it_is_meant(client, tmp_path):
+    rows = [f"f{n % 1500},r{n % 9},{n}" for n in range(3000)]
+    (tmp_path / "a.csv").write_text("\n".join(["firm,region,turnover", *rows, ""]))
+    assert client.post("/open", data={"path": str(tmp_path / "a.csv")}).location == "/choose"
+    assert 'name="dimension:firm" value="1">' in client.get("/choose").text
+    form = {"value": "turnover", "dimension:firm": "1", "dimension:region": "1"}
+    form |= {"p-percent": "1", "p-percent:p": "10", "suppression": "1", "time_limit": "5"}
+    asked = client.post("/table", data=form)
+    assert asked.status_code == 400
+    assert "1,500 codes, so that the table may have up to 12,000 cells" in asked.text
+    assert client.post("/table", data=form | {"any_number": "1"}).location == "/table"
+
+
 def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
     client.post("/open", data={"example": "records"})
     given = FORM | {"title": 'Turn "over" <&>', "p-percent:p": "ten", "value": "firm"}

@@ -18,7 +18,7 @@ from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
-from tablecloak.jobs.beginning import Guess, first_records, guess
+from tablecloak.jobs.beginning import MOST_CODES, Guess, first_records, guess
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
@@ -159,6 +159,7 @@ class Pages:
                 for way in ways()
             ],
             roles=ROLES,
+            most_codes=MOST_CODES,
         )
 
     def table(self) -> Any:
@@ -166,7 +167,11 @@ class Pages:
         file = self.session.file
         if file is None:
             return redirect("/")
-        self.session.choose(Choices.of_form(file, self.sent("/choose"), column_names(file)))
+        form = self.sent("/choose")
+        choices = Choices.of_form(file, form, column_names(file))
+        if not form.get("any_number"):
+            choices.check_codes()
+        self.session.choose(choices)
         return redirect("/table")
 
     def look(self) -> Any:

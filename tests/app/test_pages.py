@@ -402,7 +402,8 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
     form = {"value": "v", "column:request": "ask", "dimension:region": "1", "request": "1"}
     form |= {
         "request:percentage": "50",
-        "request:range": "[10, 30]",
+        "request:range": "10",
+        "request:range:second": "30",
         "manual": "1",
         "manual:cells": '[{region = "b"}]',
     }
@@ -415,9 +416,9 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
     ]
     assert job["suppression"] == {"method": "exact", "time_limit": 5}
     assert "2 sensitive" in client.get("/table").text
-    wrong = client.post("/table", data={**form, "request:range": "[10"})
+    wrong = client.post("/table", data={**form, "manual:cells": "[10"})
     assert wrong.status_code == 400
-    assert "request:range: &#39;[10&#39; cannot be read" in wrong.text
+    assert "manual:cells: &#39;[10&#39; cannot be read" in wrong.text
 
 
 def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client):

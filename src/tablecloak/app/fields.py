@@ -6,10 +6,10 @@ import html
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import tablecloak
 from tablecloak.errors import InputError
@@ -34,13 +34,24 @@ class FormField:
     parameter: Parameter
 
     @property
-    def kind(self) -> Literal["number", "choice", "flag", "text"]:
-        """Kind of input. Text is written as in a job file, such as ``[10, 20]``."""
+    def kind(self) -> Literal["number", "choice", "flag", "pair", "names", "text"]:
+        """Kind of input: a pair is one number or two, and text is written as in a job file."""
+        kind, default = self.parameter.type, self.parameter.default
         if self.parameter.choices:
             return "choice"
-        if self.parameter.type is bool:
+        if kind is bool:
             return "flag"
-        return "number" if self.parameter.type in (int, float) else "text"
+        if get_origin(kind) is Union and not isinstance(default, tuple):
+            is_pair = any(get_origin(part) is tuple for part in get_args(kind))
+            return "pair" if is_pair else "text"
+        if get_origin(kind) is Sequence and get_args(kind) == (str,):
+            return "names"
+        return "number" if kind in (int, float) else "text"
+
+    @property
+    def second(self) -> str:
+        """Name in the form of the second number of a pair."""
+        return f"{self.name}:second"
 
     @property
     def step(self) -> str:
@@ -51,6 +62,8 @@ class FormField:
     def shown(self) -> str:
         """Initial content: the default, or an example for a required parameter."""
         given = self.parameter.example if self.parameter.is_required else self.parameter.default
+        if self.kind == "names":
+            return ", ".join(given or ())
         if isinstance(given, tuple | list):
             given = list(given) or None
         return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)
@@ -66,9 +79,13 @@ class FormField:
         text = form.get(self.name, "").strip()
         if self.kind == "flag":
             return bool(text)
+        if self.kind == "pair" and form.get(self.second, "").strip():
+            return [number(form, self.name), number(form, self.second)]
         if not text and not self.parameter.is_required:
             return None
-        if self.kind == "number":
+        if self.kind == "names":
+            return [part.strip() for part in text.split(",") if part.strip()]
+        if self.kind in ("number", "pair"):
             return number(form, self.name)
         return text if self.kind == "choice" or self.parameter.type is str else self._toml(text)
 

@@ -70,18 +70,31 @@ class InputError(TablecloakError, ValueError):
     cells : iterable of int, default=()
     row : int, optional
         Row of the data, counted from 0, that is wrong. The message begins with it.
+    source : str or path, optional
+        Where the data lie, with which it begins then.
     """
 
-    def __init__(self, message: str, *, cells: Iterable[int] = (), row: int | None = None) -> None:
-        super().__init__(message if row is None else f"Row {row + 1}: {message}", cells=cells)
-        self.row, self.what = row, message
+    def __init__(
+        self,
+        message: str,
+        *,
+        cells: Iterable[int] = (),
+        row: int | None = None,
+        source: object = None,
+    ) -> None:
+        place = "" if row is None else f"Row {row + 1}: "
+        if source is not None:
+            place = f"{source if row is None else line_of(source, row)}: "
+        super().__init__(f"{place}{message}", cells=cells)
+        self.what, self.row, self.source = message, row, source
 
     def of(self, source: object) -> InputError:
         """Return the error of data that lie in a file, which it names, with the line of its row."""
         if str(self).startswith(str(source)):
             return self
-        place = source if self.row is None else line_of(source, self.row)
-        return InputError(f"{place}: {self.what}", cells=self.cells)
+        if self.source is not None:
+            return InputError(str(self), cells=self.cells, source=source)
+        return InputError(self.what, cells=self.cells, row=self.row, source=source)
 
 
 class NotAdditiveError(InputError):

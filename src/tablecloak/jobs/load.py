@@ -18,7 +18,6 @@ from tablecloak.errors import (
     InputError,
     TablecloakError,
     TablecloakWarning,
-    line_of,
     listed,
     suggestion,
 )
@@ -256,8 +255,9 @@ def _flags_of(path: DataFile, given: pd.Series, limit: float | None) -> Flags:
     odd = np.flatnonzero(flags.isna())
     if len(odd):
         raise InputError(
-            f"{line_of(path, odd[0])}: column {given.name!r} must be {what}, but is "
-            f"{filled.iloc[odd[0]]!r}."
+            f"column {given.name!r} must be {what}, but is {filled.iloc[odd[0]]!r}.",
+            row=int(odd[0]),
+            source=path,
         )
     return flags.to_numpy(dtype=bool)
 

@@ -93,14 +93,19 @@ def test_a_dimension_with_thousands_of_codes_is_tabulated_only_if_it_is_meant(cl
 def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
     client.post("/open", data={"example": "records"})
     given = FORM | {"title": 'Turn "over" <&>', "p-percent:p": "ten", "value": "firm"}
-    given |= {"dominance:level": "holding"}
+    given |= {"dominance:level": "holding", "minimum-frequency:range:second": "35"}
+    given |= {"levels:industry": "part", "suppression:protect_against:zeros": "1"}
     del given["dimension:industry"]
     assert "Choose again" in client.post("/table", data=given).text
     page = client.get("/choose").text
-    assert 'value="Turn &quot;over&quot; &lt;&amp;&gt;"' in page and 'value="ten"' in page
+    assert 'value="Turn &#34;over&#34; &lt;&amp;&gt;"' in page and 'value="ten"' in page
     assert re.search(r'name="dimension:region"[^>]* checked', page)
     assert not re.search(r'name="dimension:industry"[^>]* checked', page)
     assert re.search(r'<select name="dominance:level">.*?<option selected>holding', page)
+    assert re.search(r'name="minimum-frequency:range:second" value="35"', page)
+    assert re.search(r'name="levels:industry"[^>]* value="part"', page)
+    assert re.search(r'name="suppression:protect_against:zeros"[^>]* checked', page)
+    assert not re.search(r'name="suppression:protect_against:pairs"[^>]* checked', page)
     client.post("/open", data={"example": "records"})
     assert 'value="ten"' not in client.get("/choose").text
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -240,45 +238,26 @@ def fields_of(section: str) -> list[FormField]:
     ]
 
 
-_INPUT = re.compile(r'<input\b[^>]*\bname="([^"]*)"[^>]*>')
-_FILLED = re.compile(r'(<(textarea|select)\b[^>]*\bname="([^"]*)"[^>]*>)(.*?)(</\2>)', re.DOTALL)
-_CHOICE = re.compile(r'<option(?: value="([^"]*)")?[^>]*>([^<]*)')
-
-
-def refilled(page: str, form: Mapping[str, str]) -> str:
-    """Return a page of ours whose inputs hold again what was sent from it.
+@dataclass(frozen=True)
+class Filled:
+    """What inputs of a page hold: what was sent from it last, or else what it proposes.
 
     Parameters
     ----------
-    page : str
-        HTML of a template.
     form : mapping of str to str
         What was sent; empty if nothing was.
     """
 
-    def of_input(found: re.Match[str]) -> str:
-        tag, name = found.group(0), html.unescape(found.group(1))
-        if 'type="checkbox"' in tag:
-            return tag.replace(" checked", "")[:-1] + " checked" * (name in form) + ">"
-        if name not in form or 'type="file"' in tag:
-            return tag
-        bare = re.sub(r' value="[^"]*"', "", tag)
-        return f'{bare[:-1]} value="{html.escape(form[name])}">'
+    form: Mapping[str, str]
 
-    def of_filled(found: re.Match[str]) -> str:
-        start, kind, name, inside, end = found.groups()
-        given = form.get(html.unescape(name))
-        if given is None:
-            return found.group(0)
-        if kind == "textarea":
-            return f"{start}{html.escape(given)}{end}"
+    def text(self, name: str, otherwise: object = "") -> object:
+        """Return the text of an input."""
+        return self.form.get(name, otherwise)
 
-        def of_choice(option: re.Match[str]) -> str:
-            tag = option.group(0).replace(" selected", "")
-            value = option.group(2) if option.group(1) is None else option.group(1)
-            is_it = html.unescape(value) == given
-            return tag.replace("<option", "<option selected", 1) if is_it else tag
+    def checked(self, name: str, otherwise: object = False) -> str:
+        """Return the attribute of a box that is ticked."""
+        return " checked" if (name in self.form if self.form else otherwise) else ""
 
-        return f"{start}{_CHOICE.sub(of_choice, inside)}{end}"
-
-    return _FILLED.sub(of_filled, _INPUT.sub(of_input, page)) if form else page
+    def selected(self, name: str, value: object, otherwise: object = None) -> str:
+        """Return the attribute of an option that is chosen."""
+        return " selected" if self.form.get(name, otherwise) == value else ""

@@ -11,7 +11,7 @@ from flask import Flask, abort, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
-from tablecloak.app.fields import choices_of, fields_of, options_of, refilled
+from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
 from tablecloak.app.session import Session
@@ -69,8 +69,8 @@ class Pages:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""
-        page = render_template(template, session=self.session, **values)
-        return refilled(page, self.session.forms.get(request.path, {})), status
+        was = Filled(self.session.forms.get(request.path, {}))
+        return render_template(template, session=self.session, was=was, **values), status
 
     def sent(self, address: str) -> dict[str, str]:
         """Return what was sent from the form at an address, and keep it for the next look."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, line_of, listed, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.changes.rests import values_with_rests
@@ -179,8 +179,10 @@ def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
     odd = frame[values.isna()]
     if len(odd):
         raise InputError(
-            f"{line_of(source, odd.index[0])}: the value is {odd[column].iloc[0]!r}, which is no "
-            f"number. Leave it empty where a cell is suppressed, or add a column 'status'."
+            f"the value is {odd[column].iloc[0]!r}, which is no number. Leave it "
+            f"empty where a cell is suppressed, or add a column 'status'.",
+            row=int(odd.index[0]),
+            source=source,
         )
     return values.to_numpy(dtype=np.float64)
 
@@ -287,9 +289,10 @@ def _require_bounds(
     values = numbers_of(shown["value"])
     if values.isna().any():
         raise InputError(
-            f"{line_of(path, values.index[values.isna()][0])}: the value is "
-            f"{shown['value'][values.isna()].iloc[0]!r}, which is no number. Write figures as the "
-            f"job did, with a decimal point."
+            f"the value is {shown['value'][values.isna()].iloc[0]!r}, which is no number. Write "
+            f"figures as the job did, with a decimal point.",
+            row=int(values.index[values.isna()][0]),
+            source=path,
         )
     shown = shown.assign(value=values)[values > 0]
     for name in keys:
@@ -389,8 +392,10 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
     odd = words[~words.isin(statuses)]
     if len(odd):
         raise InputError(
-            f"{line_of(source, odd.index[0])}: status {odd.iloc[0]!r} is not known."
-            f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}"
+            f"status {odd.iloc[0]!r} is not known."
+            f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}",
+            row=int(odd.index[0]),
+            source=source,
         )
     return words.isin(SUPPRESSED).to_numpy()
 

@@ -72,14 +72,17 @@ class Template:
         if len(empty):
             line, column = empty[0]
             raise InputError(
-                f"{line_of(path, line)}: {rows.columns[column]} is empty. Fill in the code."
+                f"{rows.columns[column]} is empty. Fill in the code.",
+                row=int(line),
+                source=path,
             )
         object.__setattr__(template, "rows", rows.astype(str))
         twice = np.flatnonzero(template.rows.duplicated())
         if len(twice):
             raise InputError(
-                f"{line_of(path, twice[0])}: {template.codes(int(twice[0]))} is asked for "
-                f"twice. Remove one of the lines."
+                f"{template.codes(int(twice[0]))} is asked for twice. Remove one of the lines.",
+                row=int(twice[0]),
+                source=path,
             )
         return template
 

@@ -154,7 +154,7 @@ def test_one_unsafe_cell_of_piargus_costs_its_cheapest_rectangle(instances):
 def test_a_largest_contribution_that_is_impossible_is_refused_by_row(instances):
     """piargus prints 3 as the largest of 36 contributors to 300."""
     frame = pd.read_csv(instances / "piargus/tabledata.csv", dtype={"activity": str})
-    with pytest.raises(tc.InputError, match="Row 12, .* 36 contributors of at most these sizes"):
+    with pytest.raises(tc.InputError, match="Row 12: .* 36 contributors of at most these sizes"):
         tc.Table.from_frame(frame, ["activity", "size"], "val", frequency="n_obs", largest=["max"])
 
 

@@ -74,17 +74,33 @@ def test_where_nothing_is_sensitive_the_next_step_is_to_check_the_rules():
 
 
 def test_more_time_is_advised_only_where_the_limit_ended_the_search():
-    pattern = tc.suppress(tc.examples.cox_rounded())
-    open_ = replace(pattern, bound=pattern.unavoidable, time_limit=60.0)
-    by_itself, cut = replace(open_, seconds=6.0), replace(open_, seconds=59.5)
-    assert "time limit above 60 s" in cut.verdict()
-    assert "time limit above" not in by_itself.verdict()
-    assert "ended before its time limit" in by_itself.verdict()
+    problem = tc.examples.cox_rounded()
+    cut = tc.suppress(problem, method="sequential", time_limit=0)
+    assert "time limit above 0 s" in cut.verdict()
+    # Either ends by itself with an open gap: a heuristic, and protection against insiders.
+    whole = tc.suppress(problem, method="sequential", time_limit=1e4)
+    held = tc.suppress(problem, protect_against="any-cell", hold="possible", time_limit=1e4)
+    for by_itself in (whole, held):
+        assert by_itself.avoidable_gap > 0.5 and not by_itself.ran_out
+        assert "time limit above" not in by_itself.verdict()
+        assert "tried all that it can try" in by_itself.verdict()
+
+
+def test_how_long_a_search_took_does_not_tell_whether_its_time_ended_it():
+    pattern = tc.suppress(tc.examples.cox_rounded(), method="sequential")
+    late = replace(pattern, seconds=0.9 * pattern.time_limit)
+    early = replace(pattern, seconds=0.0, ran_out=True)
+    assert late.verdict() == pattern.verdict() != early.verdict()
+
+
+def test_small_counts_say_of_their_search_what_it_says():
+    assert tc.small_count_rounding(counts(0), base=3, time_limit=0).ran_out
+    assert not tc.small_count_rounding(counts(0), base=3, time_limit=1e4).ran_out
 
 
 def test_a_pattern_that_hides_nearly_everything_says_so_first():
     pattern = tc.suppress(tc.examples.cox_rounded())
-    everything = replace(pattern, suppressed=~pattern.problem.frozen, seconds=60.0, time_limit=60.0)
+    everything = replace(pattern, suppressed=~pattern.problem.frozen, time_limit=60.0, ran_out=True)
     first = everything.verdict().splitlines()[0]
     assert first.startswith("WARNING: all 45 cells that may be hidden are hidden")
     assert "raise the time limit" in first

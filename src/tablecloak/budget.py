@@ -91,6 +91,7 @@ class Budget:
     seed: int = 0
     progress: Progress | None = None
     _stop: _Stop = field(default_factory=_Stop, repr=False)
+    _ran_out: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @classmethod
     def of(
@@ -148,7 +149,7 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds left, 0 when the time is over or the search was stopped."""
-        return 0.0 if self.is_stopped else max(self.deadline - time.monotonic(), 0.0)
+        return 0.0 if self.is_over else max(self.deadline - time.monotonic(), 0.0)
 
     @property
     def elapsed(self) -> float:
@@ -163,7 +164,21 @@ class Budget:
     @property
     def is_over(self) -> bool:
         """Whether no time is left, or the search was stopped."""
-        return self.is_stopped or time.monotonic() >= self.deadline
+        if self.is_stopped:
+            return True
+        if time.monotonic() < self.deadline:
+            return False
+        self._ran_out.set()
+        return True
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether any step of the search saw its time or its share of it end."""
+        return self._ran_out.is_set()
+
+    def settled(self) -> None:
+        """Say that no step had more to do with more time, because its question is settled."""
+        self._ran_out.clear()
 
     def share(self, part: float) -> Budget:
         """Return a part of the time that is left; stopping either stops both."""

@@ -37,8 +37,64 @@ class TablecloakError(Exception):
         self.cells = tuple(int(cell) for cell in cells)
 
 
+WITHOUT_LINES = (".parquet", ".pq", ".dta", ".sas7bdat", ".xpt")
+"""Ends of the names of files of rows that nobody reads as lines."""
+
+
+def first_row(source: object) -> int:
+    """Return the number of the first row: the line below the header of a file that has lines."""
+    suffix = Path(str(source)).suffix.lower()
+    return 1 if not suffix or suffix in WITHOUT_LINES or "://" in str(source) else 2
+
+
+def line_of(source: object, row: int) -> str:
+    """Say where a row of a file stands: on the line that an editor or a spreadsheet shows.
+
+    Parameters
+    ----------
+    source : str, path, or anything else
+        A file with a header, or what has rows but no lines, such as a frame or a database.
+    row : int
+        Counted from 0.
+    """
+    first = first_row(source)
+    return f"{source}, {'row' if first == 1 else 'line'} {row + first}"
+
+
 class InputError(TablecloakError, ValueError):
-    """The data, a file or an argument is not what it should be."""
+    """The data, a file or an argument is not what it should be.
+
+    Parameters
+    ----------
+    message : str
+    cells : iterable of int, default=()
+    row : int, optional
+        Row of the data, counted from 0, that is wrong. The message begins with it.
+    source : str or path, optional
+        Where the data lie, with which it begins then.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        cells: Iterable[int] = (),
+        row: int | None = None,
+        source: object = None,
+    ) -> None:
+        place = "" if row is None else f"Row {row + 1}: "
+        if source is not None:
+            place = f"{source if row is None else line_of(source, row)}: "
+        super().__init__(f"{place}{message}", cells=cells)
+        self.what, self.row, self.source = message, row, source
+
+    def of(self, source: object) -> InputError:
+        """Return the error of data that lie in a file, which it names, with the line of its row."""
+        if str(self).startswith(str(source)):
+            return self
+        if self.source is not None:
+            return InputError(str(self), cells=self.cells, source=source)
+        return InputError(self.what, cells=self.cells, row=self.row, source=source)
 
 
 class NotAdditiveError(InputError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -14,6 +15,9 @@ from tablecloak.app.fields import FormField, choices_of, number, options_of
 from tablecloak.parameters import parameters_of
 from tablecloak.protection import PROTECTIONS
 from tablecloak.registry import Registry
+from tablecloak.tables.rules.rule import RULES
+
+Least = Annotated[float, Field(ge=0)]
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,8 @@ class Sample:
     strict: Annotated[bool, Field(description="Yes or no.")] = False
     label: Annotated[str, Field(description="A text.")] = "x"
     range: Annotated[list[float] | None, Field(description="Two numbers.")] = None
+    level: Annotated[Least | tuple[Least, Least], Field(description="One or two.")] = 20.0
+    columns: Annotated[Sequence[str], Field(description="Names.")] = ()
 
 
 FIELDS = {each.name: FormField(f"sample:{each.name}", each) for each in parameters_of(Sample)}
@@ -39,7 +45,7 @@ def typed(name: str, text: str):
 @pytest.mark.parametrize(
     ("name", "kind"),
     [("needed", "number"), ("count", "number"), ("kind", "choice"), ("strict", "flag"),
-     ("label", "text"), ("range", "text")],
+     ("label", "text"), ("range", "text"), ("level", "pair"), ("columns", "names")],
 )  # fmt: skip
 def test_a_parameter_is_asked_for_by_its_type(name, kind):
     assert FIELDS[name].kind == kind
@@ -50,7 +56,15 @@ def test_only_whole_numbers_can_be_typed_for_a_whole_number():
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"), [("needed", "12.5"), ("count", "3"), ("label", "x"), ("range", "")]
+    ("name", "shown"),
+    [
+        ("needed", "12.5"),
+        ("count", "3"),
+        ("label", "x"),
+        ("range", ""),
+        ("level", "20"),
+        ("columns", ""),
+    ],
 )
 def test_the_default_or_an_example_stands_in_it_at_first(name, shown):
     assert FIELDS[name].shown == shown
@@ -68,10 +82,27 @@ def test_the_default_or_an_example_stands_in_it_at_first(name, shown):
         ("label", "[1]", "[1]"),
         ("range", "[10, 20.5]", [10, 20.5]),
         ("range", "", None),
+        ("level", "15", 15),
+        ("columns", "sex, age ", ["sex", "age"]),
+        ("columns", "", None),
     ],
 )
 def test_what_was_typed_is_read_as_it_would_be_in_a_job(name, text, value):
     assert typed(name, text) == value
+
+
+def test_two_numbers_are_two_fields_of_which_the_second_may_stay_empty():
+    level = FIELDS["level"]
+    assert level.read({"sample:level": "10", level.second: "20.5"}) == [10, 20.5]
+    assert level.read({"sample:level": "10", level.second: " "}) == 10
+    with pytest.raises(tc.InputError, match="sample:level: '' is not a number"):
+        level.read({"sample:level": "", level.second: "5"})
+
+
+def test_no_rule_needs_the_words_of_a_job_file_for_numbers_and_names():
+    texts = {each.name for rule in choices_of(RULES) for each in rule.fields if each.kind == "text"}
+    # Lists of cells and of codes by dimensions have no plain field.
+    assert {name.partition(":")[2] for name in texts} == {"cells", "combinations"}
 
 
 @pytest.mark.parametrize(

@@ -77,17 +77,35 @@ def test_letters_of_western_europe_are_read_and_said_to_be(client):
     assert "encoding = “cp1252”" in page and "Région" in page
 
 
+def test_a_dimension_with_thousands_of_codes_is_tabulated_only_if_it_is_meant(client, tmp_path):
+    rows = [f"f{n % 1500},r{n % 9},{n}" for n in range(3000)]
+    (tmp_path / "a.csv").write_text("\n".join(["firm,region,turnover", *rows, ""]))
+    assert client.post("/open", data={"path": str(tmp_path / "a.csv")}).location == "/choose"
+    assert 'name="dimension:firm" value="1">' in client.get("/choose").text
+    form = {"value": "turnover", "dimension:firm": "1", "dimension:region": "1"}
+    form |= {"p-percent": "1", "p-percent:p": "10", "suppression": "1", "time_limit": "5"}
+    asked = client.post("/table", data=form)
+    assert asked.status_code == 400
+    assert "1,500 codes, so that the table may have up to 12,000 cells" in asked.text
+    assert client.post("/table", data=form | {"any_number": "1"}).location == "/table"
+
+
 def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
     client.post("/open", data={"example": "records"})
     given = FORM | {"title": 'Turn "over" <&>', "p-percent:p": "ten", "value": "firm"}
-    given |= {"dominance:level": "holding"}
+    given |= {"dominance:level": "holding", "minimum-frequency:range:second": "35"}
+    given |= {"levels:industry": "part", "suppression:protect_against:zeros": "1"}
     del given["dimension:industry"]
     assert "Choose again" in client.post("/table", data=given).text
     page = client.get("/choose").text
-    assert 'value="Turn &quot;over&quot; &lt;&amp;&gt;"' in page and 'value="ten"' in page
+    assert 'value="Turn &#34;over&#34; &lt;&amp;&gt;"' in page and 'value="ten"' in page
     assert re.search(r'name="dimension:region"[^>]* checked', page)
     assert not re.search(r'name="dimension:industry"[^>]* checked', page)
     assert re.search(r'<select name="dominance:level">.*?<option selected>holding', page)
+    assert re.search(r'name="minimum-frequency:range:second" value="35"', page)
+    assert re.search(r'name="levels:industry"[^>]* value="part"', page)
+    assert re.search(r'name="suppression:protect_against:zeros"[^>]* checked', page)
+    assert not re.search(r'name="suppression:protect_against:pairs"[^>]* checked', page)
     client.post("/open", data={"example": "records"})
     assert 'value="ten"' not in client.get("/choose").text
 
@@ -389,7 +407,8 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
     form = {"value": "v", "column:request": "ask", "dimension:region": "1", "request": "1"}
     form |= {
         "request:percentage": "50",
-        "request:range": "[10, 30]",
+        "request:range": "10",
+        "request:range:second": "30",
         "manual": "1",
         "manual:cells": '[{region = "b"}]',
     }
@@ -402,9 +421,9 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
     ]
     assert job["suppression"] == {"method": "exact", "time_limit": 5}
     assert "2 sensitive" in client.get("/table").text
-    wrong = client.post("/table", data={**form, "request:range": "[10"})
+    wrong = client.post("/table", data={**form, "manual:cells": "[10"})
     assert wrong.status_code == 400
-    assert "request:range: &#39;[10&#39; cannot be read" in wrong.text
+    assert "manual:cells: &#39;[10&#39; cannot be read" in wrong.text
 
 
 def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client):

@@ -225,5 +225,5 @@ def test_one_infinite_value_is_refused_and_named(people, tmp_path, entry):
     command = ["noise", str(people), "-o", str(tmp_path / "out.csv"), "--column", "wage"]
     done = run([*command, "--share", "0.1"])
     assert done.exit_code == 2
-    assert "'wage' has an infinite value in row 6" in " ".join(done.output.split())
+    assert "'wage' has an infinite value in row 8" in " ".join(done.output.split())
     assert not (tmp_path / "out.csv").exists()

@@ -51,6 +51,17 @@ def test_registers_and_classes_of_digits_are_no_values_and_sizes_come_after_turn
     assert list(told.others) == ["groupe", "effectif"]
 
 
+def test_a_register_of_firms_with_several_records_each_is_a_contributor(tmp_path):
+    rows = [f"{437_032_930 + 7 * (n % 1200)};r{n % 9};{n / 4}" for n in range(2400)]
+    (tmp_path / "a.csv").write_text("\n".join(["siren;region;ca", *rows, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value, list(told.dimensions)) == ("siren", "ca", ["region"])
+    # Amounts of 4 digits are none.
+    rows = [f"{1000 + 7 * (n % 1200)};r{n % 9}" for n in range(2400)]
+    (tmp_path / "a.csv").write_text("\n".join(["income_tax;region", *rows, ""]))
+    assert guess(tc.DataFile(tmp_path / "a.csv")).value == "income_tax"
+
+
 def test_init_refuses_a_file_without_codes(tmp_path):
     (tmp_path / "a.csv").write_text("v,w\n" + "".join(f"{n}.5,{n}.25\n" for n in range(40)))
     done = RUN.invoke(app, ["init", str(tmp_path / "a.csv"), "-o", str(tmp_path / "job.toml")])

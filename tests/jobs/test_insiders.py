@@ -119,6 +119,30 @@ def test_strict_and_off_are_said_by_one_key(folder):
     assert len(possible.pattern.insiders.open) == 2
 
 
+def test_a_firm_in_no_holding_is_one_insider_for_the_job_its_certificate_and_an_audit(
+    folder, tmp_path
+):
+    frame = pd.read_csv(folder / "firms.csv")
+    groups = np.where(np.arange(len(frame)) % 5 == 1, "group 1", "")
+    frame.assign(group=groups).to_csv(tmp_path / "firms.csv", index=False)
+    text = job(folder, frozen="S").read_text()
+    (tmp_path / "job.toml").write_text(text.replace('"firm"', '"firm"\nholding = "group"'))
+    result = tc.run_job(tmp_path / "job.toml", tmp_path / "out")
+    told = result.pattern.insiders
+    every = sum(told.intruders.values())
+    assert told.intruders["holdings"] == 1
+    assert sorted(pair.insider for pair in told.open) == [
+        "contributors: firm one",
+        "contributors: firm two",
+    ]
+    audit = tc.audit(result.problem, result.pattern, intruders=["holdings", "contributors"])
+    assert sum(audit.intruders.values()) == every
+    files = tmp_path / "out/internal"
+    verify = ["verify", str(files / "suppression_certificate.npz"), str(files / "problem.jj")]
+    proved = CliRunner().invoke(app, verify).output
+    assert f"against everybody and {every} different insiders" in proved
+
+
 def test_what_contradicts_itself_is_refused(folder):
     frame = tc.run_job(job(folder)).problem.table.to_frame()
     frame.to_csv(folder / "table.csv", index=False)

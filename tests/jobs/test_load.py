@@ -218,3 +218,30 @@ def test_a_ready_table_has_its_contributors_and_the_names_of_the_job(ready):
 def test_a_dimension_cannot_have_the_name_of_a_column_with_numbers(ready):
     with pytest.raises(InputError, match="'sales' has the name of a column with numbers"):
         load_problem(read_job(ready(dimension="sales")))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "pandas"])
+@pytest.mark.parametrize("data", ["", 'only = {town = ["b", "c"]}'])
+@pytest.mark.parametrize(
+    ("column", "what"), [("kind", "the code of dim"), ("sales", "column 'sal")]
+)
+def test_a_wrong_record_is_named_by_the_line_that_an_editor_shows(
+    written, tmp_path, engine, data, column, what
+):
+    path = written(data)
+    lines = (tmp_path / "sales.csv").read_text().splitlines()
+    town, kind, sales, *rest = lines[4].split(",")
+    entries = {"town": town, "kind": kind, "sales": sales} | {column: ""}
+    lines[4] = ",".join([*entries.values(), *rest])
+    (tmp_path / "sales.csv").write_text("\n".join(lines))
+    with pytest.raises(InputError, match=rf"sales\.csv, line 5: {what}"):
+        load_problem(read_job(path), engine)
+
+
+def test_a_file_without_lines_is_told_by_its_rows(written, tmp_path):
+    path = written()
+    frame = pd.read_csv(tmp_path / "sales.csv").assign(sales=[1, np.nan, *range(6)])
+    frame.to_parquet(tmp_path / "sales.parquet")
+    path.write_text(path.read_text().replace("sales.csv", "sales.parquet"))
+    with pytest.raises(InputError, match=r"sales\.parquet, row 2: column 'sales' is missing"):
+        load_problem(read_job(path))

@@ -113,7 +113,7 @@ def test_a_table_may_have_its_codes_in_a_column_of_another_name(tmp_path):
     ("old", "new", "message"),
     [
         ("30,10", "31,10", "Linking .*one.csv, .*two.csv: .*31"),
-        ("y,11", "y,oh", "two.csv: Row 1: column 'TOT' must hold numbers"),
+        ("y,11", "y,oh", "two.csv, line 2: column 'TOT' must hold numbers"),
         ("code", "kode", "two.csv: .*'c'"),
     ],
 )
@@ -203,7 +203,7 @@ def test_estimates_above_a_limit_are_unreliable_and_one_without_a_number_is_refu
     problem = load_problem(read_job(job))
     assert problem.table.values[problem.forced].tolist() == [frame["TOT"][1]]
     frame.assign(cv=frame["cv"].where(frame.index != 2)).to_csv(table, index=False)
-    with pytest.raises(tc.InputError, match=r"Row 3: column 'cv' must be a number, but is ''"):
+    with pytest.raises(tc.InputError, match=r"line 4: column 'cv' must be a number, but is ''"):
         load_problem(read_job(job))
 
 
@@ -215,7 +215,7 @@ def test_a_rule_says_more_of_a_cell_than_its_flag(tmp_path):
 
 def test_a_flag_that_is_neither_yes_nor_no_is_told_with_its_row(tmp_path):
     with pytest.raises(
-        tc.InputError, match="one.csv: Row 2: column 'secret' must be true or false"
+        tc.InputError, match="one.csv, line 3: column 'secret' must be true or false"
     ):
         flagged(tmp_path, "perhaps")
     (tmp_path / "job.toml").write_text(

@@ -56,7 +56,7 @@ def test_a_job_publishes_what_waivers_allow_and_tells_what_each_saves(job_file):
 def test_a_waiver_that_says_neither_is_refused_with_file_row_and_column(job_file):
     path = job_file.parent / "firms.csv"
     path.write_text(path.read_text().replace("2,no", "2,perhaps"))
-    with pytest.raises(tc.InputError, match="firms.csv: Row 3: column 'waiver' is perhaps"):
+    with pytest.raises(tc.InputError, match="firms.csv, line 4: column 'waiver' is perhaps"):
         tc.run_job(job_file)
 
 

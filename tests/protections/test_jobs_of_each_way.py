@@ -15,6 +15,7 @@ from private import is_private
 from tablecloak.certificates.verifier import main as verify
 from tablecloak.jobs.job_file import read_job
 from tablecloak.protection import PROTECTIONS
+from tablecloak.suppression.attack.audit import audit_pattern
 
 SALES = """
 title = "Sales"
@@ -119,6 +120,27 @@ def test_several_ways_of_one_job_are_alternatives_on_one_map(folder):
     assert result.is_safe
     text = (folder / "three" / "internal" / "report.html").read_text("utf-8")
     assert "Risk and utility" in text
+
+
+@pytest.mark.parametrize(("audit", "attacks"), [("", 1), ('[audit]\nintruders = ["zeros"]\n', 2)])
+@pytest.mark.parametrize("name", ["rounding", "small_counts"])
+def test_the_verdict_on_a_rounding_rests_on_the_audit_of_its_job(
+    folder, monkeypatch, name, audit, attacks
+):
+    made = []
+
+    def counted(*args, **options):
+        made.append(audit_pattern(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr("tablecloak.publish.audit.audit_pattern", counted)
+    (folder / "once.toml").write_text(JOBS[name] + audit)
+    result = tc.run_job(folder / "once.toml", folder / "once")
+    release = result.release(name)
+    # The audit of a job with further insiders says more than the verdict, which is of outsiders.
+    assert len(made) == attacks
+    assert release.attacks == (made[-1],)
+    assert "are protected" in release.verdict()
 
 
 def test_rounded_small_counts_are_not_called_safe_where_a_rule_asks_for_more(folder):

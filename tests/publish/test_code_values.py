@@ -58,7 +58,9 @@ def test_a_cell_that_is_unknown_and_not_empty_is_refused(tmp_path):
 @pytest.mark.parametrize("number", ["0", "15", "x"])
 def test_a_status_that_is_none_is_named_by_its_row(tmp_path, number):
     lines = [LINES[0], f"b,60,{number}", *LINES[2:]]
-    with pytest.raises(tc.InputError, match=f"row 2: status '{number}' is not one of the statuses"):
+    with pytest.raises(
+        tc.InputError, match=f"line 2: status '{number}' is not one of the statuses"
+    ):
         read_code_values(PROBLEM, file(tmp_path, lines), ["code"])
 
 

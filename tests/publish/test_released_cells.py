@@ -146,7 +146,7 @@ def test_cells_of_last_period_may_be_named_by_their_numbers(tmp_path):
     [
         ([("a", 1)], ("code", "value"), "there is no column 'status'"),
         ([("q", "x")], ("code", "status"), "none of its cells is in this table"),
-        ([("a", "gone")], ("code", "status"), "row 1: status 'gone' is not known"),
+        ([("a", "gone")], ("code", "status"), "line 2: status 'gone' is not known"),
         ([("a", "x")], ("town", "status"), "the cells are not named"),
     ],
 )

@@ -64,7 +64,7 @@ def test_a_fault_names_the_file_and_the_place_and_writes_nothing(tmp_path):
 def test_a_fault_in_the_data_names_the_table_in_the_request(tmp_path):
     cells = {**CELLS, "value": ["many", *CELLS["value"][1:]]}
     path = request(tmp_path, files={"cells.csv": cells})
-    with pytest.raises(tc.InputError, match=r"request\.json: cells\.csv: Row 1: column 'value'"):
+    with pytest.raises(tc.InputError, match=r"request\.json: cells\.csv, row 1: column 'value'"):
         answer_file("suppress", path, tmp_path / "answer.json")
 
 

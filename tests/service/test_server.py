@@ -237,7 +237,7 @@ def test_a_fault_in_the_data_names_the_file_as_it_was_sent(client):
     body = {**TABLE, "files": {"cells.csv": {**CELLS, "value": ["many", *CELLS["value"][1:]]}}}
     job = client.send("POST", "/v1/suppress?wait=60", body)[1]
     assert job["state"] == "failed"
-    assert job["error"]["message"].startswith("cells.csv: Row 1: column 'value' must hold numbers")
+    assert job["error"]["message"].startswith("cells.csv, row 1: column 'value' must hold numbers")
 
 
 def test_the_oldest_answer_makes_room_and_running_jobs_never_do(client, running, monkeypatch):

@@ -138,7 +138,7 @@ def test_counts_and_contributions_that_cannot_be_true_publish_nothing(
     changed.to_csv(tmp_path / "table.csv", index=False)
     code = TABLE.region[row]
     with pytest.raises(
-        tc.InputError, match=rf"table.csv: Row {row + 1}, cell region={code}: column {message}"
+        tc.InputError, match=rf"table.csv, line {row + 2}: cell region={code}: column {message}"
     ):
         tc.run_job(tmp_path / "job.toml", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -159,7 +159,7 @@ def test_contributions_beside_a_file_of_cells(tmp_path):
     frame = pd.read_csv(path, dtype=object)
     frame.loc[1, "count"] = ""
     frame.to_csv(path, index=False)
-    with pytest.raises(tc.InputError, match="row 2: column 'count' is"):
+    with pytest.raises(tc.InputError, match="line 3: column 'count' of contributions is"):
         tc.read_problem(tmp_path / "p.csv")
 
 

@@ -428,7 +428,9 @@ def test_contributions_come_back_from_a_frame(seed, k, n):
 def test_a_frame_with_an_impossible_entry_is_refused_in_its_row(column, entry, message):
     frame = given_largest([1, 1], [5, 4], [[5], [4]]).to_frame().astype({column: object})
     frame.loc[1, column] = entry
-    with pytest.raises(tc.InputError, match=f"row 2: column '{column}' is .*{message}"):
+    with pytest.raises(
+        tc.InputError, match=f"Row 2: column '{column}' of contributions is .*{message}"
+    ):
         Contributions.from_frame(frame)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,9 @@ from tablecloak.app.fields import choices_of, fields_of, number, options_of
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.extras import required
+from tablecloak.jobs.beginning import MOST_CODES
 from tablecloak.protection import PROTECTIONS, Protection, usual_way
+from tablecloak.tables.formats import read_columns
 from tablecloak.tables.rules.rule import RULES
 
 ROLES = {
@@ -109,6 +112,28 @@ class Choices:
             rules=rules,
             methods=methods,
             time_limit=number(form, "time_limit"),
+        )
+
+    def check_codes(self) -> None:
+        """Refuse a dimension with so many codes that it was proposed as none.
+
+        Raises
+        ------
+        InputError
+            Says how many codes it has, and how many cells the table may get.
+        """
+        named = [levels[-1] for levels in self.dimensions.values()]
+        records = read_columns(self.file, named, as_text=True)
+        codes = records.nunique()
+        if codes.max() <= MOST_CODES:
+            return
+        # A record is in one cell of each margin.
+        cells = min(math.prod((codes + 1).tolist()), len(records) * 2 ** len(named))
+        raise InputError(
+            f"Column {codes.idxmax()!r} has {codes.max():,} codes, so that the table may have up "
+            f"to {cells:,} cells: such a table takes long to protect, and most of its cells have "
+            f"few records. Choose a coarser column, or tick that dimensions may have any number "
+            f"of codes."
         )
 
     def job(self) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import math
-import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, Literal, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import tablecloak
 from tablecloak.errors import InputError
@@ -34,13 +32,24 @@ class FormField:
     parameter: Parameter
 
     @property
-    def kind(self) -> Literal["number", "choice", "flag", "text"]:
-        """Kind of input. Text is written as in a job file, such as ``[10, 20]``."""
+    def kind(self) -> Literal["number", "choice", "flag", "pair", "names", "text"]:
+        """Kind of input: a pair is one number or two, and text is written as in a job file."""
+        kind, default = self.parameter.type, self.parameter.default
         if self.parameter.choices:
             return "choice"
-        if self.parameter.type is bool:
+        if kind is bool:
             return "flag"
-        return "number" if self.parameter.type in (int, float) else "text"
+        if get_origin(kind) is Union and not isinstance(default, tuple):
+            is_pair = any(get_origin(part) is tuple for part in get_args(kind))
+            return "pair" if is_pair else "text"
+        if get_origin(kind) is Sequence and get_args(kind) == (str,):
+            return "names"
+        return "number" if kind in (int, float) else "text"
+
+    @property
+    def second(self) -> str:
+        """Name in the form of the second number of a pair."""
+        return f"{self.name}:second"
 
     @property
     def step(self) -> str:
@@ -51,6 +60,8 @@ class FormField:
     def shown(self) -> str:
         """Initial content: the default, or an example for a required parameter."""
         given = self.parameter.example if self.parameter.is_required else self.parameter.default
+        if self.kind == "names":
+            return ", ".join(given or ())
         if isinstance(given, tuple | list):
             given = list(given) or None
         return "" if given is None else f"{given:g}" if isinstance(given, float) else str(given)
@@ -66,9 +77,13 @@ class FormField:
         text = form.get(self.name, "").strip()
         if self.kind == "flag":
             return bool(text)
+        if self.kind == "pair" and form.get(self.second, "").strip():
+            return [number(form, self.name), number(form, self.second)]
         if not text and not self.parameter.is_required:
             return None
-        if self.kind == "number":
+        if self.kind == "names":
+            return [part.strip() for part in text.split(",") if part.strip()]
+        if self.kind in ("number", "pair"):
             return number(form, self.name)
         return text if self.kind == "choice" or self.parameter.type is str else self._toml(text)
 
@@ -223,45 +238,26 @@ def fields_of(section: str) -> list[FormField]:
     ]
 
 
-_INPUT = re.compile(r'<input\b[^>]*\bname="([^"]*)"[^>]*>')
-_FILLED = re.compile(r'(<(textarea|select)\b[^>]*\bname="([^"]*)"[^>]*>)(.*?)(</\2>)', re.DOTALL)
-_CHOICE = re.compile(r'<option(?: value="([^"]*)")?[^>]*>([^<]*)')
-
-
-def refilled(page: str, form: Mapping[str, str]) -> str:
-    """Return a page of ours whose inputs hold again what was sent from it.
+@dataclass(frozen=True)
+class Filled:
+    """What inputs of a page hold: what was sent from it last, or else what it proposes.
 
     Parameters
     ----------
-    page : str
-        HTML of a template.
     form : mapping of str to str
         What was sent; empty if nothing was.
     """
 
-    def of_input(found: re.Match[str]) -> str:
-        tag, name = found.group(0), html.unescape(found.group(1))
-        if 'type="checkbox"' in tag:
-            return tag.replace(" checked", "")[:-1] + " checked" * (name in form) + ">"
-        if name not in form or 'type="file"' in tag:
-            return tag
-        bare = re.sub(r' value="[^"]*"', "", tag)
-        return f'{bare[:-1]} value="{html.escape(form[name])}">'
+    form: Mapping[str, str]
 
-    def of_filled(found: re.Match[str]) -> str:
-        start, kind, name, inside, end = found.groups()
-        given = form.get(html.unescape(name))
-        if given is None:
-            return found.group(0)
-        if kind == "textarea":
-            return f"{start}{html.escape(given)}{end}"
+    def text(self, name: str, otherwise: object = "") -> object:
+        """Return the text of an input."""
+        return self.form.get(name, otherwise)
 
-        def of_choice(option: re.Match[str]) -> str:
-            tag = option.group(0).replace(" selected", "")
-            value = option.group(2) if option.group(1) is None else option.group(1)
-            is_it = html.unescape(value) == given
-            return tag.replace("<option", "<option selected", 1) if is_it else tag
+    def checked(self, name: str, otherwise: object = False) -> str:
+        """Return the attribute of a box that is ticked."""
+        return " checked" if (name in self.form if self.form else otherwise) else ""
 
-        return f"{start}{_CHOICE.sub(of_choice, inside)}{end}"
-
-    return _FILLED.sub(of_filled, _INPUT.sub(of_input, page)) if form else page
+    def selected(self, name: str, value: object, otherwise: object = None) -> str:
+        """Return the attribute of an option that is chosen."""
+        return " selected" if self.form.get(name, otherwise) == value else ""

@@ -11,14 +11,14 @@ from flask import Flask, abort, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
-from tablecloak.app.fields import choices_of, fields_of, options_of, refilled
+from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
 from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
 from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
-from tablecloak.jobs.beginning import Guess, first_records, guess
+from tablecloak.jobs.beginning import MOST_CODES, Guess, first_records, guess
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
@@ -69,8 +69,8 @@ class Pages:
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""
-        page = render_template(template, session=self.session, **values)
-        return refilled(page, self.session.forms.get(request.path, {})), status
+        was = Filled(self.session.forms.get(request.path, {}))
+        return render_template(template, session=self.session, was=was, **values), status
 
     def sent(self, address: str) -> dict[str, str]:
         """Return what was sent from the form at an address, and keep it for the next look."""
@@ -159,6 +159,7 @@ class Pages:
                 for way in ways()
             ],
             roles=ROLES,
+            most_codes=MOST_CODES,
         )
 
     def table(self) -> Any:
@@ -166,7 +167,11 @@ class Pages:
         file = self.session.file
         if file is None:
             return redirect("/")
-        self.session.choose(Choices.of_form(file, self.sent("/choose"), column_names(file)))
+        form = self.sent("/choose")
+        choices = Choices.of_form(file, form, column_names(file))
+        if not form.get("any_number"):
+            choices.check_codes()
+        self.session.choose(choices)
         return redirect("/table")
 
     def look(self) -> Any:

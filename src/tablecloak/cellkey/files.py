@@ -76,8 +76,9 @@ class PtableFormat(TableFormat):
             odd = np.flatnonzero(~(np.abs(lines[name].to_numpy(np.float64) - found) < 1e-6))
             if len(odd):
                 raise InputError(
-                    f"Line {lines.index[odd[0]] + 2}: {name} is {lines[name].iloc[odd[0]]:g}, but "
-                    f"by {other} it is {found[odd[0]]:g}. Correct one of them."
+                    f"{name} is {lines[name].iloc[odd[0]]:g}, but by {other} it is "
+                    f"{found[odd[0]]:g}. Correct one of them.",
+                    row=int(lines.index[odd[0]]),
                 )
         return PerturbationTable(row, lines["v"].to_numpy(np.float64), upper, kind)
 
@@ -157,7 +158,7 @@ def _read(path: str | Path) -> list[Perturbations]:
             try:
                 return each().read(frame)
             except InputError as error:
-                raise InputError(f"{path}: {error}") from error
+                raise error.of(path) from error
             except (ValueError, TypeError) as error:
                 raise InputError(
                     f"{path}: an entry is no number ({error}). Correct it; decimal points are "

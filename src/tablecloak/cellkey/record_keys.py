@@ -77,12 +77,13 @@ def draw_record_keys(
 def _check_identifiers(given: pd.Series) -> None:
     missing = np.flatnonzero(given.isna().to_numpy())
     if len(missing):
-        raise InputError(f"Row {missing[0] + 1}: the identifier is missing. Fill it in.")
+        raise InputError("the identifier is missing. Fill it in.", row=int(missing[0]))
     again = np.flatnonzero(given.astype(str).duplicated().to_numpy())
     if len(again):
         raise InputError(
-            f"Row {again[0] + 1}: the identifier {given.iloc[again[0]]!r} occurs a second time. "
-            f"Each record needs its own; otherwise keys of one unit add up."
+            f"the identifier {given.iloc[again[0]]!r} occurs a second time. "
+            f"Each record needs its own; otherwise keys of one unit add up.",
+            row=int(again[0]),
         )
 
 

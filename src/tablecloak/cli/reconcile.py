@@ -52,12 +52,13 @@ def reconcile(
     from tablecloak.errors import InputError
     from tablecloak.reconciliation import reconcile as reconciled
     from tablecloak.tables.formats import read_frame
+    from tablecloak.tables.tabulation.records import lines_named
 
     require_writable_result(output)
     if least is not None and lower is not None:
         raise InputError("Give --lower or --lower-column, not both.")
     dimensions = dimensions_of(by)
-    with reporting() as reporter:
+    with reporting() as reporter, lines_named(file):
         result = reconciled(
             read_frame(file, tuple(dimensions)),
             dimensions,

@@ -10,6 +10,7 @@ import numpy as np
 
 from tablecloak.explaining.explanation import Explanation, shown
 from tablecloak.explaining.pattern_question import Interval, PatternQuestion
+from tablecloak.suppression.attack.intruder import insiders_of
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES, Rule
@@ -194,9 +195,8 @@ def _members(
     inside = np.zeros(problem.table.n_cells, dtype=bool)
     inside[question.ranges.component(cell)] = True
     found = [
-        (kind.name_of_kind, knowledge)
-        for kind in question.intruders
-        for knowledge in kind.members(problem, question.hidden)
+        (kind, knowledge)
+        for kind, knowledge in insiders_of(question.intruders, problem, question.hidden)
         if np.any(inside[knowledge.cells])
     ]
     return sorted(

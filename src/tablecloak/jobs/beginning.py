@@ -25,6 +25,9 @@ RECORDS_OF_A_CODE = 3
 DIGITS_OF_A_CODE = 4
 """Digits from which whole numbers that all have as many are codes, such as those of branches."""
 
+DIGITS_OF_A_REGISTER = 6
+"""The same of numbers of a register, where records share them; wages may all have 4 or 5."""
+
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
 HOLDINGS = re.compile(r"group|holding|konzern|gruppe|grupo|gruppo", re.IGNORECASE)
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
@@ -188,7 +191,8 @@ def _kind(column: pd.Series, name: str) -> str:
     # Classes and registers give all their codes the same length; sizes have many.
     digits = np.log10(given.abs().astype("float64").clip(lower=1)) // 1 + 1
     is_code = is_whole and digits.min() == digits.max() >= DIGITS_OF_A_CODE
-    if is_code and n_codes == len(given) and not VALUE.match(name):
+    is_register = n_codes == len(given) or digits.min() >= DIGITS_OF_A_REGISTER
+    if is_code and is_register and not is_shared and not VALUE.match(name):
         return "names"
     is_few = is_code or (is_whole and n_codes <= MOST_CODES / 20)
     return "codes" if is_shared and is_few else "number"

@@ -39,7 +39,7 @@ from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.exact_sum import MOST_DIGITS
-from tablecloak.tables.tabulation.records import open_database
+from tablecloak.tables.tabulation.records import FILE, open_database
 from tablecloak.tables.tabulation.tabulate import tabulate
 from tablecloak.tables.text_numbers import numbers_of
 
@@ -255,8 +255,9 @@ def _flags_of(path: DataFile, given: pd.Series, limit: float | None) -> Flags:
     odd = np.flatnonzero(flags.isna())
     if len(odd):
         raise InputError(
-            f"{path}: Row {odd[0] + 1}: column {given.name!r} must be {what}, but is "
-            f"{filled.iloc[odd[0]]!r}."
+            f"column {given.name!r} must be {what}, but is {filled.iloc[odd[0]]!r}.",
+            row=int(odd[0]),
+            source=path,
         )
     return flags.to_numpy(dtype=bool)
 
@@ -326,7 +327,8 @@ def _chosen(job: Job, path: DataFile) -> pd.DataFrame:
             near = suggestion(odd[0], found.unique()[:100])
             raise InputError(f"only: column {column!r} never holds {odd[0]!r}.{near}")
         frame = frame[found.isin(known)]
-    return frame.reset_index(drop=True)
+    frame.attrs[FILE] = str(path)
+    return frame
 
 
 def _dimensions(job: Job) -> dict[str, Dimension]:
@@ -358,9 +360,9 @@ def _table(
         return _tabulated(job, dimensions, value, engine)
     except InputError as error:
         file = None if job.data.kind == "table" else job.data.file
-        if file is None or str(error).startswith(str(file)):
+        if file is None:
             raise
-        raise InputError(f"{file}: {error}", cells=error.cells) from None
+        raise error.of(file) from None
 
 
 def _tabulated(job: Job, dimensions: dict[str, Dimension], value: str | None, engine: str) -> Table:
@@ -406,8 +408,7 @@ def _ready(job: Job, dimensions: dict[str, Dimension], value: str) -> Table:
         try:
             parts.append(_read_ready(job, file, own_dimensions, value))
         except InputError as error:
-            shown = "" if str(error).startswith(str(file)) else f"{file}: "
-            raise InputError(f"{shown}{error}", cells=error.cells) from None
+            raise error.of(file) from None
     if not job.tables:
         return parts[0]
     try:

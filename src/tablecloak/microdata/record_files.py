@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.arrays import Flags
+from tablecloak.errors import first_row
 from tablecloak.microdata.methods.method import Columns, Method, Release
 from tablecloak.microdata.order import OrderWarning, places, refuse_sorted
 from tablecloak.storage import require_writable
@@ -65,6 +66,8 @@ class RecordFiles:
         """
         columns = method.uses(column_names(self.source))
         frame = self._read(columns)
+        # Messages name records by their labels, which are the lines of the file.
+        frame.index = pd.RangeIndex(len(frame)) + first_row(self.source)
         with warnings.catch_warnings():
             # The order is dealt with when the records are written.
             warnings.simplefilter("ignore", OrderWarning)

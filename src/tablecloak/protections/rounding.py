@@ -16,7 +16,7 @@ from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.cta.rounding.rounded_table import RoundedTable
 from tablecloak.explaining.rounded_cell import explain_rounded
-from tablecloak.protection import PROTECTIONS, Product
+from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product
 from tablecloak.protections.of_table import (
     Seconds,
     TableProtection,
@@ -49,6 +49,16 @@ class RoundingProtection(TableProtection):
         """Return what the base and the rounded values leave possible."""
         ends: tuple[Floats, Floats] = release.intervals()
         return ends
+
+    @classmethod
+    def attacked(
+        cls, release: Any, material: Material, attackers: Attackers, *args: Any, **options: Any
+    ) -> Judgement:
+        """Attack a release; if nobody attacks but everybody, its verdict rests on that attack."""
+        audit = super().attacked(release, material, attackers, *args, **options)
+        if not (attackers.intruders or attackers.groups):
+            release.judged(options.get("problem", material.problem), audit)
+        return audit
 
     @classmethod
     def leaving(cls, release: Any) -> Leaving:

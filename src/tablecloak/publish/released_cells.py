@@ -77,7 +77,7 @@ def _statuses(frame: pd.DataFrame, path: Path) -> pd.Series:
     odd = frame.index[~number.isin(STATUSES)]
     if len(odd):
         raise InputError(
-            f"{path}, row {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
+            f"{path}, line {odd[0] + 1}: status {frame['number'][odd[0]]!r} is not one of the "
             f"statuses 1 to 14 of tau-ARGUS."
         )
     return number
@@ -179,8 +179,10 @@ def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
     odd = frame[values.isna()]
     if len(odd):
         raise InputError(
-            f"{source}, row {odd.index[0] + 1}: the value is {odd[column].iloc[0]!r}, which is no "
-            f"number. Leave it empty where a cell is suppressed, or add a column 'status'."
+            f"the value is {odd[column].iloc[0]!r}, which is no number. Leave it "
+            f"empty where a cell is suppressed, or add a column 'status'.",
+            row=int(odd.index[0]),
+            source=source,
         )
     return values.to_numpy(dtype=np.float64)
 
@@ -287,9 +289,10 @@ def _require_bounds(
     values = numbers_of(shown["value"])
     if values.isna().any():
         raise InputError(
-            f"{path}, row {values.index[values.isna()][0] + 1}: the value is "
-            f"{shown['value'][values.isna()].iloc[0]!r}, which is no number. Write figures as the "
-            f"job did, with a decimal point."
+            f"the value is {shown['value'][values.isna()].iloc[0]!r}, which is no number. Write "
+            f"figures as the job did, with a decimal point.",
+            row=int(values.index[values.isna()][0]),
+            source=path,
         )
     shown = shown.assign(value=values)[values > 0]
     for name in keys:
@@ -389,8 +392,10 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
     odd = words[~words.isin(statuses)]
     if len(odd):
         raise InputError(
-            f"{source}, row {odd.index[0] + 1}: status {odd.iloc[0]!r} is not known."
-            f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}"
+            f"status {odd.iloc[0]!r} is not known."
+            f"{suggestion(odd.iloc[0], ['published', 'suppressed', 'primary', 'secondary'])}",
+            row=int(odd.index[0]),
+            source=source,
         )
     return words.isin(SUPPRESSED).to_numpy()
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Texts
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, line_of, listed, suggestion
 from tablecloak.protection import required_way
 from tablecloak.publish.data_structure import DataStructure
 from tablecloak.storage import replacing
@@ -31,9 +31,6 @@ from tablecloak.tables.formats.sdmx_csv import NORMAL, sdmx_names
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_column, published_decimals, published_order
 from tablecloak.tables.rules.rule import RULES, Rule
-
-HEADER = 2
-"""Line of the first row: a file counts lines from 1, and its header is the first."""
 
 UNKNOWN = "unknown"
 """What stands in `flags` for sensitive cells of which no rule is named."""
@@ -75,14 +72,17 @@ class Template:
         if len(empty):
             line, column = empty[0]
             raise InputError(
-                f"{path}, line {line + HEADER}: {rows.columns[column]} is empty. Fill in the code."
+                f"{rows.columns[column]} is empty. Fill in the code.",
+                row=int(line),
+                source=path,
             )
         object.__setattr__(template, "rows", rows.astype(str))
         twice = np.flatnonzero(template.rows.duplicated())
         if len(twice):
             raise InputError(
-                f"{path}, line {twice[0] + HEADER}: {template.codes(int(twice[0]))} is asked for "
-                f"twice. Remove one of the lines."
+                f"{template.codes(int(twice[0]))} is asked for twice. Remove one of the lines.",
+                row=int(twice[0]),
+                source=path,
             )
         return template
 
@@ -164,7 +164,7 @@ class Template:
 
     def _lacking(self, row: int, number: int, given: pd.DataFrame) -> str:
         """Say which cell no table has, and which code none has at all."""
-        told = f"{self.source}, line {row + HEADER}: the table has no cell {self.codes(row)}"
+        told = f"{line_of(self.source, row)}: the table has no cell {self.codes(row)}"
         told += f" ({number} such lines)." if number > 1 else "."
         for name, code in self.rows.iloc[row].items():
             known = given[name].astype(str).unique()
@@ -179,7 +179,7 @@ class Template:
         fixed = [name for name in self.columns if any(name in each for each in constants)]
         codes = listed([f"{name} {self.rows[name].iloc[first]}" for name in fixed])
         return (
-            f"{self.source}, line {first + HEADER}: {codes} is of none of the tables "
+            f"{line_of(self.source, first)}: {codes} is of none of the tables "
             f"({int(rows.sum())} such lines). Give those tables as well, or allow a part of the "
             f"template with complete=False."
         )

@@ -144,8 +144,9 @@ def reconcile(
     odd = np.flatnonzero(~((spread > 0) & np.isfinite(spread)))
     if len(odd):
         raise InputError(
-            f"Row {odd[0] + 1}: `variance` is {spread[odd[0]]:g}, but must be a finite number "
-            f"above 0. Name exact cells in `fixed`."
+            f"`variance` is {spread[odd[0]]:g}, but must be a finite number "
+            f"above 0. Name exact cells in `fixed`.",
+            row=int(odd[0]),
         )
     problem = ReconciliationProblem(
         values=cells.values,
@@ -185,15 +186,16 @@ def _read(
         names = list(cells.keys.columns)
         again = frame[frame.astype(dict.fromkeys(names, str)).duplicated(names)]
         raise InputError(
-            f"Row {again.index[0] + 1}: the cell {again.iloc[0][names].to_dict()} occurs twice "
+            f"the cell {again.iloc[0][names].to_dict()} occurs twice "
             f"({len(frame) - len(cells.values)} such rows). Each cell needs one row: remove the "
-            "others."
+            "others.",
+            row=int(again.index[0]),
         )
     wrong = np.flatnonzero(~np.isfinite(cells.values))
     if len(wrong):
         raise InputError(
-            f"Row {wrong[0] + 1}: column {value!r} must hold a finite number. Fill it in, or leave "
-            "the row out."
+            f"column {value!r} must hold a finite number. Fill it in, or leave the row out.",
+            row=int(wrong[0]),
         )
     return cells
 
@@ -288,7 +290,7 @@ def _numbers_of(
         found = np.broadcast_to(np.asarray(given, dtype=np.float64), len(frame)).copy()
     missing = np.flatnonzero(np.isnan(found))
     if len(missing):
-        raise InputError(f"Row {missing[0] + 1}: `{name}` has no number there. Fill it in.")
+        raise InputError(f"`{name}` has no number there. Fill it in.", row=int(missing[0]))
     return found
 
 
@@ -326,8 +328,9 @@ def _truths_of(column: pd.Series, name: str) -> Flags:
     odd = np.flatnonzero(found.isna())
     if len(odd):
         raise InputError(
-            f"Row {odd[0] + 1}: column {name!r} chooses cells and must be true or false, but is "
-            f"{column.iloc[odd[0]]}. Correct it."
+            f"column {name!r} chooses cells and must be true or false, but is "
+            f"{column.iloc[odd[0]]}. Correct it.",
+            row=int(odd[0]),
         )
     return found.to_numpy(dtype=bool)
 

@@ -43,6 +43,18 @@ class Fault(BaseModel):
     ] = ""
 
 
+def told_of(error: Exception, folder: Path) -> str:
+    """Return what an error says to who sent a request.
+
+    Files have their names in the request. Tables are sent as columns, so that rows are counted and
+    not the lines of a file.
+    """
+    text = str(error)
+    if isinstance(error, InputError) and error.source is not None and error.row is not None:
+        text = f"{error.source}, row {error.row + 1}: {error.what}"
+    return text.replace(f"{folder}{os.sep}", "")
+
+
 def fault_of(error: Exception, folder: Path) -> Fault:
     """Return what the asker is told of an error.
 
@@ -57,7 +69,7 @@ def fault_of(error: Exception, folder: Path) -> Fault:
         kind: Kind = next(
             (kind for base, kind in KINDS.items() if isinstance(error, base)), "input"
         )
-        message = str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "files")
+        message = told_of(error, folder).replace(str(folder), "files")
         return Fault(kind=kind, message=message, place=getattr(error, "place", ""))
     if isinstance(error, MemoryError):
         return Fault(kind="input", message="Not enough memory for this. Send a smaller problem.")

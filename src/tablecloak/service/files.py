@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from tablecloak.budget import Progress
 from tablecloak.errors import TablecloakError
 from tablecloak.service.call import CALLS
+from tablecloak.service.faults import told_of
 from tablecloak.service.request import JOB, asked, read_json
 from tablecloak.storage import existing_file, require_writable, write_text
 
@@ -44,7 +44,7 @@ def answer_file(
             call, question = asked(kind, read_json(body), folder, progress)
             answer = dict(call.answer(question))
         except TablecloakError as error:
-            text = str(error).replace(f"{folder}{os.sep}", "").removeprefix(f"{JOB}: ")
+            text = told_of(error, folder).removeprefix(f"{JOB}: ")
             raise type(error)(f"{request}: {text}", cells=error.cells) from None
     write_text(output, json.dumps(answer, allow_nan=False, ensure_ascii=False), secret=True)
     return answer

@@ -134,6 +134,9 @@ ContributionLevel = Literal["contributor", "holding"]
 LEVELS: dict[str, str] = {"contributor": "contributions", "holding": "holdings"}
 """Attribute of a table that holds the contributions on each level."""
 
+IN_NO_HOLDING = " (in no holding)"
+"""End of the name of a holding that is a contributor of its own: no other holding has its name."""
+
 Implausible = tuple[int, str, int | None]
 """A cell, the fault found there, and its position among the largest contributions, if any."""
 
@@ -503,8 +506,9 @@ def _check_column(frame: pd.DataFrame, column: str) -> None:
     odd = np.flatnonzero(~good)
     if len(odd):
         raise InputError(
-            f"Contributions: row {odd[0] + 1}: column {column!r} is "
-            f"{frame[column].iloc[odd[0]]!r}, but must be {expected}."
+            f"column {column!r} of contributions is {frame[column].iloc[odd[0]]!r}, but must be "
+            f"{expected}.",
+            row=int(frame.index[odd[0]]),
         )
 
 

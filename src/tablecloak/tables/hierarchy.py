@@ -531,9 +531,10 @@ def read_dimensions(
         if unknown.any():
             row = int(np.flatnonzero(unknown.to_numpy())[0])
             raise InputError(
-                f"Row {row + 1}: code {column.iloc[row]!r} of dimension {name!r} is not in its "
+                f"code {column.iloc[row]!r} of dimension {name!r} is not in its "
                 f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
-                f"to the hierarchy or correct the data."
+                f"to the hierarchy or correct the data.",
+                row=row,
             )
     return hierarchies
 

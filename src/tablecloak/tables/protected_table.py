@@ -15,10 +15,6 @@ from tablecloak.tables.problem import ProtectionProblem
 INTERRUPTED = "interrupted: the best that was proved so far"
 """Note of a search that was stopped."""
 
-CUT_OFF = 0.5
-"""Share of the time limit from which on a search counts as ended by it: phases get shares of the
-limit, and the last one may end early. Chosen by trial; not measured."""
-
 NEARLY = 0.01
 """Share of the loss below which a better release is not worth a search."""
 
@@ -38,14 +34,15 @@ class ProtectedTable(Result):
 
     problem: ProtectionProblem
     time_limit: float = inf
+    ran_out: bool = False
     notes: tuple[str, ...] = ()
 
     def ended(self, budget: Budget) -> Self:
-        """Return it with the limit and seconds of its budget, and a note if that was stopped."""
+        """Return it with what its budget tells: limit, seconds, and how it ended."""
         notes = (INTERRUPTED, *self.notes) if budget.is_stopped else self.notes
         limit = budget.deadline - budget.started
         return replace(  # type: ignore[type-var]
-            self, seconds=budget.elapsed, time_limit=limit, notes=notes
+            self, seconds=budget.elapsed, time_limit=limit, ran_out=budget.ran_out, notes=notes
         )
 
     @property
@@ -55,8 +52,8 @@ class ProtectedTable(Result):
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether the search ended because of its time limit, or was stopped."""
-        return INTERRUPTED in self.notes or self.seconds >= CUT_OFF * self.time_limit
+        """Whether the search ended for lack of time, or was stopped: it had more to try."""
+        return INTERRUPTED in self.notes or self.ran_out
 
     @abstractmethod
     def _safety(self) -> Iterator[str]:
@@ -111,6 +108,6 @@ class ProtectedTable(Result):
             longer = f"a time limit above {limit:g} s" if limit < inf else "more time"
             return f"{advice}; for a better one try {longer}, or larger categories."
         return (
-            f"{advice}; the search ended before its time limit, so that more time hardly helps: "
-            f"for a better one try larger categories."
+            f"{advice}; the search tried all that it can try, so that more time does not help: for "
+            f"a better one try larger categories."
         )

@@ -98,8 +98,8 @@ def _numbers(frame: pd.DataFrame, column: str) -> Floats:
     odd = np.flatnonzero(found.isna() & frame[column].notna())
     if len(odd):
         raise InputError(
-            f"Row {odd[0] + 1}: column {column!r} must hold numbers, but is "
-            f"{frame[column].iloc[odd[0]]!r}."
+            f"column {column!r} must hold numbers, but is {frame[column].iloc[odd[0]]!r}.",
+            row=int(odd[0]),
         )
     return found.to_numpy(dtype=np.float64)
 
@@ -115,8 +115,9 @@ def _distinct_cells(
             if len(conflict):
                 row = int(conflict[0])
                 raise InputError(
-                    f"Row {row + 1}: cell {label_of(keys, row)} is given twice with different "
-                    f"contributors. Remove one of the rows."
+                    f"cell {label_of(keys, row)} is given twice with different contributors. "
+                    f"Remove one of the rows.",
+                    row=row,
                 )
     return first
 
@@ -132,9 +133,10 @@ def _contributions(
         row, what, rank = found
         column = columns[0] if rank is None else columns[1 + rank]
         raise InputError(
-            f"Row {row + 1}, cell {label_of(keys, row)}: column {column!r} is {what} Correct it: "
+            f"cell {label_of(keys, row)}: column {column!r} is {what} Correct it: "
             f"the rules could find a sensitive cell safe.",
             cells=[row],
+            row=row,
         )
     return Contributions.from_largest(count, values, largest, tolerance)
 
@@ -144,8 +146,9 @@ def _check_filled(frame: pd.DataFrame, names: Sequence[str]) -> None:
         missing = np.flatnonzero(frame[name].isna().to_numpy())
         if len(missing):
             raise InputError(
-                f"Row {missing[0] + 1}: the code of dimension {name!r} is missing "
-                f"({len(missing)} such rows). Fill it in; a total needs a code too."
+                f"the code of dimension {name!r} is missing ({len(missing)} such rows). Fill it "
+                f"in; a total needs a code too.",
+                row=int(missing[0]),
             )
 
 

@@ -121,6 +121,14 @@ def test_a_cell_that_is_there_twice_with_other_values_is_refused():
     assert "csv" not in str(refused.value)
 
 
+def test_a_fault_names_the_table_and_its_row_or_the_hierarchy_and_no_file_of_ours():
+    missing = pd.DataFrame(ACT_SIZE).assign(VAL=[*ACT_SIZE["VAL"][:4], "x", *ACT_SIZE["VAL"][5:]])
+    with pytest.raises(tc.InputError, match="^tabular, row 5: column 'VAL' must hold numbers"):
+        statuses(tabular=columns_of(missing))
+    with pytest.raises(tc.InputError, match="^tabular: hrc of 'ACTIVITY', line 2: code '02' is on"):
+        statuses(hrc={"ACTIVITY": "01\n@@02\n"})
+
+
 ONE = {
     "region": ["N", "S", "Total"] * 3,
     "size": ["small"] * 3 + ["large"] * 3 + ["Total"] * 3,

@@ -16,6 +16,7 @@ from contributors import with_contributors
 from naive_programs import Reach
 from tablecloak import budget as budget_module
 from tablecloak.suppression.attack import part as part_module
+from tablecloak.suppression.attack.intruder import insiders_of
 from tablecloak.suppression.attack.intruders.contributors import Contributors
 
 KINDS = ["contributors", "pairs", "all-pairs", "holdings"]
@@ -54,6 +55,33 @@ TWO_A_CELL = [
 
 def problem_of(rows: list[tuple[str, str, str, float]], **options) -> tc.ProtectionProblem:
     return protected(tabulated(pd.DataFrame(rows, columns=["r", "b", "firm", "v"])), **options)
+
+
+def test_a_firm_in_no_holding_is_one_insider_who_knows_what_both_levels_tell():
+    rows = [
+        ("A", "x", firm, value)
+        for firm, value in zip("abcd", (40.0, 30.0, 20.0, 10.0), strict=True)
+    ]
+    rows += [(r, b, f"{r}{b}", 50.0) for r, b in ("Ay", "Bx", "By")]
+    frame = pd.DataFrame(rows, columns=["r", "b", "firm", "v"])
+    frame["group"] = ["G", "G", "", "", "", "", ""]
+    # The table names the two largest: of A, x the contributors a and b, the holdings G and c.
+    table = tc.tabulate(frame, ["r", "b"], "v", contributor="firm", holding="group", n_largest=2)
+    problem, hidden = protected(table), np.ones(table.n_cells, dtype=bool)
+    kinds = [Contributors(), Contributors(level="holding")]
+    alone = {kind.name_of_kind: insiders_of([kind], problem, hidden) for kind in kinds}
+    assert [one.name for _, one in alone["holdings"]] != [
+        one.name for _, one in alone["contributors"]
+    ]
+    for order in (kinds, kinds[::-1]):
+        insiders = insiders_of(order, problem, hidden)
+        assert sorted((kind, one.name) for kind, one in insiders) == [
+            *(("contributors", name) for name in ("Ay", "Bx", "By", "a", "b", "c")),
+            ("holdings", "G"),
+        ]
+    (c,) = (one for _, one in insiders if one.name == "c")
+    cell = table.cell(r="A", b="x")
+    assert c.lower[c.cells == cell] == 20
 
 
 def test_contribution_to_a_negative_cell_says_nothing_of_the_cell():

@@ -194,17 +194,21 @@ def test_cell_that_is_listed_twice_in_a_relation_counts_with_the_sum_of_the_deci
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("0,1,1.0,0.0", "0,1,nan,0.0", "row 2: coefficient is missing or infinite"),
-        ("0,1,1.0,0.0", "0,1,1e400,0.0", "row 2: coefficient is missing or infinite"),
-        ("0,1,1.0,0.0", "0,1,1.0,nan", "row 2: right_hand_side is missing or infinite"),
-        ("0,1,1.0,0.0", "0,1,1.0,7.0", "row 2: relation 0 has the right-hand side 7, but 0 before"),
-        ("0,1,1.0,0.0", "1000000000,1,1.0,0.0", "row 2: there is no relation 1e\\+09; .* 0 to 1"),
-        ("0,1,1.0,0.0", "-1,1,1.0,0.0", "row 2: there is no relation -1"),
-        ("0,1,1.0,0.0", "0.5,1,1.0,0.0", "row 2: there is no relation 0.5"),
-        ("0,1,1.0,0.0", "0,3,1.0,0.0", "row 2: there is no cell 3"),
-        ("0,1,1.0,0.0", "0,1,one,0.0", "row 2: coefficient is 'one'"),
+        ("0,1,1.0,0.0", "0,1,nan,0.0", "line 3: coefficient is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,1e400,0.0", "line 3: coefficient is missing or infinite"),
+        ("0,1,1.0,0.0", "0,1,1.0,nan", "line 3: right_hand_side is missing or infinite"),
+        (
+            "0,1,1.0,0.0",
+            "0,1,1.0,7.0",
+            "line 3: relation 0 has the right-hand side 7, but 0 before",
+        ),
+        ("0,1,1.0,0.0", "1000000000,1,1.0,0.0", "line 3: there is no relation 1e\\+09; .* 0 to 1"),
+        ("0,1,1.0,0.0", "-1,1,1.0,0.0", "line 3: there is no relation -1"),
+        ("0,1,1.0,0.0", "0.5,1,1.0,0.0", "line 3: there is no relation 0.5"),
+        ("0,1,1.0,0.0", "0,3,1.0,0.0", "line 3: there is no cell 3"),
+        ("0,1,1.0,0.0", "0,1,one,0.0", "line 3: coefficient is 'one'"),
         ("0,1,1.0,0.0", "0,1,1.0,0.0,5", "cannot be read"),
-        ("0,2,1.0,0.0\n", "0,2,1.0,0.0\nrest\n", "row 4: relation is 'rest'"),
+        ("0,2,1.0,0.0\n", "0,2,1.0,0.0\nrest\n", "line 5: relation is 'rest'"),
     ],
 )
 def test_csv_relations_that_are_wrong_are_refused_in_their_row(tmp_path, old, new, message):
@@ -230,7 +234,7 @@ def test_csv_cells_in_another_order_than_their_numbers_are_refused(tmp_path):
     tc.write_problem(jj(tmp_path, SMALL_JJ), tmp_path / "p.csv")
     head, first, second, third = (tmp_path / "p.csv").read_text().splitlines()
     (tmp_path / "p.csv").write_text("\n".join([head, first, third, second]) + "\n")
-    with pytest.raises(tc.InputError, match="row 2 holds cell 2, but relations number"):
+    with pytest.raises(tc.InputError, match="line 3: it holds cell 2, but relations number"):
         tc.read_problem(tmp_path / "p.csv")
 
 

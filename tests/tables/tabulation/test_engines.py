@@ -250,7 +250,7 @@ def test_an_error_far_down_names_the_line_and_keeps_the_record(tmp_path, contrib
     frame = pd.DataFrame({"a": ["x", "y"] * 20_000, "firm": "f", "v": "1.5"})
     frame.loc[35_000] = ["x", "firm 77", "confidential"]
     frame.to_csv(tmp_path / "late.csv", index=False)
-    place = "([Ll]ine 35002, |Row 35001: )column 'v'"
+    place = "([Ll]ine 35002[,:] )column 'v'"
     with pytest.raises(tc.InputError, match=place) as error:
         tc.tabulate(tmp_path / "late.csv", ["a"], "v", contributor=contributor, engine=engine)
     assert "confidential" not in str(error.value)
@@ -285,6 +285,7 @@ def test_pandas_and_duckdb_read_the_same_codes(tmp_path):
     (tmp_path / "gap.csv").write_text("a,v\nx,1\n,2\n")
     for engine in ("duckdb", "pandas"):
         with pytest.raises(
-            tc.InputError, match="Row 2: the code of dimension 'a' is missing, as in 1 row in all"
+            tc.InputError,
+            match=r"gap.csv, line 3: the code of dimension 'a' is missing, as in 1 row",
         ):
             tc.tabulate(tmp_path / "gap.csv", ["a"], "v", engine=engine)

@@ -225,7 +225,7 @@ class CellKeys(Protection):
             named = [material.file, *self.paths]
             if material.file is None or str(error).startswith(tuple(map(str, named))):
                 raise
-            raise InputError(f"{material.file}: {error}", cells=error.cells) from None
+            raise error.of(material.file) from None
         return PerturbedRelease(tables, self.design, material.unit)
 
     def audited(

@@ -54,6 +54,7 @@ class AdjustedTable:
     chance: Chance | None = None
     reach: Floats | None = None
     time_limit: float = np.inf
+    ran_out: bool = False
 
     @property
     def changes(self) -> Floats:

@@ -49,7 +49,18 @@ class RoundedCounts(ProtectedTable):
     @cached_property
     def attacks(self) -> tuple[Any, ...]:
         """Audits of the sensitive cells by everybody who has the release. Secret."""
-        return tuple(showing.attacked(self, problem) for problem in self._problems)
+        made = {id(problem): audit for problem, audit in self._made}
+        return tuple(
+            made.get(id(problem)) or showing.attacked(self, problem) for problem in self._problems
+        )
+
+    @cached_property
+    def _made(self) -> list[tuple[ProtectionProblem, Any]]:
+        return []
+
+    def judged(self, problem: ProtectionProblem, audit: Any) -> None:
+        """Take an attack by everybody that was made already, so that a verdict needs no other."""
+        self._made.append((problem, audit))
 
     @property
     def is_safe(self) -> bool:

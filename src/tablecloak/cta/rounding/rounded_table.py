@@ -92,6 +92,7 @@ class RoundedTable(RoundedCounts):
     seconds: float
     notes: tuple[str, ...] = field(default=())
     time_limit: float = np.inf
+    ran_out: bool = False
 
     @classmethod
     def of(cls, task: RoundingTask, rounding: RoundingAnswer) -> RoundedTable:

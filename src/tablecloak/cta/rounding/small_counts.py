@@ -103,6 +103,11 @@ class SmallCountTable(RoundedCounts):
         return self.adjustment.time_limit
 
     @property
+    def ran_out(self) -> bool:  # type: ignore[override]
+        """Whether the search ended for lack of time."""
+        return self.adjustment.ran_out
+
+    @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
         """Return remarks on the search."""
         return self.adjustment.notes

@@ -179,11 +179,15 @@ class Tables:
             job = job_of(self._job(question), question.folder / JOB, "")
             result = run_job(job, progress=question.progress)
         except InputError as error:
-            # Who calls knows no files, only the names of tables.
-            text = str(error)
-            for name, file in self._files.items():
-                text = text.replace(file, name)
-            raise InputError(text) from None
+            # Who calls knows no files and no lines, only tables with their rows.
+            names = {file: name for name, file in self._files.items()}
+            names |= {file: f"hrc of {name!r}" for name, file in self._hierarchies.items()}
+            names = {str(question.folder / file): name for file, name in names.items()}
+            source = names.get(str(error.source))
+            text = str(error) if source is None else error.what
+            for path, name in names.items():
+                text = text.replace(path, name)
+            raise InputError(text, row=error.row if source else None, source=source) from None
         assert result.pattern is not None
         letters = _letters(result)
         cells = result.problem.table.keys
@@ -194,6 +198,10 @@ class Tables:
     @property
     def _files(self) -> dict[str, str]:
         return {name: f"table{number}.csv" for number, name in enumerate(self.frames)}
+
+    @property
+    def _hierarchies(self) -> dict[str, str]:
+        return {name: f"hierarchy{number}.hrc" for number, name in enumerate(self.asked.hrc or {})}
 
     def _job(self, question: CallQuestion) -> dict[str, Any]:
         """Return the sections of a job; tables and hierarchies are written into its folder."""
@@ -226,12 +234,12 @@ class Tables:
 
     def _dimensions(self, question: CallQuestion, used: Sequence[str]) -> dict[str, Any]:
         dimensions: dict[str, Any] = {name: {"total": self.totals[name]} for name in used}
-        for number, (name, text) in enumerate((self.asked.hrc or {}).items()):
+        for name, text in (self.asked.hrc or {}).items():
             if name not in dimensions:
                 raise RequestError(
                     f"there is no explanatory variable {name!r}.{suggestion(name, used)}", "hrc"
                 )
-            path = question.folder / f"hierarchy{number}.hrc"
+            path = question.folder / self._hierarchies[name]
             path.write_text(text, encoding="utf-8")
             dimensions[name]["hierarchy"] = path.name
         return dimensions

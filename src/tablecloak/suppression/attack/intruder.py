@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from tablecloak.arrays import Flags
@@ -52,6 +53,10 @@ class Intruder(ABC):
         del problem
         return ""
 
+    def is_also(self, name: str) -> tuple[str, str]:
+        """Return the kind and the name under which a member may attack as another kind as well."""
+        return self.name_of_kind, name
+
     def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
         """Return what each intruder of this kind knows.
 
@@ -76,6 +81,32 @@ class Intruder(ABC):
 
         It is called only if `lacking` returns an empty text.
         """
+
+
+def insiders_of(
+    kinds: Sequence[Intruder], problem: ProtectionProblem, suppressed: Flags
+) -> list[tuple[str, Knowledge]]:
+    """Return each insider of some kinds once, with the name of its kind.
+
+    A contributor in no holding is a holding of its own. Where contributors and holdings attack, it
+    is one contributor, who knows what both levels tell: of a cell with many contributors the table
+    may name it on one level only.
+    """
+    asked = {kind.name_of_kind for kind in kinds}
+    insiders: list[tuple[str, Knowledge]] = []
+    place: dict[tuple[str, str], int] = {}
+    for kind in kinds:
+        before = len(insiders)
+        for one in kind.members(problem, suppressed):
+            who = kind.is_also(one.name)
+            who = who if who[0] in asked else (kind.name_of_kind, one.name)
+            at = place.setdefault(who, len(insiders))
+            # Two members of one kind are two insiders, whatever their names.
+            if at < before:
+                insiders[at] = who[0], insiders[at][1].joined(one)
+            else:
+                insiders.append((who[0], replace(one, name=who[1])))
+    return insiders
 
 
 INTRUDERS: Registry[Intruder] = Registry("intruder", "tablecloak.suppression.attack.intruders")

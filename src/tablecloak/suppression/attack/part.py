@@ -15,6 +15,7 @@ from tablecloak.executors import SerialExecutor, ThreadExecutor
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.covering import CoverProgram
 from tablecloak.suppression.attack.finding import DisclosureProof, Finding, Verdict
+from tablecloak.suppression.attack.intruder import insiders_of
 from tablecloak.suppression.attack.intruders.integers import WholeNumbers
 from tablecloak.suppression.attack.moves_program import Extreme
 from tablecloak.suppression.attack.prove import SPARE, prove
@@ -68,11 +69,7 @@ class Members:
 
     def __init__(self, question: Question, suppressed: Flags) -> None:
         kinds = question.intruders
-        found = [
-            (kind.name_of_kind, knowledge)
-            for kind in kinds
-            for knowledge in kind.members(question.problem, suppressed)
-        ]
+        found = insiders_of(kinds, question.problem, suppressed)
         self.know_whole_numbers = any(kind.knows_whole_numbers for kind in kinds)
         self.counts = {
             kind.name_of_kind: sum(name == kind.name_of_kind for name, _ in found)

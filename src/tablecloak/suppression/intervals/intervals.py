@@ -203,6 +203,7 @@ class IntervalPattern(ProtectedTable):
     seconds: float
     notes: tuple[str, ...] = field(default=())
     time_limit: float = np.inf
+    ran_out: bool = False
 
     @cached_property
     def certificates(self) -> tuple[Claim, ...]:

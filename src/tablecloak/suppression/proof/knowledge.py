@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from tablecloak.arrays import Floats, Integers
 
@@ -25,3 +27,11 @@ class Knowledge:
     cells: Integers
     lower: Floats
     upper: Floats
+
+    def joined(self, other: Knowledge) -> Knowledge:
+        """Return what the same intruder knows who also knows what another one knows."""
+        cells, place = np.unique(np.append(self.cells, other.cells), return_inverse=True)
+        lower, upper = np.full(len(cells), -np.inf), np.full(len(cells), np.inf)
+        np.maximum.at(lower, place, np.append(self.lower, other.lower))
+        np.minimum.at(upper, place, np.append(self.upper, other.upper))
+        return replace(self, cells=cells, lower=lower, upper=upper)

@@ -134,6 +134,8 @@ class SuppressionPattern(ProtectedTable):
     notes : tuple of str
         Choices of the search, and their reasons.
     time_limit : float, default=inf
+    ran_out : bool, default=False
+        Whether the search ended for lack of time, and not because nothing was left to try.
     first_seconds : float, default=0
         Seconds until the first pattern was proved.
     insiders : AgainstInsiders, optional
@@ -167,6 +169,7 @@ class SuppressionPattern(ProtectedTable):
     seconds: float
     notes: tuple[str, ...] = field(default=())
     time_limit: float = np.inf
+    ran_out: bool = False
     first_seconds: float = 0.0
     insiders: AgainstInsiders | None = None
     sums: ProtectedSums | None = None

@@ -77,6 +77,8 @@ class PatternSearch:
         part = budget.share(share if question.intruders else 1.0)
         finite = with_finite_bounds(problem, question.requirement, budget).problem
         state = search_merged(self.method, finite, question.requirement, part)
+        if state.is_settled:
+            budget.settled()
         state = run_phases(INSIDERS, replace(state, question=question), budget)
         return closed(problem, state, budget, time_limit=self.time_limit)
 

@@ -80,7 +80,9 @@ def _require_codes(frame: pd.DataFrame, codes: list[str], path: Path) -> None:
         empty = np.flatnonzero(frame[column].isna())
         if len(empty):
             raise InputError(
-                f"{path}, row {empty[0] + 1}: the code in column {column!r} is missing. Fill it in."
+                f"the code in column {column!r} is missing. Fill it in.",
+                row=int(empty[0]),
+                source=path,
             )
 
 
@@ -109,8 +111,9 @@ def numbers(column: pd.Series, path: Path) -> Floats:
     odd = np.flatnonzero(entries.isna() & is_given)
     if len(odd):
         raise InputError(
-            f"{path}, row {odd[0] + 1}: {column.name} is {column.iloc[odd[0]]!r}, which is not a "
-            f"number."
+            f"{column.name} is {column.iloc[odd[0]]!r}, which is not a number.",
+            row=int(odd[0]),
+            source=path,
         )
     return entries.to_numpy(dtype=np.float64)
 
@@ -123,8 +126,10 @@ def _check_order(frame: pd.DataFrame, path: Path) -> None:
     wrong = np.flatnonzero(cells != np.arange(len(frame)))
     if len(wrong) and np.array_equal(np.sort(cells), np.arange(len(frame))):
         raise InputError(
-            f"{path}: row {wrong[0] + 1} holds cell {cells[wrong[0]]:g}, but relations number "
-            f"cells by their rows, from 0. Sort the rows by `cell`."
+            f"it holds cell {cells[wrong[0]]:g}, but relations number "
+            f"cells by their rows, from 0. Sort the rows by `cell`.",
+            row=int(wrong[0]),
+            source=path,
         )
 
 
@@ -139,8 +144,10 @@ def _read_relations(relations: pd.DataFrame, path: Path, n_cells: int) -> tuple[
     odd = np.flatnonzero(side != right_hand_side[row])
     if len(odd):
         raise InputError(
-            f"{path}, row {odd[0] + 1}: relation {row[odd[0]]} has the right-hand side "
-            f"{side[odd[0]]:g}, but {right_hand_side[row[odd[0]]]:g} before. Repeat the same one."
+            f"relation {row[odd[0]]} has the right-hand side "
+            f"{side[odd[0]]:g}, but {right_hand_side[row[odd[0]]]:g} before. Repeat the same one.",
+            row=int(odd[0]),
+            source=path,
         )
     matrix = relation_matrix(row, cell, columns["coefficient"], (len(first), n_cells))
     return matrix, right_hand_side
@@ -155,14 +162,18 @@ def _check_numbers(columns: dict[str, Floats], path: Path, n_cells: int) -> None
         outside = np.flatnonzero(~((column >= 0) & (column < end) & (column == np.floor(column))))
         if len(outside):
             raise InputError(
-                f"{path}, row {outside[0] + 1}: there is no {name} {column[outside[0]]:g}; they "
-                f"are numbered from 0 to {end - 1}, without gaps."
+                f"there is no {name} {column[outside[0]]:g}; they "
+                f"are numbered from 0 to {end - 1}, without gaps.",
+                row=int(outside[0]),
+                source=path,
             )
     for name in ("coefficient", "right_hand_side"):
         odd = np.flatnonzero(~np.isfinite(columns[name]))
         if len(odd):
             raise InputError(
-                f"{path}, row {odd[0] + 1}: {name} is missing or infinite. Give a finite number."
+                f"{name} is missing or infinite. Give a finite number.",
+                row=int(odd[0]),
+                source=path,
             )
 
 
@@ -325,8 +336,9 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
         odd = np.flatnonzero(~frame["level"].isin(list(LEVELS)))
         if len(odd):
             raise InputError(
-                f"{path}, row {odd[0] + 1}: the level is {frame['level'].iloc[odd[0]]!r}. Known "
-                f"are: {listed(list(LEVELS))}."
+                f"the level is {frame['level'].iloc[odd[0]]!r}. Known are: {listed(list(LEVELS))}.",
+                row=int(odd[0]),
+                source=path,
             )
         for name in text:
             frame[name] = frame[name].map(unmarked)
@@ -338,7 +350,10 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
                     f"{path}: {len(rows)} rows of level {level!r} for {n_cells} cells."
                 )
             if len(rows):
-                contributions[attribute] = Contributions.from_frame(rows)
+                try:
+                    contributions[attribute] = Contributions.from_frame(rows)
+                except InputError as error:
+                    raise error.of(path) from None
         return contributions
 
     def write_problem(self, problem: ProtectionProblem, path: Path) -> None:

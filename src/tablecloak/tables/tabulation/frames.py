@@ -15,18 +15,19 @@ import pandas as pd
 
 from tablecloak.arrays import AnyIntegers, Floats, Integers, numbered_rows
 from tablecloak.errors import InputError
+from tablecloak.tables.contributions import IN_NO_HOLDING
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
 from tablecloak.tables.tabulation.exact_sum import ExactSum, most_digits
 from tablecloak.tables.tabulation.figures import Largest, roll_up
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning, uneven_weights
 from tablecloak.tables.tabulation.records import (
-    IN_NO_HOLDING,
     NO_RECORDS,
     YES,
     ColumnRoles,
     Overview,
     code_columns,
+    lines_named,
     mixed_column,
     no_numbers,
     open_source,
@@ -122,6 +123,13 @@ def frame_records(
     if engine_named(engine).has_ibis or hasattr(data, "to_pyarrow"):
         return None
     source, _ = open_source(data, dimensions, roles, engine)
+    with lines_named(data):
+        return _checked(source, dimensions, roles)
+
+
+def _checked(
+    source: pd.DataFrame, dimensions: Mapping[str, Dimension], roles: ColumnRoles
+) -> FrameRecords:
     given = _own_columns(source, dimensions, roles)
     hierarchies = {
         name: _resolved(given, axis, dimension)
@@ -202,8 +210,7 @@ def _numbers(column: pd.Series) -> Floats:
     if kind.startswith("mixed"):
         raise mixed_column(f"column {column.name!r}")
     odd = column.notna() & pd.to_numeric(column, errors="coerce").isna()
-    place = f"Row {int(np.argmax(odd)) + 1}: column {column.name!r}" if odd.any() else ""
-    raise no_numbers(place or f"Column {column.name!r}", column.dtype)
+    raise no_numbers(str(column.name), column.dtype, int(np.argmax(odd)) if odd.any() else None)
 
 
 def _resolved(given: pd.DataFrame, axis: int, dimension: Dimension) -> Hierarchy:

@@ -17,6 +17,7 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
+from tablecloak.tables.contributions import IN_NO_HOLDING
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
@@ -27,9 +28,6 @@ YES = ("yes", "y", "true", "t", "1", "1.0")
 
 NO = ("", "no", "n", "false", "f", "0", "0.0")
 """Entries of a column of waivers that say no; an empty one does."""
-
-IN_NO_HOLDING = " (in no holding)"
-"""What follows the name of a contributor, or the number of a record, that is its own holding."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def checked_records(
         If the data cannot be read; names row, column and code of the first wrong entry.
     """
     required("ibis", "Tables from records")
-    with engine_errors(data), ExitStack() as opened:
+    with lines_named(data), engine_errors(data), ExitStack() as opened:
         source, is_quick = open_source(data, dimensions, roles, engine)
         if isinstance(data, str | os.PathLike):
             opened.callback(engine_named(engine).close, source)
@@ -179,6 +177,29 @@ def engine_errors(data: Any) -> Iterator[None]:
             raise
         source = data if isinstance(data, str | os.PathLike) else "The data"
         raise unreadable(source, error) from None
+
+
+FILE = "file"
+"""Attribute of a frame whose index numbers the rows of a file, of which it holds some."""
+
+
+@contextmanager
+def lines_named(data: Any) -> Iterator[None]:
+    """Let errors of rows name the file that the data are, or come from, and the line in it.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        yield
+    except InputError as error:
+        is_part = isinstance(data, pd.DataFrame) and FILE in data.attrs
+        if error.row is None or not (is_part or isinstance(data, str | os.PathLike)):
+            raise
+        if is_part:
+            error.row = int(data.index[error.row])
+        raise error.of(data.attrs[FILE] if is_part else data) from None
 
 
 def open_source(
@@ -419,18 +440,19 @@ def _number(number: float) -> Any:
     return ibis.literal(str(number)).cast("float64")
 
 
-def no_numbers(place: str, kind: Any) -> InputError:
-    """Return the error for a column of another type."""
+def no_numbers(column: str, kind: Any, row: int | None = None) -> InputError:
+    """Return the error for a column of another type, of which a row may be named."""
     return InputError(
-        f"{place} must hold numbers, but its type is {kind}. Look for text such as '-' or 'x' in "
-        f"it. If the file has decimal commas, say decimal = ',', in Python "
-        f"tc.DataFile(path, decimal=',')."
+        f"{'Column' if row is None else 'column'} {column!r} must hold numbers, but its type is "
+        f"{kind}. Look for text such as '-' or 'x' in it. If the file has decimal commas, say "
+        f"decimal = ',', in Python tc.DataFile(path, decimal=',').",
+        row=row,
     )
 
 
 def _as_float(source: Any, column: str) -> Any:
     if not source[column].type().is_numeric():
-        raise no_numbers(f"Column {column!r}", source[column].type())
+        raise no_numbers(column, source[column].type())
     return source[column].cast("float64")
 
 
@@ -591,26 +613,28 @@ def wrong_entry(row: int, column: str | None, entry: Any, expected: str, number:
     if number > 1:
         which = f"{number:,} records have this fault: correct them, or leave them out."
     return InputError(
-        f"Row {row + 1}: column {column!r} is {shown}, but must be {expected}. "
-        f"{which} Rows are counted from 1."
+        f"column {column!r} is {shown}, but must be {expected}. {which}", row=int(row)
     )
 
 
 def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str], lacking: int) -> InputError:
     """Return the error for the first unknown code, or else missing ones; rows count from 0."""
-    row += 1
+    row = int(row)
     if not unknown:
         return InputError(
-            f"Row {row}: the code of dimension {name!r} is missing, as in {lacking:,} "
-            f"{'row' if lacking == 1 else 'rows'} in all. Fill in codes, such as one for unknown."
+            f"the code of dimension {name!r} is missing, as in {lacking:,} "
+            f"{'row' if lacking == 1 else 'rows'} in all. Fill in codes, such as one for unknown.",
+            row=row,
         )
     code = min(unknown)
     if code in tree.position:
         return InputError(
-            f"Row {row}: code {code!r} of dimension {name!r} has codes below it in the hierarchy. "
-            f"Records need a code of the most detailed level, such as {listed(tree.leaves, 3)}."
+            f"code {code!r} of dimension {name!r} has codes below it in the hierarchy. "
+            f"Records need a code of the most detailed level, such as {listed(tree.leaves, 3)}.",
+            row=row,
         )
     return InputError(
-        f"Row {row}: code {code!r} of dimension {name!r} is not in its hierarchy (unknown are "
-        f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data."
+        f"code {code!r} of dimension {name!r} is not in its hierarchy (unknown are "
+        f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data.",
+        row=row,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.suppression.attack.intruder import INTRUDERS, Intruder
 from tablecloak.suppression.proof.knowledge import Knowledge
-from tablecloak.tables.contributions import ContributionLevel, Contributions
+from tablecloak.tables.contributions import IN_NO_HOLDING, ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
 
 NOISE = 1e-9
@@ -219,6 +219,13 @@ class Contributors(Intruder):
     def name_of_kind(self) -> str:
         """Return "contributors", "holdings", or "pairs of" either."""
         return f"{self.level}s" if self.together == 1 else f"pairs of {self.level}s"
+
+    def is_also(self, name: str) -> tuple[str, str]:
+        """Return that a holding which is a contributor of its own is this contributor."""
+        if self.level == "holding" and self.together == 1 and name.endswith(IN_NO_HOLDING):
+            kind = replace(self, level="contributor").name_of_kind
+            return kind, name.removesuffix(IN_NO_HOLDING)
+        return super().is_also(name)
 
     def lacking(self, problem: ProtectionProblem) -> str:
         """Return a message if the table does not tell who contributed what."""

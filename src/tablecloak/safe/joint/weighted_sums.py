@@ -6,9 +6,13 @@ n - d + 1 can be eliminated, and more where factors repeat. Nothing tells column
 of a known factor from others, so that all are taken to be.
 
 A combination is 0 at some records if their columns, as points of d dimensions, lie on a hyperplane.
-One that leaves out fewer than m contributors holds at least one of any m: each of these is tried,
-and all points are projected along it, until one dimension is left. That is a complete search, whose
-length depends on m and d alone; of many columns it is made where directions of points repeat.
+None holds a basis of all dimensions, so that it leaves out m contributors where m disjoint bases
+are found: that proves nearly every sum of many to be safe. Where fewer are found, one that leaves
+out fewer than m contributors holds at least one of any m: each of these is tried, and all points
+are projected along it, until bases prove enough or one dimension is left. That is a complete
+search, whose length depends on m and d alone; where it is cut off, nothing is proved.
+
+Source: disjoint bases, Edmonds (1965), Journal of Research of the NBS 69B, 67-72.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
@@ -28,13 +33,15 @@ DEPENDENT, NOTHING = 1e-9, 1e-9
 """Share of the largest singular value up to which sums depend on each other, and of a point's
 length up to which it lies on a hyperplane."""
 
-MOST_TRIED, SOME = 1000, 300
+DIGITS = 9
+"""Decimals of points by which directions are the same."""
+
+MOST_TRIED, SOME = 5000, 300
 """Points that are tried for one output, and records that are looked at first: where no
 hyperplane holds nearly all of these, none holds nearly all of more."""
 
-MOST_SEARCHED = 3
-"""Columns beyond which only factors that repeat are searched, as those of codes and ages do: points
-of which most lie in a direction of their own are taken to lie on no common hyperplane."""
+APART = 1e-6
+"""Least entry of the diagonal of a triangular factor whose points, of length 1, are a basis."""
 
 MOST_COVERED = 200
 """Records of a sum up to which it is looked at what sums of other records overlap it."""
@@ -72,7 +79,7 @@ def tells_of_few(
     left = len(often) - d + 1
     if d > FEW_COLUMNS and left < threshold:
         return True
-    if d < FEW_COLUMNS or (d > MOST_SEARCHED and 2 * len(_directions(points, 6)[0]) > n):
+    if d < FEW_COLUMNS:
         return False
     few = min(threshold, left)
     points = _off_common_directions(points, code, few)
@@ -90,7 +97,10 @@ def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
 
     A hyperplane that leaves out fewer holds all of these directions.
     """
-    first, direction = _directions(points, 9)
+    side = np.sign(np.sin(np.arange(1, len(points) + 1)) @ points)
+    rounded = np.round(points * side, DIGITS)
+    _, first, direction = np.unique(rounded, axis=1, return_index=True, return_inverse=True)
+    direction = direction.ravel()
     pairs = np.unique(np.column_stack([direction, who]), axis=0)
     common = first[np.bincount(pairs[:, 0], minlength=len(first)) >= few]
     if not len(common):
@@ -98,14 +108,6 @@ def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
     axes, sizes, _ = np.linalg.svd(points[:, common])
     off: Floats = axes[:, int((sizes > NOTHING).sum()) :].T @ points
     return off
-
-
-def _directions(points: Floats, digits: int) -> tuple[Integers, Integers]:
-    """Return the first point of each direction, and the number of each point's direction."""
-    side = np.sign(np.sin(np.arange(1, len(points) + 1)) @ points)
-    rounded = np.round(points * side, digits)
-    _, first, direction = np.unique(rounded, axis=1, return_index=True, return_inverse=True)
-    return first, direction.ravel()
 
 
 def _leaves_out_few(
@@ -116,9 +118,11 @@ def _leaves_out_few(
     left = np.unique(who[is_left])
     if len(left) < few:
         return True
-    if len(points) == 1 or work.is_over():
+    others = np.setdiff1d(left, off)
+    enough = max(few - len(off), 0)
+    if len(points) == 1 or _has_bases(points, who, others, enough) or work.is_over():
         return False
-    others = np.setdiff1d(left, off)[: max(few - len(off), 0)].tolist()
+    others = others[:enough].tolist()
     for number, one in enumerate(others):
         axes, sizes, _ = np.linalg.svd(points[:, who == one])
         along = axes[:, int((sizes > NOTHING).sum()) :]
@@ -126,6 +130,26 @@ def _leaves_out_few(
         if along.size and _leaves_out_few(along.T @ points, who, few, passed, work):
             return True
     return False
+
+
+def _has_bases(points: Floats, who: Integers, chosen: Integers, number: int) -> bool:
+    """Whether some contributors have so many disjoint bases, each of which no hyperplane holds.
+
+    Found one after the other, they need not be the most that there are.
+    """
+    d = len(points)
+    there = np.flatnonzero(np.isin(who, chosen) & (np.abs(points).max(axis=0) > NOTHING))
+    if len(there) < number * d:
+        return False
+    for _ in range(number):
+        if len(there) < d:
+            return False
+        lengths = np.linalg.norm(points[:, there], axis=0)
+        triangle, order = qr(points[:, there] / lengths, mode="r", pivoting=True)
+        if abs(triangle[d - 1, d - 1]) <= APART:
+            return False
+        there = there[~np.isin(who[there], who[there[order[:d]]])]
+    return True
 
 
 def _scaled(points: Floats) -> Floats:

@@ -319,6 +319,19 @@ TRICKS = {
         p, d.head(200), d.income.round() * 1000 + (d.index % 25 == 0)),
     "amounts of few in the last digits": lambda p, d: by_area(
         p, d.head(200), d.cost.round() * 1e4 + d.income.round() * (d.index % 25 == 0)),
+    # What regressions tell for whoever knows their columns.
+    "two slopes and their sum but for three": lambda p, d: (
+        p.olsr("income ~ age + cost", d),
+        p.olsr("income ~ x", of(d, x=np.where(flag(d), d.score, 2 * d.age + d.cost)))),
+    "two flags that differ at three": lambda p, d: (
+        p.olsr("income ~ age + x", of(d, x=(d.sex == "m") * 1)),
+        p.olsr("income ~ age + x", of(d, x=(d.sex == "m") * 1 - flag(d)))),
+    "a flag and a table of all of it but three": lambda p, d: (
+        p.olsr("income ~ age + x", of(d, x=(d.sex == "m") * 1)),
+        p.pivot_table(of(d, x=(d.sex == "m") * 1 - flag(d)), "income", "x", aggfunc="sum")),
+    "slopes and a sum of products": lambda p, d: (
+        p.olsr("income ~ age + cost", d),
+        total(p, of(d, x=d.income * np.where(flag(d), 7, 2 * d.age + d.cost)), "x")),
     "a subset of a formula": lambda p, d: (
         p.olsr("income ~ age", d), p.olsr("income ~ age", d, subset=~d.index.isin(FEW))),
 }  # fmt: skip

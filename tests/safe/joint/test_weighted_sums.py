@@ -53,7 +53,9 @@ def test_twelve_sums_of_incomes_times_known_factors_solve_for_all_twelve(leaves_
 def area_and_incomes(n=1000):
     factors = np.random.default_rng(5).uniform(1, 3, (12, n)).round(2)
     area = np.random.default_rng(6).choice(list("ABCDE"), n)
-    return pd.DataFrame({"area": area, "income": np.resize(INCOME, n) + np.arange(n) / 100}), factors
+    return pd.DataFrame(
+        {"area": area, "income": np.resize(INCOME, n) + np.arange(n) / 100}
+    ), factors
 
 
 def asked(project, people, values):
@@ -86,6 +88,65 @@ def test_sums_of_other_columns_in_between_hide_no_difference():
     added = people.income * (1 + factors[0]) * np.where(people.index < 3, factors[10], 1)
     frame = asked(project, people, added)
     assert frame.outcome.status != "pass" or frame.isna().any(axis=None)
+
+
+def by(project, people, key, values, name="x"):
+    frame = project.pivot_table(people.assign(**{name: values}), name, key, aggfunc="sum")
+    return frame.outcome.status != "pass" or bool(frame.isna().any(axis=None))
+
+
+def one_column_under_two_names(project, people, factors):
+    """Incomes of two halves under two names, and a sum of incomes and others but for three."""
+    is_first = people.index < 500
+    for name, half in (("u", people[is_first]), ("v", people[~is_first])):
+        by(project, half, "all", half.income, name)
+    by(project, people, "all", people.income * factors[0], "y")
+    factor = np.where(people.index < 3, factors[1], 2 + factors[0])
+    return by(project, people, "all", people.income * factor, "z")
+
+
+def an_area_that_others_put_together(project, people, factors):
+    """Two columns by areas in two parts, and one by area, a sum of them in one part alone."""
+    part = people.assign(part=people.area.isin(["A", "B"]))
+    assert not by(project, part, "part", people.income, "u")
+    assert not by(project, part, "part", people.income * factors[0], "v")
+    agrees = part.part & (np.cumsum(part.part) > 3)
+    return by(project, people, "area", people.income * np.where(agrees, 2 + factors[0], factors[1]))
+
+
+def a_difference_of_many_of_one_factor(project, people, factors):
+    """With and without 23 people, of whom 20 have the same factor."""
+    factor = np.where((people.index >= 3) & (people.index < 23), 2.0, factors[0])
+    for some in (people, people[23:]):
+        told = by(project, some, "all", some.income)
+        assert not told
+        told = by(project, some, "all", some.income * factor[some.index])
+    return told
+
+
+def a_sum_by_another_key(project, people, factors):
+    """Two columns and ten others by sex, and their sum but for three by area."""
+    people = people.assign(sex=np.where(people.index % 2, "m", "f"))
+    by(project, people, "sex", people.income)
+    by(project, people, "sex", people.income * factors[0])
+    for factor in factors[1:11]:
+        by(project, people, "sex", factor * factors[11])
+    factor = np.where(people.index < 3, 1.7, 1 + factors[0])
+    return by(project, people, "area", people.income * factor)
+
+
+@pytest.mark.parametrize(
+    "trick",
+    [
+        one_column_under_two_names,
+        an_area_that_others_put_together,
+        a_difference_of_many_of_one_factor,
+        a_sum_by_another_key,
+    ],
+)
+def test_sums_of_other_records_tell_of_no_few_together(trick):
+    people, factors = area_and_incomes()
+    assert trick(Project(), people.assign(all=1), factors)
 
 
 @pytest.mark.parametrize(("n", "d"), [(14, 4), (30, 5), (60, 10), (1000, 8)])

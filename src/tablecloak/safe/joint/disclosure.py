@@ -32,7 +32,7 @@ from tablecloak.safe.joint.question import (
     largest_of,
 )
 from tablecloak.safe.joint.search_work import SearchWork
-from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
+from tablecloak.safe.joint.system import FigureSystem, Groups, figures_of_classes
 from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
@@ -283,23 +283,23 @@ def _next_part(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> int
     """Return the part whose groups explain most of what the chosen ones leave of a group."""
     left = is_in.astype(float)
     for number in chosen:
-        left = left - _share(system, left, number)
-    gains = [
-        -np.inf if number in chosen else float(_share(system, left, number) ** 2 @ system.size)
-        for number in range(len(system.parts))
-    ]
+        total, held, group = _totals(system, left, number)
+        # A class that is in no group of the part takes the last mean, of nothing.
+        left = left - np.append(total / np.maximum(held, 1), 0.0)[group]
+    gains = np.full(len(system.parts), -np.inf)
+    for number in np.setdiff1d(np.arange(len(system.parts)), chosen).tolist():
+        total, held, _ = _totals(system, left, number)
+        gains[number] = (total**2 / np.maximum(held, 1)).sum()
     return int(np.argmax(gains))
 
 
-def _share(system: FigureSystem, amounts: Floats, number: int) -> Floats:
-    """Return the mean of amounts over each group of a part, 0 outside."""
-    group = system.group(number)
-    inside = group >= 0
-    n_groups = system.parts[number].sums.shape[1]
-    total = np.bincount(group[inside], (amounts * system.size)[inside], minlength=n_groups)
-    size = np.bincount(group[inside], system.size[inside], minlength=n_groups)
-    mean = total / np.maximum(size, 1)
-    return np.where(inside, mean[group], 0.0)
+def _totals(system: FigureSystem, amounts: Floats, number: int) -> tuple[Floats, Floats, Groups]:
+    """Return amounts of classes added up over each group of a part, its records, and the groups."""
+    n_groups, group = system.parts[number].sums.shape[1], system.group(number)
+    there = np.flatnonzero(amounts)
+    weighted = amounts[there] * system.size[there]
+    total = np.bincount(group[there] + 1, weighted, n_groups + 1).astype(np.float64)
+    return total[1:], system.parts[number].held, group
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,6 +150,12 @@ class FigurePart:
         """The sums that are kept."""
         return csr_array(self.sums[self.kept])
 
+    @cached_property
+    def held(self) -> Floats:
+        """Number of records of each group."""
+        n_groups = self.sums.shape[1]
+        return np.bincount(self.figures.group + 1, minlength=n_groups + 1)[1:].astype(np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class GroupPack:

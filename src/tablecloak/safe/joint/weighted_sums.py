@@ -21,10 +21,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.linalg import qr
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Floats, Integers
-from tablecloak.safe.joint.copies import AmountColumn
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.safe.joint.copies import AmountColumn, is_still, moved_sums
 from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import members_of
 from tablecloak.safe.output import Figures
@@ -163,10 +163,12 @@ def together(
     others: Sequence[AmountColumn],
     n_records: int,
 ) -> Iterator[tuple[int, Integers, Floats]]:
-    """Yield new figures, their records, and what sums of several columns add of each of these.
+    """Yield new figures, records, and what sums of several columns add of each of these.
 
-    A sum of another column plays a part if it follows of the same records, or, where these are
-    few, if it was published of records that overlap them by half.
+    They are those of the figure, of a difference to an earlier one, or of a sum of another column
+    that follows from the figure and others. Columns play a part if their sum of the same records
+    follows, as far as they have these; or, where records are few, if a sum was published of records
+    that overlap them by half.
 
     Parameters
     ----------
@@ -176,16 +178,26 @@ def together(
     others : sequence of AmountColumn
     n_records : int
     """
+    columns = (column_with, *others)
+    amounts = [np.nan_to_num(column.amounts) for column in columns]
+    moves = [np.where(np.isnan(c.amounts)[:, None], 0.0, c.moves(n_records)) for c in columns]
     rows = _rows(figures, n_records)
-    follows = np.array([column.tells(figures, n_records) for column in others])
     is_new = np.diff(rows.indptr) > 0
+    past: Floats | None = None
     if before is not None:
         is_new &= ~before.tells(figures, n_records)
-    amounts = [column.amounts for column in (column_with, *others)]
-    for row in np.flatnonzero(follows.any(axis=0) & is_new).tolist():
-        records = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-        chosen = [0, *(1 + np.flatnonzero(follows[:, row])).tolist()]
-        yield row, records, np.array([amounts[number][records] for number in chosen])
+        past = np.where(np.isnan(column_with.amounts)[:, None], 0.0, before.moves(n_records))
+    searched: set[tuple[int, ...]] = set()
+    for row, combined, told in [
+        *_of_the_same(figures, is_new, past, moves, others, n_records),
+        *_of_differences(figures, is_new, before, moves, n_records),
+    ]:
+        records = np.flatnonzero(combined)
+        chosen = np.flatnonzero(told).tolist()
+        key = (hash(records.tobytes()), *chosen)
+        if key not in searched:
+            searched.add(key)
+            yield row, records, np.array([amounts[number][records] for number in chosen])
     small = np.flatnonzero(is_new & (np.diff(rows.indptr) <= MOST_COVERED)).tolist()
     if not small or len(others) < FEW_COLUMNS:
         return
@@ -207,6 +219,89 @@ def together(
             for column, entry in sums
         ]
         yield row, records, np.array(given)
+
+
+def _of_the_same(
+    figures: Figures,
+    is_new: Flags,
+    past: Floats | None,
+    moves: Sequence[Floats],
+    others: Sequence[AmountColumn],
+    n_records: int,
+) -> Iterator[tuple[int, Floats, Flags]]:
+    """Yield sums that new figures tell and other columns as well: a new figure, and the records.
+
+    Looked at are the new figures, those of other columns, and the totals of each.
+    """
+    for entry in (figures, *(entry for column in others for entry in column.figures)):
+        rows = _with_total(entry)
+        told = np.array([is_still(*moved_sums(entry, rows, move)) for move in moves])
+        is_asked = told[0] & told[1:].any(axis=0)
+        if past is not None and is_asked.any():
+            is_asked &= ~is_still(*moved_sums(entry, rows, past))
+        for row in np.flatnonzero(is_asked):
+            combined = _of_records(entry, rows[[row]].toarray().ravel(), n_records)
+            is_in = combined[figures.records] != 0
+            by_group = np.bincount(figures.group[is_in] + 1, minlength=figures.sums.shape[1] + 1)
+            shares = is_new & (figures.sums @ by_group[1:] > 0)
+            if shares.any():
+                first = row if entry is figures and row < len(is_new) else np.argmax(shares)
+                yield int(first), combined, told[:, row]
+
+
+def _of_differences(
+    figures: Figures,
+    is_new: Flags,
+    before: AmountColumn | None,
+    moves: Sequence[Floats],
+    n_records: int,
+) -> Iterator[tuple[int, Floats, Flags]]:
+    """Yield differences between new figures and earlier ones that other columns tell as well.
+
+    Looked at are those of few records, and those where one figure contains the other.
+    """
+    sums, chosen = csr_array(figures.sums), np.flatnonzero(is_new)
+    if before is None or not len(chosen):
+        return
+    group = np.full(n_records, -1, dtype=np.int64)
+    group[figures.records] = figures.group
+    moved = [moved_sums(figures, sums[chosen], move)[0] for move in moves[1:]]
+    for entry in before.figures:
+        rows = csr_array(entry.sums)
+        shape = (sums.shape[1] + 1, rows.shape[1] + 1)
+        code = (group[entry.records] + 1) * shape[1] + entry.group + 1
+        both = np.bincount(code, minlength=shape[0] * shape[1]).reshape(shape)[1:, 1:]
+        shared = (sums[chosen] @ both) @ rows.T
+        size = sums[chosen] @ np.bincount(group + 1, minlength=shape[0])[1:]
+        of_entry = rows @ np.bincount(entry.group + 1, minlength=shape[1])[1:]
+        left, right = size[:, None] - shared, of_entry - shared
+        is_near = (left + right <= MOST_COVERED) | (np.minimum(left, right) == 0)
+        is_near &= (left + right > 0) & (shared > 0)
+        told = np.array(
+            [
+                is_still(new[:, None] - moved_sums(entry, rows, move)[0], left + right)
+                for new, move in zip(moved, moves[1:], strict=True)
+            ]
+        )
+        for new, old in np.argwhere(is_near & told.any(axis=0)):
+            combined = _of_records(figures, sums[[chosen[new]]].toarray().ravel(), n_records)
+            combined -= _of_records(entry, rows[[old]].toarray().ravel(), n_records)
+            yield int(chosen[new]), combined, np.append(True, told[:, new, old])
+
+
+def _with_total(figures: Figures) -> csr_array:
+    """Return which groups figures add up, and those that are figures alone added up."""
+    sums = csr_array(figures.sums)
+    alone = np.zeros((1, sums.shape[1]))
+    alone[:, np.unique(sums[np.flatnonzero(np.diff(sums.indptr) == 1)].indices)] = 1
+    return csr_array(vstack([sums, csr_array(alone)]))
+
+
+def _of_records(figures: Figures, of_groups: Floats, n_records: int) -> Floats:
+    """Return what a sum over groups adds up of each record."""
+    total = np.zeros(n_records)
+    total[figures.records] = np.append(of_groups, 0.0)[figures.group]
+    return total
 
 
 def _rows(figures: Figures, n_records: int) -> csr_array:

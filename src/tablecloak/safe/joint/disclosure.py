@@ -32,7 +32,7 @@ from tablecloak.safe.joint.question import (
     largest_of,
 )
 from tablecloak.safe.joint.search_work import SearchWork
-from tablecloak.safe.joint.system import FigureSystem, Groups, figures_of_classes
+from tablecloak.safe.joint.system import FigureSystem, figures_of_classes
 from tablecloak.safe.output import Reason
 from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.mixed import solve
@@ -221,7 +221,8 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
     for number in chosen:
         group = system.group(number)
         kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
-    _, first = np.unique(kind, return_index=True)
+    # Kinds are numbered in the order in which they come.
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
     target = is_in[first].astype(float)
     if not np.array_equal(target[kind] > 0, is_in):
         return None
@@ -281,25 +282,27 @@ def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
 
 def _next_part(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> int:
     """Return the part whose groups explain most of what the chosen ones leave of a group."""
-    left = is_in.astype(float)
+    left, size = is_in.astype(np.float64), system.size.astype(np.float64)
     for number in chosen:
-        total, held, group = _totals(system, left, number)
+        total, held = _totals(system, left * size, slice(None), number)
         # A class that is in no group of the part takes the last mean, of nothing.
-        left = left - np.append(total / np.maximum(held, 1), 0.0)[group]
+        left = left - np.append(total / np.maximum(held, 1), 0.0)[system.group(number)]
+    there = np.flatnonzero(left)
+    weighted = left[there] * size[there]
     gains = np.full(len(system.parts), -np.inf)
     for number in np.setdiff1d(np.arange(len(system.parts)), chosen).tolist():
-        total, held, _ = _totals(system, left, number)
+        total, held = _totals(system, weighted, there, number)
         gains[number] = (total**2 / np.maximum(held, 1)).sum()
     return int(np.argmax(gains))
 
 
-def _totals(system: FigureSystem, amounts: Floats, number: int) -> tuple[Floats, Floats, Groups]:
-    """Return amounts of classes added up over each group of a part, its records, and the groups."""
-    n_groups, group = system.parts[number].sums.shape[1], system.group(number)
-    there = np.flatnonzero(amounts)
-    weighted = amounts[there] * system.size[there]
-    total = np.bincount(group[there] + 1, weighted, n_groups + 1).astype(np.float64)
-    return total[1:], system.parts[number].held, group
+def _totals(
+    system: FigureSystem, amounts: Floats, classes: Integers | slice, number: int
+) -> tuple[Floats, Floats]:
+    """Return amounts of some classes added up over each group of a part, and its records."""
+    part = system.parts[number]
+    total = np.bincount(system.group(number, classes) + 1, amounts, part.sums.shape[1] + 1)
+    return total[1:].astype(np.float64), part.held
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,6 +77,24 @@ def test_a_column_that_others_add_up_in_one_area_but_for_three(n_columns):
     assert not frame.loc[list("BCDE"), "x"].isna().any()
 
 
+@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-3])
+def test_noise_of_a_column_hides_no_difference(noise):
+    people, factors = area_and_incomes()
+    project = Project()
+    columns = factors[:3] * people.income.to_numpy()
+    for column in columns:
+        asked(project, people, column)
+    is_in = (people.area == "A").to_numpy()
+    agrees = is_in & (np.cumsum(is_in) > 3)
+    made = np.where(agrees, columns[0] + columns[1], factors[11] * people.income)
+    noisy = made * (1 + noise * np.random.default_rng(8).standard_normal(1000))
+    true = (made - columns[0] - columns[1])[is_in & ~agrees].sum()
+    told = (noisy - columns[0] - columns[1])[is_in].sum()
+    assert told == pytest.approx(true, rel=0.05)
+    frame = asked(project, people, noisy)
+    assert frame.outcome.status != "pass" or np.isnan(frame.loc["A", "x"])
+
+
 def test_sums_of_other_columns_in_between_hide_no_difference():
     people, factors = area_and_incomes()
     project = Project()

@@ -12,7 +12,11 @@ out fewer than m contributors holds at least one of any m: each of these is trie
 are projected along it, until bases prove enough or one dimension is left. That is a complete
 search, whose length depends on m and d alone; where it is cut off, nothing is proved.
 
-Source: disjoint bases, Edmonds (1965), Journal of Research of the NBS 69B, 67-72.
+Noise in a column hides no group: a hyperplane that nearly holds all but few is looked for by least
+trimmed squares, which is no proof.
+
+Sources: disjoint bases, Edmonds (1965), Journal of Research of the NBS 69B, 67-72; least trimmed
+squares, Rousseeuw and Van Driessen (2006), Data Mining and Knowledge Discovery 12, 29-45.
 """
 
 from __future__ import annotations
@@ -43,6 +47,14 @@ hyperplane holds nearly all of these, none holds nearly all of more."""
 APART = 1e-6
 """Least entry of the diagonal of a triangular factor whose points, of length 1, are a basis."""
 
+NEAR, MOST_LEFT = 2e-2, 0.1
+"""Share of a point's length up to which a hyperplane nearly holds it, and what all of these may add
+to a combination, beside what others add, if it tells of the others."""
+
+STARTS, ROUNDS, MOST_TRIMMED = 30, 10, 2000
+"""Hyperplanes through random points that least trimmed squares begin with, rounds of each, and
+points that are looked at."""
+
 MOST_COVERED = 200
 """Records of a sum up to which it is looked at what sums of other records overlap it."""
 
@@ -71,18 +83,22 @@ def tells_of_few(
     points, who = sums[enough][:, there], who[there]
     if len(points) < FEW_COLUMNS:
         return False
-    points = _scaled(points / np.abs(points).max(axis=1, keepdims=True))
-    _, sizes, basis = np.linalg.svd(points, full_matrices=False)
-    points = _scaled(basis[sizes > DEPENDENT * sizes[0]])
-    d, n = points.shape
-    _, code, often = np.unique(who, return_inverse=True, return_counts=True)
-    left = len(often) - d + 1
-    if d > FEW_COLUMNS and left < threshold:
-        return True
+    points = points / np.abs(points).max(axis=1, keepdims=True)
+    lengths, points = np.linalg.norm(points, axis=0), _scaled(points)
+    axes, sizes, basis = np.linalg.svd(points, full_matrices=False)
+    is_kept = sizes > DEPENDENT * sizes[0]
+    d, n = int(is_kept.sum()), len(lengths)
     if d < FEW_COLUMNS:
         return False
+    _, code, often = np.unique(who, return_inverse=True, return_counts=True)
+    left = len(often) - d + 1
     few = min(threshold, left)
-    points = _off_common_directions(points, code, few)
+    rotated = axes[:, is_kept].T @ points
+    if (d > FEW_COLUMNS and left < threshold) or _is_nearly_told(
+        rotated, lengths, code, min(few, left // 2)
+    ):
+        return True
+    points = _off_common_directions(_scaled(basis[is_kept]), code, few)
     if not len(points):
         return False
     work = work or SearchWork(MOST_TRIED)
@@ -90,6 +106,42 @@ def tells_of_few(
         if not _leaves_out_few(points[:, ::step], code[::step], few, [], work):
             return None if work.left < 0 else False
     return True
+
+
+def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) -> bool:
+    """Whether a hyperplane nearly holds the points of all but few contributors, as far as seen.
+
+    What these add to the combination must be little beside what others add.
+    """
+    random = np.random.default_rng(1)
+    d, n = points.shape
+    some = points if n <= MOST_TRIMMED else points[:, random.choice(n, MOST_TRIMMED, False)]
+    drawn = [some[:, random.choice(some.shape[1], d - 1)] for _ in range(STARTS)]
+    starts = [*np.eye(d), *(np.linalg.svd(through)[0][:, -1] for through in drawn)]
+    tried: list[Floats] = []
+    for start in starts:
+        normal = _trimmed(some, start)
+        if any(abs(abs(normal @ other) - 1) < NOTHING for other in tried):
+            continue
+        tried.append(normal)
+        away = np.abs(normal @ points)
+        added = np.sort(np.bincount(who, away * lengths))[::-1]
+        rest = np.sqrt((added[few - 1 :] ** 2).sum())
+        is_little = rest <= MOST_LEFT * added[: few - 1].sum()
+        if is_little and len(np.unique(who[away > NEAR])) < few:
+            return True
+    return False
+
+
+def _trimmed(points: Floats, normal: Floats) -> Floats:
+    """Return the normal of the hyperplane nearest to half of all points, begun with another."""
+    half = points.shape[1] // 2
+    for _ in range(ROUNDS):
+        held = points[:, np.argpartition(np.abs(normal @ points), half)[: half + 1]]
+        before, normal = normal, np.linalg.eigh(held @ held.T)[1][:, 0]
+        if abs(abs(normal @ before) - 1) < NOTHING:
+            break
+    return normal
 
 
 def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:

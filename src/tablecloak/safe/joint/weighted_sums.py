@@ -98,12 +98,14 @@ def tells_of_few(
         rotated, lengths, code, min(few, left // 2)
     ):
         return True
-    points = _off_common_directions(_scaled(basis[is_kept]), code, few)
+    points, step = _scaled(basis[is_kept]), max(n // SOME, 1)
+    is_safe = _has_bases(points[:, ::step], code[::step], code[::step], few)
+    points = points[:0] if is_safe else _off_common_directions(points, code, few)
     if not len(points):
         return False
     work = work or SearchWork(MOST_TRIED)
-    for step in dict.fromkeys((max(n // SOME, 1), 1)):
-        if not _leaves_out_few(points[:, ::step], code[::step], few, [], work):
+    for every in dict.fromkeys((step, 1)):
+        if not _leaves_out_few(points[:, ::every], code[::every], few, [], work):
             return None if work.left < 0 else False
     return True
 

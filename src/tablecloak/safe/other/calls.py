@@ -112,8 +112,13 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
         if checked.conditional and not stuck:
             given = [counts.shown(set())[0] for counts in checked.conditional]
             findings, undecided = ledger.findings([*figures, *given])
-            # What columns of one output single out is judged where its columns are.
-            more = [finding for finding in findings if finding.outputs or not finding.terms]
+            # Whom its columns single out, and who weighs most in it, is judged where these are.
+            is_judged = any(reason.rule == "saturated" for reason in checked.reasons)
+            more = [
+                finding
+                for finding in findings
+                if finding.outputs or (finding.rule == "threshold" and not is_judged)
+            ]
             reasons += [
                 replace(reason, status="review", text=f"{reason.text}. {CONDITION}")
                 for reason in failures(more, checked.base)

@@ -164,7 +164,7 @@ class JointAudit:
             undecided += question.undecided
         # A figure that tells of few beside others of its variable is to be hidden anyway.
         named = {term for finding in findings for term in finding.new_terms}
-        findings = [each for each in of_several if named.isdisjoint(each.new_terms)] + findings
+        findings = [one for one in of_several if named.isdisjoint(one.new_terms)] + findings
         return findings, list(dict.fromkeys(undecided))
 
     def _of_weighted_sums(

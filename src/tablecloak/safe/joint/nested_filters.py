@@ -58,11 +58,11 @@ class PublishedGroups:
         mark = np.random.default_rng(1).integers(2**31, size=system.n_classes).astype(np.float64)
         rows = [_groups(entry) for entry in system.parts]
         of_part = np.repeat(np.arange(len(rows)), [entry.shape[0] for entry in rows])
-        each = (system.size, np.ones_like(mark), mark)
+        counted = (system.size, np.ones_like(mark), mark)
         added = []
         for number, entry in enumerate(rows):
             group, n_groups = system.group(number) + 1, entry.shape[1] + 1
-            by_group = [np.bincount(group, weights, n_groups)[1:] for weights in each]
+            by_group = [np.bincount(group, weights, n_groups)[1:] for weights in counted]
             added.append(entry @ np.column_stack(by_group))
         size, n_classes, marked = np.vstack(added).T
         is_new = of_part >= question.new_parts.start

@@ -242,12 +242,12 @@ def together(
         is_new &= ~before.tells(figures, n_records)
         past = np.where(np.isnan(column_with.amounts)[:, None], 0.0, before.moves(n_records))
     searched: set[tuple[int, ...]] = set()
-    for row, combined, told in [
+    for row, combined, follows in [
         *_of_the_same(figures, is_new, past, moves, others, n_records),
         *_of_differences(figures, is_new, before, moves, n_records),
     ]:
         records = np.flatnonzero(combined)
-        chosen = np.flatnonzero(told).tolist()
+        chosen = np.flatnonzero(follows).tolist()
         key = (hash(records.tobytes()), *chosen)
         if key not in searched:
             searched.add(key)
@@ -289,8 +289,8 @@ def _of_the_same(
     """
     for entry in (figures, *(entry for column in others for entry in column.figures)):
         rows = _with_total(entry)
-        told = np.array([is_still(*moved_sums(entry, rows, move)) for move in moves])
-        is_asked = told[0] & told[1:].any(axis=0)
+        follows = np.array([is_still(*moved_sums(entry, rows, move)) for move in moves])
+        is_asked = follows[0] & follows[1:].any(axis=0)
         if past is not None and is_asked.any():
             is_asked &= ~is_still(*moved_sums(entry, rows, past))
         for row in np.flatnonzero(is_asked):
@@ -300,7 +300,7 @@ def _of_the_same(
             shares = is_new & (figures.sums @ by_group[1:] > 0)
             if shares.any():
                 first = row if entry is figures and row < len(is_new) else np.argmax(shares)
-                yield int(first), combined, told[:, row]
+                yield int(first), combined, follows[:, row]
 
 
 def _of_differences(
@@ -331,16 +331,16 @@ def _of_differences(
         left, right = size[:, None] - shared, of_entry - shared
         is_near = (left + right <= MOST_COVERED) | (np.minimum(left, right) == 0)
         is_near &= (left + right > 0) & (shared > 0)
-        told = np.array(
+        follows = np.array(
             [
                 is_still(new[:, None] - moved_sums(entry, rows, move)[0], left + right)
                 for new, move in zip(moved, moves[1:], strict=True)
             ]
         )
-        for new, old in np.argwhere(is_near & told.any(axis=0)):
+        for new, old in np.argwhere(is_near & follows.any(axis=0)):
             combined = _of_records(figures, sums[[chosen[new]]].toarray().ravel(), n_records)
             combined -= _of_records(entry, rows[[old]].toarray().ravel(), n_records)
-            yield int(chosen[new]), combined, np.append(True, told[:, new, old])
+            yield int(chosen[new]), combined, np.append(True, follows[:, new, old])
 
 
 def _with_total(figures: Figures) -> csr_array:

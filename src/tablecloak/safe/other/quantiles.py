@@ -111,9 +111,10 @@ class Quantiles(Kind):
             )
         # A column that many records have alike may be made of somebody's amount.
         often = {
-            each: records.n_contributors(np.isclose(values, each, rtol=1e-9)) for each in told[kept]
+            value: records.n_contributors(np.isclose(values, value, rtol=1e-9))
+            for value in told[kept]
         }
-        alike = [each for each, number in often.items() if number >= threshold]
+        alike = [value for value, number in often.items() if number >= threshold]
         if may_be_amounts(alike):
             text = f"{name} has many records of one value, which may be somebody's amount: round it"
             reasons.append(Reason("review", "constant", text))

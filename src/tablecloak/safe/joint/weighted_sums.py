@@ -22,6 +22,7 @@ squares, Rousseeuw and Van Driessen (2006), Data Mining and Knowledge Discovery 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 from scipy.linalg import qr
@@ -242,10 +243,10 @@ def together(
         is_new &= ~before.tells(figures, n_records)
         past = np.where(np.isnan(column_with.amounts)[:, None], 0.0, before.moves(n_records))
     searched: set[tuple[int, ...]] = set()
-    for row, combined, follows in [
-        *_of_the_same(figures, is_new, past, moves, others, n_records),
-        *_of_differences(figures, is_new, before, moves, n_records),
-    ]:
+    for row, combined, follows in chain(
+        _of_the_same(figures, is_new, past, moves, others, n_records),
+        _of_differences(figures, is_new, before, moves, n_records),
+    ):
         records = np.flatnonzero(combined)
         chosen = np.flatnonzero(follows).tolist()
         key = (hash(records.tobytes()), *chosen)

@@ -319,6 +319,34 @@ TRICKS = {
         p, d.head(200), d.income.round() * 1000 + (d.index % 25 == 0)),
     "amounts of few in the last digits": lambda p, d: by_area(
         p, d.head(200), d.cost.round() * 1e4 + d.income.round() * (d.index % 25 == 0)),
+    # What regressions tell for whoever knows their columns.
+    "two slopes and their sum but for three": lambda p, d: (
+        p.olsr("income ~ age + cost", d),
+        p.olsr("income ~ x", of(d, x=np.where(flag(d), d.score, 2 * d.age + d.cost)))),
+    "two flags that differ at three": lambda p, d: (
+        p.olsr("income ~ age + x", of(d, x=(d.sex == "m") * 1)),
+        p.olsr("income ~ age + x", of(d, x=(d.sex == "m") * 1 - flag(d)))),
+    "a flag and a table of all of it but three": lambda p, d: (
+        p.olsr("income ~ age + x", of(d, x=(d.sex == "m") * 1)),
+        p.pivot_table(of(d, x=(d.sex == "m") * 1 - flag(d)), "income", "x", aggfunc="sum")),
+    "slopes and a sum of products": lambda p, d: (
+        p.olsr("income ~ age + cost", d),
+        total(p, of(d, x=d.income * np.where(flag(d), 7, 2 * d.age + d.cost)), "x")),
+    "correlations with two columns and their sum but for three": lambda p, d: (
+        p.corr(d[["income", "age"]]), p.corr(d[["income", "cost"]]),
+        p.corr(of(d, x=np.where(flag(d), d.score, 2 * d.age + d.cost))[["income", "x"]])),
+    "two slopes of one regression that differ at three": lambda p, d: p.olsr(
+        "income ~ a + b", of(d, a=d.cost * (d.sex == "m"),
+                             b=d.cost * ((d.sex == "m") & (flag(d) == 0)))),
+    "the extreme of somebody's amount": lambda p, d: p.extremes(
+        pd.Series(float(d.income.max()), d.index, name="x")),
+    "extremes of largest ones": lambda p, d: p.extremes(
+        d.groupby("area").income.transform("max")),
+    "quantiles of largest ones": lambda p, d: p.quantile(
+        d.groupby("area").income.transform("max"), [0.1, 0.5, 0.9], base=0.1),
+    "a quantile of somebody's amount": lambda p, d: p.quantile(
+        pd.Series(np.where(d.sex == "m", d.income.max(), 0.0), d.index, name="x"), [0.75],
+        base=0.1),
     "a subset of a formula": lambda p, d: (
         p.olsr("income ~ age", d), p.olsr("income ~ age", d, subset=~d.index.isin(FEW))),
 }  # fmt: skip

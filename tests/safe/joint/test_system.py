@@ -58,6 +58,20 @@ def test_a_factor_that_grows_by_blocks_is_that_of_the_independent_figures():
         np.testing.assert_allclose(factor.backward(factor.forward(right)), factor.solve(right))
 
 
+def test_what_was_solved_for_classes_is_true_of_every_later_system():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        system = FigureSystem.empty(9)
+        for _ in range(5):
+            for other in (system.extended(random_figures(rng, 9)), system.grown(9)):
+                # Asked about and thrown away, asked about again, and of other classes.
+                some = rng.permutation(other.n_classes)[: int(rng.integers(1, 6))]
+                for classes in (some, np.arange(other.n_classes)):
+                    expected = other.factor.forward(other.kept_figures(classes))
+                    np.testing.assert_allclose(other.solved_rows(classes), expected, atol=1e-12)
+            system = system.extended(random_figures(rng, 9))
+
+
 def test_two_records_are_in_one_class_exactly_if_every_output_has_them_in_one_group():
     for seed in SEEDS:
         system, _, outputs = random_system(seed)

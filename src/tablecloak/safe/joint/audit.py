@@ -152,8 +152,9 @@ class JointAudit:
         }
         self._variables.forget()
         undecided = self._variables.sums_of_columns(new)
-        findings, unsure = self._of_weighted_sums(new, contributors)
+        of_several, unsure = self._of_weighted_sums(new, contributors)
         undecided += unsure
+        findings: list[Disclosure] = []
         new, names = self._with_differences(new, names)
         for variable, some in self._by_variable(new):
             question = VariableQuestion(
@@ -161,6 +162,9 @@ class JointAudit:
             )
             findings += _findings(question)
             undecided += question.undecided
+        # A figure that tells of few beside others of its variable is to be hidden anyway.
+        named = {term for finding in findings for term in finding.new_terms}
+        findings = [one for one in of_several if named.isdisjoint(one.new_terms)] + findings
         return findings, list(dict.fromkeys(undecided))
 
     def _of_weighted_sums(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
-from tablecloak.arrays import Flags, Floats
+from tablecloak.arrays import AnyIntegers, Flags, Floats
 from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.safe.output import Figures
 
@@ -33,11 +33,12 @@ NOISE = 0.1
 LEAST = 10
 """Records from which a column that rises with another is no accident."""
 
-DRAWN = 60
-"""Pairs of records by which the scale of most records is looked for."""
+DRAWN, SEEMS_MOST = 60, 0.4
+"""Pairs of records by which the scale of most records is looked for, and share of the records
+looked at below which it is none: half of all are more, by chances of 10^-18."""
 
-NEARLY, MOST_ADDED = 1e-7, 8
-"""Share by which a sum of columns may miss another, and columns that are tried for it."""
+NEARLY = 1e-7
+"""Share by which a sum of columns may miss another."""
 
 STILL = 1e-6
 """Move of a sum, in standard deviations, up to which it counts as none."""
@@ -117,14 +118,18 @@ def scale_of_most(one: Floats, other: Floats) -> tuple[float, float] | None:
     """Return a and b where other = a one + b at half of all records or more."""
     if len(one) < LEAST:
         return None
-    pairs = np.random.default_rng(1).integers(0, len(one), (DRAWN, 2))
+    random = np.random.default_rng(1)
+    pairs = random.integers(0, len(one), (DRAWN, 2))
     best, most = None, len(one) / 2
     slopes = [(1.0, 0.0)]
     for first, second in pairs.tolist():
         if one[first] != one[second] and other[first] != other[second]:
             slope = (other[first] - other[second]) / (one[first] - one[second])
             slopes.append((slope, other[first] - slope * one[first]))
+    some = random.choice(len(one), min(len(one), LOOKED_AT), replace=False)
     for slope, shift in slopes:
+        if _agrees(one[some], other[some], slope, shift).mean() < SEEMS_MOST:
+            continue
         agree = int(_agrees(one, other, slope, shift).sum())
         if agree >= most:
             best, most = (float(slope), float(shift)), agree
@@ -175,6 +180,10 @@ class AmountColumn:
         past = self.amounts[figures.records]
         both = ~np.isnan(past) & (figures.group >= 0)
         return past[both], figures.amounts[both]
+
+    def knows_most(self, records: AnyIntegers) -> bool:
+        """Whether nearly all of some records have stood in a figure of the column."""
+        return bool(np.isnan(self.amounts[records]).mean() <= APART)
 
     def take_in(self, figures: Figures) -> None:
         """Take in figures of an output that was recorded."""
@@ -231,19 +240,37 @@ class AmountColumn:
             )
         ]
 
+    def moves(self, n_records: int) -> Floats:
+        """Return random moves of the records that change no sum of the column, shape (n, DRAWS)."""
+        system = self.system(n_records)
+        return system.draws - system.weights[system.class_of]
+
     def tells(self, figures: Figures, n_records: int) -> Flags:
         """Return over which groups of records, of those of other figures, a sum of it follows."""
-        system = self.system(n_records)
-        n_groups = figures.sums.shape[1]
-        moves = system.draws - system.weights[system.class_of]
-        there = figures.group >= 0
-        records, group = figures.records[there], figures.group[there]
-        by_group = np.column_stack(
-            [np.bincount(group, column, minlength=n_groups) for column in moves[records].T]
-        )
-        size = figures.sums @ np.bincount(group, minlength=n_groups)
-        limit = STILL * np.sqrt(np.maximum(size, 1))
-        return np.asarray(np.abs(figures.sums @ by_group).max(axis=1) <= limit)
+        moved, size = moved_sums(figures, csr_array(figures.sums), self.moves(n_records))
+        return is_still(moved, size)
+
+
+def moved_sums(figures: Figures, rows: csr_array, moves: Floats) -> tuple[Floats, Floats]:
+    """Return by how much moves of records change sums over groups of figures, and their records.
+
+    Parameters
+    ----------
+    figures : Figures
+    rows : csr_array, shape (f, g)
+        Which groups each sum adds up.
+    moves : (n, k) array
+    """
+    there = figures.group >= 0
+    group, n_groups = figures.group[there], rows.shape[1]
+    by_group = [np.bincount(group, column[figures.records[there]], n_groups) for column in moves.T]
+    return rows @ np.column_stack(by_group), rows @ np.bincount(group, minlength=n_groups)
+
+
+def is_still(moved: Floats, size: Floats) -> Flags:
+    """Whether sums over so many records do not move."""
+    limit = STILL * np.sqrt(np.maximum(size, 1))
+    return np.asarray(np.abs(moved).max(axis=-1) <= limit)
 
 
 def added_up(column: Floats, others: Sequence[Floats]) -> tuple[list[int], bool]:
@@ -251,9 +278,12 @@ def added_up(column: Floats, others: Sequence[Floats]) -> tuple[list[int], bool]
 
     A few records settle the units, drawn until they are none of those that are out of line.
     """
+    if len(others) < 2:
+        return [], False
     matrix = np.column_stack(others)
     known = np.flatnonzero(np.isfinite(matrix).all(axis=1))
-    if len(known) < LEAST:
+    if len(known) < max(LEAST, 2 * len(others)):
+        # Whatever a column of so few records is, others add it up.
         return [], False
     random = np.random.default_rng(1)
     some = known if len(known) <= LOOKED_AT else random.choice(known, LOOKED_AT, replace=False)

@@ -221,7 +221,8 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
     for number in chosen:
         group = system.group(number)
         kind = pd.factorize(kind * (int(group.max(initial=-1)) + 2) + group + 1)[0]
-    _, first = np.unique(kind, return_index=True)
+    # Kinds are numbered in the order in which they come.
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
     target = is_in[first].astype(float)
     if not np.array_equal(target[kind] > 0, is_in):
         return None
@@ -281,25 +282,27 @@ def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
 
 def _next_part(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> int:
     """Return the part whose groups explain most of what the chosen ones leave of a group."""
-    left = is_in.astype(float)
+    left, size = is_in.astype(np.float64), system.size.astype(np.float64)
     for number in chosen:
-        left = left - _share(system, left, number)
-    gains = [
-        -np.inf if number in chosen else float(_share(system, left, number) ** 2 @ system.size)
-        for number in range(len(system.parts))
-    ]
+        total, held = _totals(system, left * size, slice(None), number)
+        # A class that is in no group of the part takes the last mean, of nothing.
+        left = left - np.append(total / np.maximum(held, 1), 0.0)[system.group(number)]
+    there = np.flatnonzero(left)
+    weighted = left[there] * size[there]
+    gains = np.full(len(system.parts), -np.inf)
+    for number in np.setdiff1d(np.arange(len(system.parts)), chosen).tolist():
+        total, held = _totals(system, weighted, there, number)
+        gains[number] = (total**2 / np.maximum(held, 1)).sum()
     return int(np.argmax(gains))
 
 
-def _share(system: FigureSystem, amounts: Floats, number: int) -> Floats:
-    """Return the mean of amounts over each group of a part, 0 outside."""
-    group = system.group(number)
-    inside = group >= 0
-    n_groups = system.parts[number].sums.shape[1]
-    total = np.bincount(group[inside], (amounts * system.size)[inside], minlength=n_groups)
-    size = np.bincount(group[inside], system.size[inside], minlength=n_groups)
-    mean = total / np.maximum(size, 1)
-    return np.where(inside, mean[group], 0.0)
+def _totals(
+    system: FigureSystem, amounts: Floats, classes: Integers | slice, number: int
+) -> tuple[Floats, Floats]:
+    """Return amounts of some classes added up over each group of a part, and its records."""
+    part = system.parts[number]
+    total = np.bincount(system.group(number, classes) + 1, amounts, part.sums.shape[1] + 1)
+    return total[1:].astype(np.float64), part.held
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ ROUNDS = (32, 32, 64, 128, 256)
 ACCIDENT = 1e-12
 """Probability that a leverage is estimated so much too low that a class is left out."""
 
-CHEAP, MOST_PRODUCTS = 1e8, 4e10
+CHEAP, MOST_PRODUCTS = 1e8, 1e11
 """Products up to which nothing is estimated, and beyond which the search is given up."""
 
 MOST_COLUMNS = 2000
@@ -74,7 +74,7 @@ def confined(
     held, columns = [chosen[:0]], [np.zeros((size, 0))]
     for start in range(0, len(chosen), MOST_COLUMNS):
         some = chosen[start : start + MOST_COLUMNS]
-        rows = system.factor.forward(system.kept_figures(some))
+        rows = system.solved_rows(some)
         is_high = ~is_low((rows**2).sum(axis=0), most)
         held.append(some[is_high])
         columns.append(rows[:, is_high])

@@ -54,25 +54,31 @@ class PublishedGroups:
     def of(cls, question: VariableQuestion) -> PublishedGroups:
         """Collect the groups of all parts of a system, those of new parts in any case."""
         system = question.after
-        columns, part = [], []
-        for number, entry in enumerate(system.parts):
-            rows = _groups(entry)
-            columns.append(members_of(system.group(number), rows.shape[1]).T @ rows.T)
-            part.append(np.full(rows.shape[0], number))
-        members = csc_array(hstack(columns, format="csc"))
-        of_part = np.concatenate(part)
-        size = np.asarray(members.T @ system.size.astype(float))
+        # Sums of these are whole numbers below 2^53, so that they are exact.
+        mark = np.random.default_rng(1).integers(2**31, size=system.n_classes).astype(np.float64)
+        rows = [_groups(entry) for entry in system.parts]
+        of_part = np.repeat(np.arange(len(rows)), [entry.shape[0] for entry in rows])
+        counted = (system.size, np.ones_like(mark), mark)
+        added = []
+        for number, entry in enumerate(rows):
+            group, n_groups = system.group(number) + 1, entry.shape[1] + 1
+            by_group = [np.bincount(group, weights, n_groups)[1:] for weights in counted]
+            added.append(entry @ np.column_stack(by_group))
+        size, n_classes, marked = np.vstack(added).T
         is_new = of_part >= question.new_parts.start
         # Figures of the same records tell the same; one that was there before is not new.
-        _, first = np.unique(
-            np.round(members.T @ np.sqrt(np.arange(1.0, system.n_classes + 1)), 6),
-            return_index=True,
-        )
+        _, first = np.unique(marked, return_index=True)
         order = first[np.lexsort((-size[first], ~is_new[first]))]
         order = order[size[order] > 0][:MOST_FIGURES]
-        per_class = np.cumsum(np.diff(members.indptr)[order]) / max(system.n_classes, 1)
+        per_class = np.cumsum(n_classes[order]) / max(system.n_classes, 1)
         order = order[: int(np.searchsorted(system.n_classes * per_class**2, MOST_SHARED)) + 1]
-        chosen = csc_array(members[:, order])
+        order = order[np.argsort(of_part[order], kind="stable")]
+        starts = np.searchsorted(of_part, np.arange(len(rows)))
+        columns = []
+        for number in np.unique(of_part[order]).tolist():
+            entry = rows[number][order[of_part[order] == number] - starts[number]]
+            columns.append(members_of(system.group(number), entry.shape[1]).T @ entry.T)
+        chosen = csc_array(hstack(columns, format="csc"))
         weighted = csr_array(chosen.T) * system.size.astype(float)
         return cls(chosen, of_part[order], size[order], (csr_array(weighted) @ chosen).toarray())
 

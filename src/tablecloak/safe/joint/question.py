@@ -16,7 +16,6 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.copies import (
-    MOST_ADDED,
     AmountColumn,
     added_up,
     column_of,
@@ -246,11 +245,16 @@ class SummedVariables:
         undecided = []
         for figures in new:
             own = None if figures.is_count else column_of(self.columns, figures)
-            others = [column for column in self.columns if column is not own][-MOST_ADDED:]
-            if figures.amounts is None or len(others) < 2:
+            if figures.amounts is None:
                 continue
             there = figures.group >= 0
-            given = [column.amounts[figures.records[there]] for column in others]
+            records = figures.records[there]
+            others = [
+                column
+                for column in self.columns
+                if column is not own and column.knows_most(records)
+            ]
+            given = [column.amounts[records] for column in others]
             numbers, is_exact = added_up(figures.amounts[there], given)
             parts = [others[number] for number in numbers]
             tells = (part.tells(figures, self.n_records).all() for part in parts)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Literal
 
 import numpy as np
@@ -67,14 +68,16 @@ class Factor:
         """Number of independent figures."""
         return sum(len(block.diagonal) for block in self.blocks)
 
-    def forward(self, right: Floats) -> Floats:
-        """Solve L y = right."""
+    def forward(self, right: Floats, first: Floats | None = None) -> Floats:
+        """Solve L y = right; `first` are rows of y that are solved already, of whole blocks."""
         solved = np.empty_like(right)
-        start = 0
+        start, n_first = 0, 0 if first is None else len(first)
+        solved[:n_first] = first if n_first else 0.0
         for block in self.blocks:
             end = start + len(block.diagonal)
-            rest = right[start:end] - block.left @ solved[:start]
-            solved[start:end] = _solved(block.diagonal, rest)
+            if end > n_first:
+                rest = right[start:end] - block.left @ solved[:start]
+                solved[start:end] = _solved(block.diagonal, rest)
             start = end
         return solved
 
@@ -126,6 +129,44 @@ def _solved(lower: Floats, right: Floats, trans: Literal[0, 1] = 0) -> Floats:
     return np.asarray(solution, dtype=np.float64)
 
 
+@dataclass(eq=False)
+class SolvedRows:
+    """What was solved forward for classes of records, kept for the next output.
+
+    Rows of y in L y = v stay as they are when an output adds a block to L. Classes are told by
+    their first record: an output may divide a class, and records stay.
+
+    Parameters
+    ----------
+    blocks : tuple of FactorBlock
+        Those of L when it was solved.
+    records : (c,) array of int
+        In ascending order.
+    rows : (figures, c) array
+    """
+
+    blocks: tuple[FactorBlock, ...] = ()
+    records: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def solve(self, factor: Factor, records: Integers, right: Floats) -> Floats:
+        """Solve L y = right for classes by their first records, in ascending order."""
+        pairs = zip(factor.blocks, self.blocks, strict=False)
+        same = [block for block, _ in takewhile(lambda pair: pair[0] is pair[1], pairs)]
+        height = sum(len(block.diagonal) for block in same)
+        place = np.searchsorted(self.records, records)
+        place[place == len(self.records)] = 0
+        is_solved = np.zeros(len(records), dtype=np.bool_)
+        if height:
+            is_solved = self.records[place] == records
+        rows = np.empty_like(right)
+        for chosen, first in ((~is_solved, None), (is_solved, self.rows[:height])):
+            done = None if first is None else first[:, place[chosen]]
+            rows[:, chosen] = factor.forward(np.ascontiguousarray(right[:, chosen]), done)
+        self.blocks, self.records, self.rows = factor.blocks, records, rows
+        return rows
+
+
 Groups = npt.NDArray[np.int32]
 
 
@@ -149,6 +190,12 @@ class FigurePart:
     def rows(self) -> csr_array:
         """The sums that are kept."""
         return csr_array(self.sums[self.kept])
+
+    @cached_property
+    def held(self) -> Floats:
+        """Number of records of each group."""
+        n_groups = self.sums.shape[1]
+        return np.bincount(self.figures.group + 1, minlength=n_groups + 1)[1:].astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +283,8 @@ class FigureSystem:
     leeway : FigureSystem, optional
         The same figures where each record counts by the square of how far it may move: `size` is
         the sum of these squares. Of its parts it holds the figures alone that this system keeps.
+    solved : SolvedRows
+        What was solved for this system, or one with more or fewer figures.
     """
 
     class_of: Integers
@@ -247,6 +296,7 @@ class FigureSystem:
     weights: Floats
     parent: Integers | None = None
     leeway: FigureSystem | None = None
+    solved: SolvedRows = field(default_factory=SolvedRows)
 
     @classmethod
     def empty(cls, n_records: int) -> FigureSystem:
@@ -311,6 +361,7 @@ class FigureSystem:
             np.vstack([self.draws, drawn]),
             np.vstack([self.weights, np.zeros((1, DRAWS))]),
             leeway=None if self.leeway is None else self.leeway.grown(n_records),
+            solved=self.solved,
         )
 
     def extended(self, figures: Figures, leeway: Floats | None = None) -> FigureSystem:
@@ -484,6 +535,16 @@ class FigureSystem:
             for table, pack in zip(tables, self.packs, strict=True):
                 block += table.take(pack.code[some], axis=0)
         return total
+
+    def solved_rows(self, classes: Integers) -> Floats:
+        """Return `kept_figures` of classes, solved forward by the factor."""
+        first = np.empty(self.n_classes, dtype=np.int64)
+        first[self.class_of[::-1]] = np.arange(len(self.class_of))[::-1]
+        order = np.argsort(first[classes])
+        rows = np.empty((self.factor.size, len(classes)))
+        right = self.kept_figures(classes[order])
+        rows[:, order] = self.solved.solve(self.factor, first[classes[order]], right)
+        return rows
 
     def kept_figures(self, classes: Integers) -> Floats:
         """Return which figures of the factor each class stands in, shape (figures, c)."""

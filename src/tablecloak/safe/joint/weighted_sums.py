@@ -6,20 +6,30 @@ n - d + 1 can be eliminated, and more where factors repeat. Nothing tells column
 of a known factor from others, so that all are taken to be.
 
 A combination is 0 at some records if their columns, as points of d dimensions, lie on a hyperplane.
-One that leaves out fewer than m contributors holds at least one of any m: each of these is tried,
-and all points are projected along it, until one dimension is left. That is a complete search, whose
-length depends on m and d alone; of many columns it is made where directions of points repeat.
+None holds a basis of all dimensions, so that it leaves out m contributors where m disjoint bases
+are found: that proves nearly every sum of many to be safe. Where fewer are found, one that leaves
+out fewer than m contributors holds at least one of any m: each of these is tried, and all points
+are projected along it, until bases prove enough or one dimension is left. That is a complete
+search, whose length depends on m and d alone; where it is cut off, nothing is proved.
+
+Noise in a column hides no group: a hyperplane that nearly holds all but few is looked for by least
+trimmed squares, which is no proof.
+
+Sources: disjoint bases, Edmonds (1965), Journal of Research of the NBS 69B, 67-72; least trimmed
+squares, Rousseeuw and Van Driessen (2006), Data Mining and Knowledge Discovery 12, 29-45.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.linalg import qr
+from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Floats, Integers
-from tablecloak.safe.joint.copies import AmountColumn
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.safe.joint.copies import AmountColumn, is_still, moved_sums
 from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import members_of
 from tablecloak.safe.output import Figures
@@ -28,13 +38,23 @@ DEPENDENT, NOTHING = 1e-9, 1e-9
 """Share of the largest singular value up to which sums depend on each other, and of a point's
 length up to which it lies on a hyperplane."""
 
-MOST_TRIED, SOME = 1000, 300
+DIGITS = 9
+"""Decimals of points by which directions are the same."""
+
+MOST_TRIED, SOME = 5000, 300
 """Points that are tried for one output, and records that are looked at first: where no
 hyperplane holds nearly all of these, none holds nearly all of more."""
 
-MOST_SEARCHED = 3
-"""Columns beyond which only factors that repeat are searched, as those of codes and ages do: points
-of which most lie in a direction of their own are taken to lie on no common hyperplane."""
+APART = 1e-6
+"""Least entry of the diagonal of a triangular factor whose points, of length 1, are a basis."""
+
+NEAR, MOST_LEFT = 2e-2, 0.1
+"""Share of a point's length up to which a hyperplane nearly holds it, and what all of these may add
+to a combination, beside what others add, if it tells of the others."""
+
+STARTS, ROUNDS, MOST_TRIMMED = 30, 10, 2000
+"""Hyperplanes through random points that least trimmed squares begin with, rounds of each, and
+points that are looked at."""
 
 MOST_COVERED = 200
 """Records of a sum up to which it is looked at what sums of other records overlap it."""
@@ -64,25 +84,67 @@ def tells_of_few(
     points, who = sums[enough][:, there], who[there]
     if len(points) < FEW_COLUMNS:
         return False
-    points = _scaled(points / np.abs(points).max(axis=1, keepdims=True))
-    _, sizes, basis = np.linalg.svd(points, full_matrices=False)
-    points = _scaled(basis[sizes > DEPENDENT * sizes[0]])
-    d, n = points.shape
+    points = points / np.abs(points).max(axis=1, keepdims=True)
+    lengths, points = np.linalg.norm(points, axis=0), _scaled(points)
+    axes, sizes, basis = np.linalg.svd(points, full_matrices=False)
+    is_kept = sizes > DEPENDENT * sizes[0]
+    d, n = int(is_kept.sum()), len(lengths)
+    if d < FEW_COLUMNS:
+        return False
     _, code, often = np.unique(who, return_inverse=True, return_counts=True)
     left = len(often) - d + 1
-    if d > FEW_COLUMNS and left < threshold:
-        return True
-    if d < FEW_COLUMNS or (d > MOST_SEARCHED and 2 * len(_directions(points, 6)[0]) > n):
-        return False
     few = min(threshold, left)
-    points = _off_common_directions(points, code, few)
+    rotated = axes[:, is_kept].T @ points
+    if (d > FEW_COLUMNS and left < threshold) or _is_nearly_told(
+        rotated, lengths, code, min(few, left // 2)
+    ):
+        return True
+    points, step = _scaled(basis[is_kept]), max(n // SOME, 1)
+    is_safe = _has_bases(points[:, ::step], code[::step], code[::step], few)
+    points = points[:0] if is_safe else _off_common_directions(points, code, few)
     if not len(points):
         return False
     work = work or SearchWork(MOST_TRIED)
-    for step in dict.fromkeys((max(n // SOME, 1), 1)):
-        if not _leaves_out_few(points[:, ::step], code[::step], few, [], work):
+    for every in dict.fromkeys((step, 1)):
+        if not _leaves_out_few(points[:, ::every], code[::every], few, [], work):
             return None if work.left < 0 else False
     return True
+
+
+def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) -> bool:
+    """Whether a hyperplane nearly holds the points of all but few contributors, as far as seen.
+
+    What these add to the combination must be little beside what others add.
+    """
+    random = np.random.default_rng(1)
+    d, n = points.shape
+    some = points if n <= MOST_TRIMMED else points[:, random.choice(n, MOST_TRIMMED, False)]
+    drawn = [some[:, random.choice(some.shape[1], d - 1)] for _ in range(STARTS)]
+    starts = [*np.eye(d), *(np.linalg.svd(through)[0][:, -1] for through in drawn)]
+    tried: list[Floats] = []
+    for start in starts:
+        normal = _trimmed(some, start)
+        if any(abs(abs(normal @ other) - 1) < NOTHING for other in tried):
+            continue
+        tried.append(normal)
+        away = np.abs(normal @ points)
+        added = np.sort(np.bincount(who, away * lengths))[::-1]
+        rest = np.sqrt((added[few - 1 :] ** 2).sum())
+        is_little = rest <= MOST_LEFT * added[: few - 1].sum()
+        if is_little and len(np.unique(who[away > NEAR])) < few:
+            return True
+    return False
+
+
+def _trimmed(points: Floats, normal: Floats) -> Floats:
+    """Return the normal of the hyperplane nearest to half of all points, begun with another."""
+    half = points.shape[1] // 2
+    for _ in range(ROUNDS):
+        held = points[:, np.argpartition(np.abs(normal @ points), half)[: half + 1]]
+        before, normal = normal, np.linalg.eigh(held @ held.T)[1][:, 0]
+        if abs(abs(normal @ before) - 1) < NOTHING:
+            break
+    return normal
 
 
 def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
@@ -90,7 +152,10 @@ def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
 
     A hyperplane that leaves out fewer holds all of these directions.
     """
-    first, direction = _directions(points, 9)
+    side = np.sign(np.sin(np.arange(1, len(points) + 1)) @ points)
+    rounded = np.round(points * side, DIGITS)
+    _, first, direction = np.unique(rounded, axis=1, return_index=True, return_inverse=True)
+    direction = direction.ravel()
     pairs = np.unique(np.column_stack([direction, who]), axis=0)
     common = first[np.bincount(pairs[:, 0], minlength=len(first)) >= few]
     if not len(common):
@@ -98,14 +163,6 @@ def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
     axes, sizes, _ = np.linalg.svd(points[:, common])
     off: Floats = axes[:, int((sizes > NOTHING).sum()) :].T @ points
     return off
-
-
-def _directions(points: Floats, digits: int) -> tuple[Integers, Integers]:
-    """Return the first point of each direction, and the number of each point's direction."""
-    side = np.sign(np.sin(np.arange(1, len(points) + 1)) @ points)
-    rounded = np.round(points * side, digits)
-    _, first, direction = np.unique(rounded, axis=1, return_index=True, return_inverse=True)
-    return first, direction.ravel()
 
 
 def _leaves_out_few(
@@ -116,9 +173,11 @@ def _leaves_out_few(
     left = np.unique(who[is_left])
     if len(left) < few:
         return True
-    if len(points) == 1 or work.is_over():
+    others = np.setdiff1d(left, off)
+    enough = max(few - len(off), 0)
+    if len(points) == 1 or _has_bases(points, who, others, enough) or work.is_over():
         return False
-    others = np.setdiff1d(left, off)[: max(few - len(off), 0)].tolist()
+    others = others[:enough].tolist()
     for number, one in enumerate(others):
         axes, sizes, _ = np.linalg.svd(points[:, who == one])
         along = axes[:, int((sizes > NOTHING).sum()) :]
@@ -126,6 +185,26 @@ def _leaves_out_few(
         if along.size and _leaves_out_few(along.T @ points, who, few, passed, work):
             return True
     return False
+
+
+def _has_bases(points: Floats, who: Integers, chosen: Integers, number: int) -> bool:
+    """Whether some contributors have so many disjoint bases, each of which no hyperplane holds.
+
+    Found one after the other, they need not be the most that there are.
+    """
+    d = len(points)
+    there = np.flatnonzero(np.isin(who, chosen) & (np.abs(points).max(axis=0) > NOTHING))
+    if len(there) < number * d:
+        return False
+    for _ in range(number):
+        if len(there) < d:
+            return False
+        lengths = np.linalg.norm(points[:, there], axis=0)
+        triangle, order = qr(points[:, there] / lengths, mode="r", pivoting=True)
+        if abs(triangle[d - 1, d - 1]) <= APART:
+            return False
+        there = there[~np.isin(who[there], who[there[order[:d]]])]
+    return True
 
 
 def _scaled(points: Floats) -> Floats:
@@ -139,10 +218,12 @@ def together(
     others: Sequence[AmountColumn],
     n_records: int,
 ) -> Iterator[tuple[int, Integers, Floats]]:
-    """Yield new figures, their records, and what sums of several columns add of each of these.
+    """Yield new figures, records, and what sums of several columns add of each of these.
 
-    A sum of another column plays a part if it follows of the same records, or, where these are
-    few, if it was published of records that overlap them by half.
+    They are those of the figure, of a difference to an earlier one, or of a sum of another column
+    that follows from the figure and others. Columns play a part if their sum of the same records
+    follows, as far as they have these; or, where records are few, if a sum was published of records
+    that overlap them by half.
 
     Parameters
     ----------
@@ -152,16 +233,26 @@ def together(
     others : sequence of AmountColumn
     n_records : int
     """
+    columns = (column_with, *others)
+    amounts = [np.nan_to_num(column.amounts) for column in columns]
+    moves = [np.where(np.isnan(c.amounts)[:, None], 0.0, c.moves(n_records)) for c in columns]
     rows = _rows(figures, n_records)
-    follows = np.array([column.tells(figures, n_records) for column in others])
     is_new = np.diff(rows.indptr) > 0
+    past: Floats | None = None
     if before is not None:
         is_new &= ~before.tells(figures, n_records)
-    amounts = [column.amounts for column in (column_with, *others)]
-    for row in np.flatnonzero(follows.any(axis=0) & is_new).tolist():
-        records = rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-        chosen = [0, *(1 + np.flatnonzero(follows[:, row])).tolist()]
-        yield row, records, np.array([amounts[number][records] for number in chosen])
+        past = np.where(np.isnan(column_with.amounts)[:, None], 0.0, before.moves(n_records))
+    searched: set[tuple[int, ...]] = set()
+    for row, combined, follows in chain(
+        _of_the_same(figures, is_new, past, moves, others, n_records),
+        _of_differences(figures, is_new, before, moves, n_records),
+    ):
+        records = np.flatnonzero(combined)
+        chosen = np.flatnonzero(follows).tolist()
+        key = (hash(records.tobytes()), *chosen)
+        if key not in searched:
+            searched.add(key)
+            yield row, records, np.array([amounts[number][records] for number in chosen])
     small = np.flatnonzero(is_new & (np.diff(rows.indptr) <= MOST_COVERED)).tolist()
     if not small or len(others) < FEW_COLUMNS:
         return
@@ -183,6 +274,89 @@ def together(
             for column, entry in sums
         ]
         yield row, records, np.array(given)
+
+
+def _of_the_same(
+    figures: Figures,
+    is_new: Flags,
+    past: Floats | None,
+    moves: Sequence[Floats],
+    others: Sequence[AmountColumn],
+    n_records: int,
+) -> Iterator[tuple[int, Floats, Flags]]:
+    """Yield sums that new figures tell and other columns as well: a new figure, and the records.
+
+    Looked at are the new figures, those of other columns, and the totals of each.
+    """
+    for entry in (figures, *(entry for column in others for entry in column.figures)):
+        rows = _with_total(entry)
+        follows = np.array([is_still(*moved_sums(entry, rows, move)) for move in moves])
+        is_asked = follows[0] & follows[1:].any(axis=0)
+        if past is not None and is_asked.any():
+            is_asked &= ~is_still(*moved_sums(entry, rows, past))
+        for row in np.flatnonzero(is_asked):
+            combined = _of_records(entry, rows[[row]].toarray().ravel(), n_records)
+            is_in = combined[figures.records] != 0
+            by_group = np.bincount(figures.group[is_in] + 1, minlength=figures.sums.shape[1] + 1)
+            shares = is_new & (figures.sums @ by_group[1:] > 0)
+            if shares.any():
+                first = row if entry is figures and row < len(is_new) else np.argmax(shares)
+                yield int(first), combined, follows[:, row]
+
+
+def _of_differences(
+    figures: Figures,
+    is_new: Flags,
+    before: AmountColumn | None,
+    moves: Sequence[Floats],
+    n_records: int,
+) -> Iterator[tuple[int, Floats, Flags]]:
+    """Yield differences between new figures and earlier ones that other columns tell as well.
+
+    Looked at are those of few records, and those where one figure contains the other.
+    """
+    sums, chosen = csr_array(figures.sums), np.flatnonzero(is_new)
+    if before is None or not len(chosen):
+        return
+    group = np.full(n_records, -1, dtype=np.int64)
+    group[figures.records] = figures.group
+    moved = [moved_sums(figures, sums[chosen], move)[0] for move in moves[1:]]
+    for entry in before.figures:
+        rows = csr_array(entry.sums)
+        shape = (sums.shape[1] + 1, rows.shape[1] + 1)
+        code = (group[entry.records] + 1) * shape[1] + entry.group + 1
+        both = np.bincount(code, minlength=shape[0] * shape[1]).reshape(shape)[1:, 1:]
+        shared = (sums[chosen] @ both) @ rows.T
+        size = sums[chosen] @ np.bincount(group + 1, minlength=shape[0])[1:]
+        of_entry = rows @ np.bincount(entry.group + 1, minlength=shape[1])[1:]
+        left, right = size[:, None] - shared, of_entry - shared
+        is_near = (left + right <= MOST_COVERED) | (np.minimum(left, right) == 0)
+        is_near &= (left + right > 0) & (shared > 0)
+        follows = np.array(
+            [
+                is_still(new[:, None] - moved_sums(entry, rows, move)[0], left + right)
+                for new, move in zip(moved, moves[1:], strict=True)
+            ]
+        )
+        for new, old in np.argwhere(is_near & follows.any(axis=0)):
+            combined = _of_records(figures, sums[[chosen[new]]].toarray().ravel(), n_records)
+            combined -= _of_records(entry, rows[[old]].toarray().ravel(), n_records)
+            yield int(chosen[new]), combined, np.append(True, follows[:, new, old])
+
+
+def _with_total(figures: Figures) -> csr_array:
+    """Return which groups figures add up, and those that are figures alone added up."""
+    sums = csr_array(figures.sums)
+    alone = np.zeros((1, sums.shape[1]))
+    alone[:, np.unique(sums[np.flatnonzero(np.diff(sums.indptr) == 1)].indices)] = 1
+    return csr_array(vstack([sums, csr_array(alone)]))
+
+
+def _of_records(figures: Figures, of_groups: Floats, n_records: int) -> Floats:
+    """Return what a sum over groups adds up of each record."""
+    total = np.zeros(n_records)
+    total[figures.records] = np.append(of_groups, 0.0)[figures.group]
+    return total
 
 
 def _rows(figures: Figures, n_records: int) -> csr_array:

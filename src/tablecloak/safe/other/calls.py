@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 Place = tuple[int, int]
 
+CONDITION = "It follows for whoever knows the other columns of these records"
+"""What is said of what follows from sums of products with known columns."""
+
 
 def ask(
     ledger: Ledger,
@@ -68,7 +71,10 @@ def record(ledger: Ledger, kind: Kind, command: str, checked: Checked) -> Output
         command,
         checked.outcome,
         frames=checked.frames,
-        figures=[counts.shown(checked.hidden)[0] for counts in checked.counts],
+        figures=[
+            *(counts.shown(checked.hidden)[0] for counts in checked.counts),
+            *(counts.shown(set())[0] for counts in checked.conditional),
+        ],
         properties=checked.properties,
         cells={rule: [list(at) for at in places] for rule, places in checked.broken.items()},
     )
@@ -78,7 +84,8 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
     """Hide figures until nothing follows from them and earlier outputs together.
 
     A computation that leads to a small group is broken by hiding one of its figures, the smallest;
-    what cannot be hidden makes the output fail.
+    what cannot be hidden makes the output fail. What follows for whoever knows other columns is for
+    the checker to decide.
     """
     if not checked.counts:
         return checked
@@ -100,15 +107,23 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
             checked = checked.hiding([place], "differencing", why_hidden([finding]))
         if chosen:
             continue
-        return replace(
-            checked,
-            reasons=(
-                *checked.reasons,
-                *failures(stuck, checked.base),
-                *ledger.doubts([figures for figures, _ in shown]),
-                *unsearched(undecided),
-            ),
-        )
+        figures = [figures for figures, _ in shown]
+        reasons = [*failures(stuck, checked.base), *ledger.doubts(figures)]
+        if checked.conditional and not stuck:
+            given = [counts.shown(set())[0] for counts in checked.conditional]
+            findings, undecided = ledger.findings([*figures, *given])
+            # Whom its columns single out, and who weighs most in it, is judged where these are.
+            is_judged = any(reason.rule == "saturated" for reason in checked.reasons)
+            more = [
+                finding
+                for finding in findings
+                if finding.outputs or (finding.rule == "threshold" and not is_judged)
+            ]
+            reasons += [
+                replace(reason, status="review", text=f"{reason.text}. {CONDITION}")
+                for reason in failures(more, checked.base)
+            ]
+        return replace(checked, reasons=(*checked.reasons, *reasons, *unsearched(undecided)))
 
 
 class OtherOutputs(Ledger):

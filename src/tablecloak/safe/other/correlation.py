@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
@@ -64,12 +64,21 @@ class CorrelationOutput(Kind):
             f"{len(few) // 2} correlations have fewer than {limits.safe_threshold} contributors, "
             f"or degrees of freedom, or than such values apart from the rest, and are hidden",
         )
-        return checked.hiding(
+        checked = checked.hiding(
             exact,
             "exact relation",
             f"{len(exact) // 2} correlations are 1 or -1 and are hidden: one column would follow "
             "from the other",
         )
+        if self.method != "pearson":
+            return checked
+        pairs = [pair for pair in combinations(range(frame.shape[1]), 2)
+                 if pair not in checked.hidden]  # fmt: skip
+        names = [str(name) for name in frame.columns]
+        return replace(checked, conditional=tuple(
+            _products(records, columns[:, one] * columns[:, other], names[one], names[other])
+            for one, other in pairs
+        ))  # fmt: skip
 
     @staticmethod
     def _is_of_few(records: OutputRecords, column: Floats) -> bool:
@@ -87,6 +96,16 @@ class CorrelationOutput(Kind):
         )
         return any(0 < records.n_contributors(some) < records.appetite.safe_threshold
                    for some in few)  # fmt: skip
+
+
+def _products(records: OutputRecords, products: Floats, one: str, other: str) -> Counts:
+    """Return the sum of products that a correlation tells beside means and deviations."""
+    group = np.where(np.isnan(products), -1, 0)
+    name = f"{one} x {other}"
+    return Counts(
+        records.positions, group, np.ones((1, 1), dtype=np.int64), (f"sum of {name}",), (None,),
+        np.nan_to_num(products), name,
+    )  # fmt: skip
 
 
 def _counts(records: OutputRecords, known: Flags) -> Counts:

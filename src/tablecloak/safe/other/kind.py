@@ -146,6 +146,8 @@ class Checked:
         Whether the figures of a line tell each other, so that they are hidden together.
     base : str, default=""
         How other outputs get the same records, where nothing can be hidden.
+    conditional : tuple of Counts
+        Sums that follow for whoever knows other columns of the records.
     """
 
     frames: tuple[pd.DataFrame, ...]
@@ -156,6 +158,7 @@ class Checked:
     properties: dict[str, Any] = field(default_factory=dict)
     has_whole_rows: bool = False
     base: str = ""
+    conditional: tuple[Counts, ...] = ()
 
     def hiding(self, places: list[Place], rule: str, *notes: str) -> Checked:
         """Return the answer with some figures of the first frame hidden, and notes if there are."""

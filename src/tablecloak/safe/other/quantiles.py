@@ -12,7 +12,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
-from tablecloak.safe.values import is_cut_at_an_amount
+from tablecloak.safe.values import is_cut_at_an_amount, may_be_amounts
 
 
 @KINDS.register
@@ -39,7 +39,9 @@ class Extremes(Kind):
             if records.n_contributors(values == value) < threshold
         ]
         shown = [value for row, value in enumerate(found) if (row, 0) not in few]
-        if any(is_cut_at_an_amount(values, value, threshold) for value in shown):
+        if may_be_amounts(shown) or any(
+            is_cut_at_an_amount(values, value, threshold) for value in shown
+        ):
             text = f"{name} was clipped at what may be somebody's amount: choose a round number"
             reasons.append(Reason("review", "extremes", text))
         checked = Checked((frame,), tuple(reasons), tuple(notes), properties={"method": "extremes"})
@@ -107,6 +109,15 @@ class Quantiles(Kind):
                     tuple(f"{shares[row]:g}" for row in few),
                 )
             )
+        # A column that many records have alike may be made of somebody's amount.
+        often = {
+            value: records.n_contributors(np.isclose(values, value, rtol=1e-9))
+            for value in told[kept]
+        }
+        alike = [value for value, number in often.items() if number >= threshold]
+        if may_be_amounts(alike):
+            text = f"{name} has many records of one value, which may be somebody's amount: round it"
+            reasons.append(Reason("review", "constant", text))
         broken = {"position": [(row, 0) for row in few]} if few else {}
         frame = pd.DataFrame({name: told}, index=index)
         rows = np.setdiff1d(np.flatnonzero(kept), few)

@@ -357,37 +357,58 @@ class RegressionOutput(Kind):
         note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
         columns = [str(getattr(fit.result.model, "endog_names", None) or "y"), *fit.names]
         names = [name for name in columns if name not in ("const", "Intercept")]
+        counts, conditional = _counts(records, design, fit)
         return Checked(
-            _frames(fit), tuple(reasons), (note,), counts=_counts(records, design, fit),
+            _frames(fit), tuple(reasons), (note,), counts=counts, conditional=conditional,
             properties={"method": fit.method, "dof": free},
             base=same_records(len(fit.endog), names),
         )  # fmt: skip
 
 
-def _counts(records: OutputRecords, design: DesignMatrix, fit: Fit) -> tuple[Counts, ...]:
+def _counts(
+    records: OutputRecords, design: DesignMatrix, fit: Fit
+) -> tuple[tuple[Counts, ...], tuple[Counts, ...]]:
     """Return the counts, and the sums of y, that coefficients and their errors tell.
 
     X'y = X' fitted, and whoever knows how many records there are of each kind knows the right side.
     A regression on the categories of a variable is a table of means, and standard errors tell the
     counts of it. With other columns the sum over all records is told, since their means are in most
-    papers.
+    papers; the rest of X'y, sums of y times a column, follows for whoever knows X.
     """
-    of_flags = design.matrix == 1
-    is_told = of_flags.all(axis=0) if not design.is_binary else of_flags.any(axis=0)
+    y = str(getattr(fit.result.model, "endog_names", None) or "y")
+    of_flags, amounts = design.matrix == 1, fit.endog * fit.weights
+    is_told = of_flags.any(axis=0) & ((design.matrix == 0) | of_flags).all(axis=0)
     # The number of all records is always told.
     flags = np.column_stack([np.ones(len(of_flags)), design.matrix[:, is_told]])
     names = ["all", *(name for name, told in zip(fit.names, is_told, strict=True) if told)]
     patterns, group = np.unique(flags, axis=0, return_inverse=True)
     group, sums = group.ravel().astype(np.int64), patterns.T.astype(np.int64)
-    labels = ("observations", *(f"observations where {name} = 1" for name in names[1:]))
-    counts = Counts(records.positions, group, sums, labels, (None,) * len(sums))
-    if len(sums) == 1:
-        return (counts,)
-    y = str(getattr(fit.result.model, "endog_names", None) or "y")
-    said = tuple(f"sum of {y} where {name} = 1" for name in names[1:])
-    places = (None,) * len(said)
-    amounts = fit.endog * fit.weights
-    return counts, Counts(records.positions, group, sums[1:], said, places, amounts, y)
+    labels = ["observations", *(f"observations where {name} = 1" for name in names[1:])]
+
+    def of_sums(chosen: list[int]) -> tuple[Counts, ...]:
+        said = tuple(f"sum of {y} where {names[number]} = 1" for number in chosen)
+        places = (None,) * len(said)
+        return (Counts(records.positions, group, sums[chosen], said, places, amounts, y),)[
+            : len(said)
+        ]
+
+    every = list(range(1, len(sums)))
+    free = every if design.is_binary else [number for number in every if sums[number].all()]
+    counted = [0, *free]
+    counts = Counts(
+        records.positions, group, sums[counted], tuple(labels[number] for number in counted),
+        (None,) * len(counted),
+    )  # fmt: skip
+    products = tuple(
+        Counts(
+            records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
+            (f"sum of {y} x {name}",), (None,), amounts * column, f"{y} x {name}",
+        )
+        for name, column, is_flag in zip(fit.names, design.matrix.T, is_told, strict=True)
+        if not is_flag
+    )  # fmt: skip
+    left = [number for number in every if number not in free]
+    return (counts, *of_sums(free)), (*of_sums(left), *products)
 
 
 def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:

@@ -107,14 +107,14 @@ def audit(
         require_writable_result(output, certificate, plot)
         if plot is not None:
             picture_format(plot)
-        problem, rules = read_with_group_rules(original, tolerance, groups=groups)
+        problem, rules, job = read_with_group_rules(original, tolerance, groups=groups)
         audited = run(
             problem,
             release,
             require=require,
             intruders=intruder or [],
             groups=rules,
-            published=read_earlier(problem, published, between),
+            published=read_earlier(problem, published, between, job),
             detail="intervals" if intervals else "verdict",
             time_limit=inf if time_limit is None else time_limit,
             seed=seed,

@@ -34,8 +34,8 @@ def read_original(path: Path, tolerance: float) -> tuple[ProtectionProblem, Job 
 
 def read_with_group_rules(
     path: Path, tolerance: float, *, groups: bool
-) -> tuple[ProtectionProblem, Sequence[Rule]]:
-    """Return the problem of a file; if `groups`, also the rules of the job for sums of cells.
+) -> tuple[ProtectionProblem, Sequence[Rule], Job | None]:
+    """Return the problem of a file, the job if it is one, and if `groups` its rules for sums.
 
     Raises
     ------
@@ -51,16 +51,23 @@ def read_with_group_rules(
             f"{path}: --groups needs a job (.toml) with a rule that applies to sums of cells: "
             f"{rules_for_sums()}. Name such a job, or leave --groups out."
         )
-    return problem, rules
+    return problem, rules, job
 
 
 def read_original_as_asked(
     path: Path, tolerance: float
 ) -> tuple[ProtectionProblem, list[Rule], list[str]]:
-    """Return the problem of a file; of a job also its rules, and its insiders by name."""
+    """Return the problem of a file; of a job also its rules, and its insiders by name.
+
+    Raises
+    ------
+    InputError
+        If a job has earlier releases.
+    """
     problem, job = read_original(path, tolerance)
     if job is None:
         return problem, [], []
+    refuse_earlier(path, job)
     from tablecloak.jobs.load import material_of
 
     material = material_of(job, problem)
@@ -102,10 +109,28 @@ Between = Annotated[
 ]
 
 
+def refuse_earlier(path: Path, job: Job | None) -> None:
+    """Refuse a job with earlier releases, for commands that look at one release alone.
+
+    Raises
+    ------
+    InputError
+    """
+    if job is not None and (job.published or job.registered is not None):
+        raise InputError(
+            f"{path}: the job has earlier releases, which tell of its cells as well. This command "
+            f"looks at one release alone: take `tablecloak protect` or `tablecloak audit`, or the "
+            f"pages in the internal folder of the job."
+        )
+
+
 def read_earlier(
-    problem: ProtectionProblem, given: Sequence[str] | None, between: Sequence[str] | None
+    problem: ProtectionProblem,
+    given: Sequence[str] | None,
+    between: Sequence[str] | None,
+    job: Job | None = None,
 ) -> Published | tuple[()]:
-    """Read the releases of ``--published``, and the equations of ``--between``.
+    """Read the releases of a job and of ``--published``, and the equations of ``--between``.
 
     Raises
     ------
@@ -116,13 +141,18 @@ def read_earlier(
     from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
     from tablecloak.tables.formats import read_problem
 
-    if not given:
+    of_job = None
+    if job is not None:
+        from tablecloak.jobs.load import published_beside
+
+        of_job = published_beside(job, problem)
+    if not given and of_job is None:
         if between:
             raise InputError("--between needs the releases of --published. Add them.")
         return ()
-    releases: dict[str, EarlierRelease] = {}
-    periods = {}
-    for each in given:
+    releases: dict[str, Any] = {**of_job.releases} if of_job else {}  # type: ignore[dict-item]
+    periods = dict(of_job.periods) if of_job else {}
+    for each in given or ():
         file, truth, period = (*each.split("="), "", "")[:3]
         name = Path(file).stem
         if name in releases:
@@ -135,7 +165,8 @@ def read_earlier(
             releases[name] = read_published(file, problem, revised=True)
         if period:
             periods[name] = period
-    return Published(releases, tuple(between or ()), periods)
+    equations = (*(of_job.equations if of_job else ()), *(between or ()))
+    return Published(releases, equations, periods)
 
 
 def require_writable_result(output: Path | None, *others: Path | None) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.files import read_original, read_pattern
+from tablecloak.cli.files import read_earlier, read_original, read_pattern
 from tablecloak.cli.options import Original, Pattern, Tolerance
 from tablecloak.errors import InputError
 
@@ -50,7 +50,8 @@ def publish(
 ) -> None:
     """Write the files of a release: what everybody may read of a table and its pattern.
 
-    The pattern is attacked first, as by somebody outside, and each file is searched for hidden
+    The pattern is attacked first, as by somebody outside who has the earlier releases of the job if
+    ORIGINAL is one that names some, and each file is searched for hidden
     values. With --columns the table is wide: the codes of these dimensions are its columns.
 
     Exit code 0: written; 1: the pattern does not protect, nothing is written; 2: wrong input.
@@ -73,13 +74,14 @@ def publish(
             f"{out}: --out names a folder for all files of the release. Give the name of a folder, "
             f"and the format with --format."
         )
-    problem, _ = read_original(original, tolerance)
+    problem, job = read_original(original, tolerance)
     suppressed = read_pattern(problem, pattern)
     require_own_folder(out, ABOUT)
     if layout.is_wide:
         layout.check(list(map(str, problem.table.keys.columns)))
     with reporting() as reporter:
-        audited = audit(problem, pattern, progress=reporter)
+        earlier = read_earlier(problem, None, None, job)
+        audited = audit(problem, pattern, published=earlier, progress=reporter)
     if not audited.is_safe:
         typer.echo(audited.summary())
         typer.echo("NOT SAFE: nothing is written. See `tablecloak audit`.", err=True)

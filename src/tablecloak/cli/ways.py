@@ -23,6 +23,7 @@ from tablecloak.cli.files import (
     read_earlier,
     read_original,
     read_with_group_rules,
+    refuse_earlier,
     require_writable_result,
     write_result,
 )
@@ -154,7 +155,8 @@ def _command(name: str) -> Any:
 
         require_writable_result(output, certificate)
         way = PROTECTIONS.build(name, **asked)
-        problem, _ = read_original(file, tolerance)
+        problem, job = read_original(file, tolerance)
+        refuse_earlier(file, job)
         objection = way.unfit(problem)
         if objection:
             raise typer.BadParameter(objection)
@@ -224,13 +226,13 @@ def suppress(
 
     previous, room = asked.pop("previous", None), asked.pop("secondary_room")
     with reporting() as reporter:
-        problem, rules = read_with_group_rules(file, tolerance, groups=asked.pop("groups"))
+        problem, rules, job = read_with_group_rules(file, tolerance, groups=asked.pop("groups"))
         require_writable_result(output, certificate)
         pattern = run(
             problem,
             **asked,
             groups=Groups.asked(rules, secondary_room=room) or (),
-            published=read_earlier(problem, published, between),
+            published=read_earlier(problem, published, between, job),
             previous=None if previous is None else read_previous(problem, previous),
             time_limit=time_limit,
             seed=seed,

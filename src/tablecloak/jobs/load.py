@@ -59,7 +59,7 @@ def load_data(job: Job, engine: str = "duckdb") -> Material:
     return Material(
         tabulated=joined,
         parts=parts,
-        earlier=partial(_published, job),
+        earlier=partial(published_beside, job),
         sums=lambda column: _sums(job, joined(), column),
         records=partial(keyed_records, job, engine),
         contributions=partial(contributed_records, job, engine, needs_contributor=False),
@@ -86,8 +86,8 @@ def _settings(job: Job) -> dict[str, Any]:
     }
 
 
-def _published(job: Job, problem: ProtectionProblem) -> Published | None:
-    """Read the earlier releases of a job."""
+def published_beside(job: Job, problem: ProtectionProblem) -> Published | None:
+    """Read the earlier releases of a job: of ``[[published]]``, and of its register."""
     found: dict[str, EarlierRelease] = {}
     periods = {spec.name or spec.file.stem: spec.period for spec in job.published if spec.period}
     for spec in job.published:

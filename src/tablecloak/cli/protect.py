@@ -94,8 +94,9 @@ def _told(result: JobResult, verbose: bool) -> None:
     _tell_written(result.files)
     for name, why in result.withheld.items():
         typer.echo(f"The release of the {name} was WITHHELD: {why}", err=True)
-    if len(ways) > 1:
-        most = "two releases, never both" if len(ways) == 2 else "releases, never more than one"
+    offered = len(ways) - len(result.withheld)
+    if offered > 1:
+        most = "two releases, never both" if offered == 2 else "releases, never more than one"
         typer.echo(f"Publish one of the {most}: together they reveal hidden values.")
     if not result.is_safe:
         for refusal in result.refusals():

@@ -96,20 +96,26 @@ class JobFiles:
         text = json.dumps(state, indent=2) + "\n"
         self.written(Path(RESULT).name, lambda path: write_text(path, text, secret=True))
 
-    def release(self, method: str, write: Callable[..., list[Path]]) -> None:
+    def release(self, method: str, write: Callable[..., list[Path]], refusal: str) -> None:
         """Write what may be published of one method, or note why it is withheld.
 
-        `write` writes to the folders `folder` and `withheld`, and gives back the paths.
+        `write` writes to the folders `folder` and `withheld`, and gives back the paths. With a
+        `refusal` the release is not safe: it is kept inside, to be looked at.
         """
-        folder = self.out / "release" / method
+        folder, inside = self.out / "release" / method, self.internal / "withheld" / method
         try:
-            files = write(folder=folder, withheld=self.internal / "withheld" / method)
+            files = write(folder=folder, withheld=inside)
         except TablecloakError as error:
             # The proofs are kept even if the files of the release are withheld.
             self.withheld[method] = str(error)
             shutil.rmtree(folder, ignore_errors=True)
-        else:
-            self.written_files.extend(files)
+            return
+        if refusal:
+            inside.parent.mkdir(exist_ok=True)
+            folder.replace(inside)
+            files = [inside / path.relative_to(folder) for path in files]
+            self.withheld[method] = refusal
+        self.written_files.extend(files)
 
 
 def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> None:
@@ -132,7 +138,8 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
             write_release, product.release, title=job.title, formats=job.output.formats,
             report=job.output.report, layout=job.output.laid_out,
         )  # fmt: skip
-        files.release(name, write)
+        is_safe = product.audit is None or product.audit.is_safe
+        files.release(name, write, "" if is_safe else product.way.refusal(product))
         for file, content in product.way.secrets(product):
             (files.written if callable(content) else files.secret)(file, content)  # type: ignore[arg-type]
         send = _sending(job, product)

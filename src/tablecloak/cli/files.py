@@ -138,7 +138,7 @@ def read_earlier(
         If two files have one name, or a file cannot be read.
     """
     from tablecloak.publish.released_cells import read_published
-    from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
+    from tablecloak.tables.changes.earlier_releases import Published
     from tablecloak.tables.formats import read_problem
 
     of_job = None

@@ -257,7 +257,10 @@ class Adjustment(AdjustedTable, ProtectedTable):
             )
 
     def _release_advice(self) -> str:
-        return "attack it with `tc.attack_adjustment` in Python; if few enough cells are guessed, publish it"
+        return (
+            "attack it with `tc.attack_adjustment` in Python; if few enough cells are guessed, "
+            "publish it"
+        )
 
     def _extent(self) -> str:
         return changed_in_words(self.problem.table.values, self.values, self.is_changed)

@@ -209,9 +209,9 @@ def protect(
         LPL as a multiple of UPL, for asymmetric protection.
     external_bounds : (lower, upper), optional
         What an intruder knows of each cell beforehand, as scalars or one entry per cell. By
-        default [0, 1.5 max v] if no value is negative, [1.5 min v, 1.5 max v] otherwise.
-        Levels from rules are cut at the default bounds; bounds that you give are binding, and
-        a level beyond them is an error.
+        default [0, 1.5 max v] if no value is negative; otherwise the lower one is 1.5 min v, or
+        as far below 0 as a level asks for. Levels from rules are cut at the default bounds;
+        bounds that you give are binding, and a level beyond them is an error.
     zeros : {"public", "candidates", "protected"}, default="public"
         What may happen to the zeros of a table of counts.
 
@@ -257,6 +257,10 @@ def protect(
     lower, upper = levels_by(table, hits, floor, lower_factor)
     lower[~sensitive], upper[~sensitive] = 0.0, 0.0
     if external_bounds is None:
+        if np.any(bounds[0] < 0):
+            # That nothing is below 0 is a fact, but nobody knows the lowest value of a table with
+            # negative ones: its bound cuts no level.
+            bounds = np.minimum(bounds[0], np.min(table.values - lower)), bounds[1]
         lower = np.minimum(lower, table.values - bounds[0])
         upper = np.minimum(upper, bounds[1] - table.values)
     low = bounds[0]

@@ -594,7 +594,7 @@ def test_a_share_given_for_a_percentage_is_told():
         tc.PPercent(0.1)
 
 
-@pytest.mark.filterwarnings("ignore:Some contributions are negative")
+@pytest.mark.filterwarnings("ignore:Some c")
 def test_the_lowest_value_cuts_no_level_of_a_table_with_negative_ones():
     """Nobody knows it: a level below is what the rule asks for, as of a table without them."""
     frame = pd.DataFrame({

@@ -598,15 +598,15 @@ def test_a_share_given_for_a_percentage_is_told():
 def test_the_lowest_value_cuts_no_level_of_a_table_with_negative_ones():
     """Nobody knows it: a level below is what the rule asks for, as of a table without them."""
     frame = pd.DataFrame({
-        "r": list("aabbc"), "firm": list("pqrst"), "v": [900.0, -905.0, 40.0, 50.0, -220.0],
+        "r": list("aabbc"), "firm": list("pqrst"), "v": [9000.0, -9005.0, 40.0, 50.0, -220.0],
     })  # fmt: skip
     table = tc.tabulate(frame, ["r"], "v", contributor="firm", n_largest=2)
-    rule = tc.PPercent(10)
-    problem = table.protect(rule)
-    sensitive = rule.unsafe(table)
-    low, _ = rule.levels(table)
-    assert np.array_equal(problem.lower_protection[sensitive], np.maximum(low[sensitive], 1))
+    rules = [tc.PPercent(10), tc.MinimumFrequency(3)]
+    problem = table.protect(*rules)
+    asked = table.protect(*rules, external_bounds=(-1e9, 1e9))
+    assert np.array_equal(problem.lower_protection, asked.lower_protection)
     assert np.all(table.values - problem.lower_protection >= problem.lower_bound)
+    assert np.any(table.values - problem.lower_protection < 1.5 * table.values.min())
     # Of a table without negative values everybody knows that none is below 0.
-    plain = tc.tabulate(frame.assign(v=frame.v.abs()), ["r"], "v", contributor="firm").protect(rule)
-    assert np.all(plain.lower_bound >= 0)
+    plain = tc.tabulate(frame.assign(v=frame.v.abs()), ["r"], "v", contributor="firm")
+    assert np.all(plain.protect(*rules).lower_bound >= 0)

@@ -131,6 +131,12 @@ def test_levels_are_the_first_digits_of_a_code(tmp_path):
     }
 
 
+def test_levels_of_fewer_digits_than_a_code_has_are_named(tmp_path):
+    found = metadata(tmp_path, "nace 5 5\n<RECODEABLE> <HIERARCHICAL> <HIERLEVELS> 2 1 0 0 0\n")
+    with pytest.raises(tc.InputError, match="'  101' has 5 characters, but HIERLEVELS 2 1 0 0 0"):
+        found.hierarchy(found.variable("nace"), {"  101", "  102"})
+
+
 def test_a_hierarchy_from_a_file_takes_missing_codes_below_the_total(tmp_path):
     (tmp_path / "r.hrc").write_text("N\n@1\n@2\nS\n@3\n")
     found = metadata(tmp_path, 'region 1 2 9\n<RECODEABLE> <HIERARCHICAL> <HIERCODELIST> "R.HRC"\n')

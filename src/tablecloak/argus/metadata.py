@@ -165,6 +165,13 @@ class Metadata:
                     f"Variable {variable.name!r}: HIERLEVELS are {widths}. Give the number of "
                     "digits of each level, as in <HIERLEVELS> 2 1 1."
                 )
+            n_digits = sum(map(int, widths))
+            if long := [code for code in sorted(codes - {total}) if len(code) > n_digits]:
+                raise InputError(
+                    f"Variable {variable.name!r}: code {long[0]!r} has {len(long[0])} characters, "
+                    f"but HIERLEVELS {' '.join(widths)} add up to {n_digits}. Correct them, or the "
+                    f"start and width of the variable in the .rda."
+                )
             return _by_digits(codes, [int(width) for width in widths], total)
         return Hierarchy.flat(sorted(codes), total)
 

@@ -73,7 +73,7 @@ def generate(
     # Threads would draw from the seed in an order of their own.
     connection = duckdb.connect(config={"threads": 1})
     # A relation that nobody fetches would not be executed.
-    connection.execute("SELECT setseed(0.5)")
+    connection.sql("SELECT setseed(0.5)").fetchall()
     connection.sql(
         f"""
         COPY (

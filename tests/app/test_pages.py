@@ -23,6 +23,7 @@ from tablecloak.app import create_app
 from tablecloak.examples import write
 from tablecloak.jobs.run import run_job
 from tablecloak.tables.rules.rule import RULES
+from tablecloak.web.tasks import hearing_warnings
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -433,3 +434,28 @@ def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client)
     form |= {"minimum-frequency:minimum": "3", "rounding:base": "5", "time_limit": "5"}
     page = client.post("/table", data=form)
     assert page.status_code == 400 and "Only tables of whole numbers" in page.text
+    # The message names the field that helps.
+    label = client.get("/choose").text.split('<input type="number" name="decimals"')[0]
+    field = label.rsplit("<label>", 1)[1].strip()
+    assert field in page.text and "`decimals = 0` in [data]" in page.text
+    assert client.post("/table", data=form | {"decimals": "0"}).status_code == 302
+
+
+def test_warnings_about_the_data_and_the_rules_stand_on_the_pages_once(client, capsys):
+    """Negative contributions are seen when a table is tabulated, a floor when it is judged."""
+    rows = [f"{'NS'[n % 2]},{'abc'[n // 2 % 3]},f{n},{(n - 1) / 1e7}" for n in range(24)]
+    raw = "\n".join(["r,b,f,v", *rows, ""]).encode()
+    form = {"value": "v", "contributor": "f", "dimension:r": "1", "dimension:b": "1"}
+    form |= {"p-percent": "1", "p-percent:p": "10", "suppression": "1", "time_limit": "5"}
+    form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "5"}
+    with hearing_warnings():
+        client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
+        assert client.post("/table", data=form).status_code == 302
+        looks = [client.get("/table").text, client.get("/grid").text]
+        client.post("/protect")
+        assert wait(client) == "/results"
+        looks.append(client.get("/results").text)
+    for page in looks:
+        assert page.count("Some contributions are negative") == 1
+        assert page.count("`floor` = 1 is the smallest protection level") == 1
+    assert "negative" not in capsys.readouterr().err

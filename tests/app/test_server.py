@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import tablecloak as tc
 from tablecloak.app import server as module
 from tablecloak.app.pages import ROUTES, Pages
 from tablecloak.app.server import create_app
+from tablecloak.web.tasks import noting
 
 
 @pytest.fixture
@@ -41,6 +44,23 @@ def test_an_upload_is_cut_off_where_it_is_refused(app, tmp_path, monkeypatch):
     module.serve(open_browser=False, folder=tmp_path)
     assert begun[0].adj.max_request_body_size == app.config["MAX_CONTENT_LENGTH"]
     begun[0].close()
+
+
+def test_a_warning_while_it_serves_goes_to_its_pages_and_not_to_the_terminal(
+    tmp_path, monkeypatch, capsys
+):
+    notes = []
+
+    def run(server):
+        with noting(notes):
+            warnings.warn("a secret value", tc.TablecloakWarning, stacklevel=1)
+            warnings.warn("a secret value", tc.TablecloakWarning, stacklevel=1)
+        server.close()
+
+    monkeypatch.setattr(module, "run", run)
+    module.serve(open_browser=False, folder=tmp_path)
+    assert notes == ["a secret value"]
+    assert "secret value" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("token", ["", "secrets"])

@@ -62,6 +62,74 @@ def test_a_register_of_firms_with_several_records_each_is_a_contributor(tmp_path
     assert guess(tc.DataFile(tmp_path / "a.csv")).value == "income_tax"
 
 
+def firms_in_holdings(name: str, share: float, n: int = 240) -> str:
+    """Firms with regions and branches, of which a share is in one of 12 holdings."""
+    inside = int(share * n)
+    holding = [f"H{i % 12}" if i < inside else "" for i in range(n)]
+    rows = [f"f{i};{holding[i]};r{i % 3};b{i // 3 % 4};{i}.5" for i in range(n)]
+    return "\n".join([f"firm;{name};region;branch;turnover", *rows, ""])
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("group", 0.3),
+        ("Holding", 1.0),
+        ("Konzern", 0.8),
+        ("enterprise_group", 1.0),
+        ("Mutter", 0.3),
+    ],
+)
+def test_a_column_that_many_firms_leave_blank_is_a_holding_and_no_dimension(tmp_path, name, share):
+    (tmp_path / "a.csv").write_text(firms_in_holdings(name, share))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.holding, told.value) == ("firm", name, "turnover")
+    assert list(told.dimensions) == ["region", "branch"]
+    (tmp_path / "job.toml").write_text(told.job(tmp_path))
+    assert load_problem(read_job(tmp_path / "job.toml")).table.holdings is not None
+
+
+@pytest.mark.parametrize(("name", "share"), [("age_group", 1.0), ("district", 0.8)])
+def test_classes_of_firms_are_no_holdings(tmp_path, name, share):
+    (tmp_path / "a.csv").write_text(firms_in_holdings(name, share))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert told.holding == "" and name in str(told.dimensions)
+
+
+def test_holdings_may_have_numbers_and_no_firm_is_in_two_of_them(tmp_path):
+    text = firms_in_holdings("Konzern", 0.3).replace(";H", ";1")
+    (tmp_path / "a.csv").write_text(text)
+    assert guess(tc.DataFile(tmp_path / "a.csv")).holding == "Konzern"
+    # A firm in several holdings is grouped by none of them.
+    (tmp_path / "a.csv").write_text(text.replace("\nf1;11;", "\nf0;11;"))
+    assert guess(tc.DataFile(tmp_path / "a.csv")).holding == ""
+
+
+def test_no_dimension_is_dropped_because_few_holdings_have_the_same_codes(tmp_path):
+    """All firms of a holding lie in one region, as they may where there are few records."""
+    rows = [f"f{i};{'' if i % 2 else f'H{i % 3}'};r{i % 3};b{i // 3 % 4};{i}.5" for i in range(48)]
+    text = "\n".join(["firm;Holding;region;branch;turnover", *rows, ""])
+    (tmp_path / "a.csv").write_text(text)
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert told.holding == "Holding" and list(told.dimensions) == ["region", "branch"]
+    assert told.others == {}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "pandas"])
+@pytest.mark.parametrize(
+    ("name", "share", "is_holding"),
+    [("group", 0.9, True), ("mother", 0.3, True), ("size", 0.9, False)],
+)
+def test_nobody_is_advised_to_make_all_firms_without_a_holding_one(
+    tmp_path, engine, name, share, is_holding
+):
+    (tmp_path / "a.csv").write_text(firms_in_holdings(name, share))
+    with pytest.raises(tc.InputError, match="is missing, as in") as error:
+        tc.tabulate(tmp_path / "a.csv", [name], "turnover", engine=engine)
+    assert ("give it as `holding`" in str(error.value)) == is_holding
+    assert ("one for unknown" in str(error.value)) != is_holding
+
+
 def test_init_refuses_a_file_without_codes(tmp_path):
     (tmp_path / "a.csv").write_text("v,w\n" + "".join(f"{n}.5,{n}.25\n" for n in range(40)))
     done = RUN.invoke(app, ["init", str(tmp_path / "a.csv"), "-o", str(tmp_path / "job.toml")])

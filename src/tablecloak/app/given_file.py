@@ -25,6 +25,7 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
+from tablecloak.web.tasks import noting
 
 JOBS = (".toml",)
 BATCHES = (".arb",)
@@ -120,8 +121,11 @@ def bench_of(path: Path) -> Workbench:
                 f"the job together with all files that it reads, or type its path."
             )
         return Workbench.of_job(job, path.stem)
-    problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
-    return Workbench(problems[0] if len(problems) == 1 else linked(problems), path.stem)
+    notes: list[str] = []
+    with noting(notes):
+        problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
+        problem = problems[0] if len(problems) == 1 else linked(problems)
+    return Workbench(problem, path.stem, notes=notes)
 
 
 LONGEST_NAME = 80

@@ -28,6 +28,7 @@ from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import propose
 from tablecloak.tables.rules.rule import RULES
+from tablecloak.web.tasks import noting
 
 SHOWN_RECORDS = 5
 """Number of records that the page of choices shows."""
@@ -136,8 +137,11 @@ class Pages:
             if self.session.file is None or self.session.proposal is None:
                 return redirect("/")
             finished = Finished.of_form(self.session.proposal, self.sent("/shape"))
-            bench = Workbench(finished.problem(), finished.proposal.title, finished.proposal.labels)
-            self.session.bench = bench
+            notes: list[str] = []
+            with noting(notes):
+                problem = finished.problem()
+            told = finished.proposal
+            self.session.bench = Workbench(problem, told.title, told.labels, notes=notes)
             self.session.program = finished.python(self.session.file)
         return redirect("/grid")
 

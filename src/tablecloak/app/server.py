@@ -24,6 +24,7 @@ from tablecloak.extras import required
 from tablecloak.render.page import STYLE
 from tablecloak.web.guard import LOOPBACK, guard, is_secret
 from tablecloak.web.listening import listen, run
+from tablecloak.web.tasks import hearing_warnings
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -63,7 +64,7 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
     InputError
         If Flask or waitress is not installed, or the port is taken.
     """
-    with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary, hearing_warnings():
         token = secrets.token_urlsafe(24)
         checker = secrets.token_urlsafe(24)
         app = create_app(folder or Path(temporary), token, checker)

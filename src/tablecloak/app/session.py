@@ -95,6 +95,11 @@ class Session:
         """What went wrong with the last job; empty if nothing did."""
         return "" if self.task is None else self.plain(self.task.error or "")
 
+    @property
+    def notes(self) -> list[str]:
+        """Warnings of the last job."""
+        return [] if self.task is None else self.task.warnings
+
     def plain(self, message: str) -> str:
         """Return a message in which files of the private folder are called by their names."""
         return re.sub(rf"{re.escape(str(self.folder))}/(uploads/[^/]+/)?", "", message)

@@ -23,7 +23,7 @@ from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.web.tasks import QueuedTask, TaskQueue
+from tablecloak.web.tasks import NOTES, QueuedTask, TaskQueue, noting
 
 DECISIONS = {
     "sensitive": "Sensitive: must be protected",
@@ -183,6 +183,8 @@ class Solved:
     weights : numpy.ndarray of float, shape (n_cells,), optional
         Costs of hiding cells, of a pattern that was searched near another one: its own loss then
         counts cells that were hidden before for less.
+    notes : tuple of str
+        Warnings of the search.
     """
 
     result: Any
@@ -192,6 +194,7 @@ class Solved:
     seconds: float
     audit: Audit | None = None
     weights: Floats | None = None
+    notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
         """Return what was found in one line."""
@@ -207,9 +210,8 @@ class Solved:
     def verdict(self) -> str:
         """Return what the terminal says of it: is it safe, its cost, how good, and what next."""
         said = self.result.verdict() if isinstance(self.result, Result) else self.summary()
-        if self.weights is None:
-            return str(said)
-        return "\n".join([*said.splitlines()[:2], NEAR])
+        lines = [said] if self.weights is None else [*said.splitlines()[:2], NEAR]
+        return "\n".join([*lines, *self.notes])
 
 
 NEAR = (
@@ -239,6 +241,8 @@ class Workbench:
         Ways to protect as a job asks for them; all others protect as they do by default.
     material : Material, optional
         What else the data tell, such as who contributes; by default only what the table tells.
+    notes : list of str
+        Warnings about the table, from tabulating it.
     """
 
     given: ProtectionProblem
@@ -246,6 +250,7 @@ class Workbench:
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ways: Mapping[str, Protection] = field(default_factory=dict)
     material: Material | None = None
+    notes: list[str] = field(default_factory=list)
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
     limit: float = 0.0
@@ -258,8 +263,11 @@ class Workbench:
     @classmethod
     def of_job(cls, job: Job, title: str) -> Workbench:
         """Return the table of a job, to be protected as firmly as the job asks."""
-        material = load_data(job)
-        return cls(material.problem, title, ways=job.ways, material=material)
+        notes: list[str] = []
+        with noting(notes):
+            material = load_data(job)
+            problem = material.problem
+        return cls(problem, title, ways=job.ways, material=material, notes=notes)
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()
@@ -420,7 +428,8 @@ class Workbench:
                 time_limit=budget.at_least(AUDIT_SHARE * limit / 2).left,
             )
         weights = problem.weights if hidden is not None and before is not None else None
-        self._note(Solved(result, version, method, marks, budget.elapsed, audit, weights))
+        notes, seconds = tuple(NOTES.get() or ()), budget.elapsed
+        self._note(Solved(result, version, method, marks, seconds, audit, weights, notes))
 
 
 def explained(error: Exception) -> str:

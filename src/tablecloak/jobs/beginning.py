@@ -13,6 +13,7 @@ import pandas as pd
 
 from tablecloak.data_file import DataFile, about_batches
 from tablecloak.errors import InputError
+from tablecloak.tables.contributions import HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.proposal import VALUE
 
@@ -29,7 +30,13 @@ DIGITS_OF_A_REGISTER = 6
 """The same of numbers of a register, where records share them; wages may all have 4 or 5."""
 
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
-HOLDINGS = re.compile(r"group|holding|konzern|gruppe|grupo|gruppo", re.IGNORECASE)
+OWNERS = re.compile(
+    r"((enterprise|company|corporate|business|firm|unternehmens|firmen)[ _-]?)?"
+    r"(groups?|groupe|gruppe|grupo|gruppo|holdings?|konzern)[ _-]?(id|n[or]|number|nummer|name)?",
+    re.IGNORECASE,
+)
+"""Names of holdings that no classes have, as age groups or groups of goods do."""
+
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
 """Names of numbers that tell how large a firm is; without any other they are a value as well."""
 
@@ -140,7 +147,14 @@ def guess(file: DataFile) -> Guess:
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     names = [name for name, kind in kinds.items() if kind == "names"]
     holding = next((name for name in names if HOLDINGS.search(name)), "")
-    contributor = next((name for name in names if name != holding), "")
+    filled = [name for name in names if name != holding and not _is_blank(frame[name]).any()]
+    contributor = next((name for name in (*filled, *names) if name != holding), "")
+    # The only column of codes is a dimension, since a job needs one.
+    rest = [name for name in (*(codes if len(codes) > 1 else ()), *names) if name != contributor]
+    rest = [name for name in (*rest, *numbers) if OWNERS.fullmatch(name)] + rest
+    holding = holding or next((name for name in rest if _holds(frame, contributor, name)), "")
+    codes = [name for name in codes if name != holding]
+    numbers = [name for name in numbers if name != holding]
     value = min(numbers, key=lambda name: _unlike_a_value(pd.Series(frame[name]), name), default="")
     dimensions, twins = _levels(frame, codes)
     if not dimensions:
@@ -153,6 +167,25 @@ def guess(file: DataFile) -> Guess:
     others |= {name: "names of records" for name in names if name not in (holding, contributor)}
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
     return Guess(file, value, contributor, holding, weight, dimensions, others)
+
+
+def _is_blank(column: pd.Series) -> pd.Series:
+    return column.isna() | (column.astype(str).str.strip() == "")
+
+
+def _holds(frame: pd.DataFrame, contributor: str, name: str) -> bool:
+    """Return whether a column names holdings: many firms are in none, and others share one.
+
+    Where it has no blanks it needs a name that tells, and a column of contributors.
+    """
+    blank = _is_blank(frame[name])
+    if not contributor:
+        return bool(HOLDINGS.search(name)) and bool(blank.any())
+    is_named = OWNERS.fullmatch(name) or (HOLDINGS.search(name) and blank.any())
+    if not is_named and 2 * blank.sum() <= len(frame):
+        return False
+    pairs = frame.loc[~blank, [contributor, name]].drop_duplicates()
+    return pairs[contributor].is_unique and not pairs[name].is_unique
 
 
 def _unlike_a_value(column: pd.Series, name: str) -> tuple[bool, bool, bool, float]:

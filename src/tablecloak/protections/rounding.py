@@ -128,7 +128,13 @@ class ControlledRounding(RoundingProtection):
     @classmethod
     def unfit(cls, problem: ProtectionProblem) -> str:
         """Refuse tables with fractions."""
-        return "" if problem.table.integer else "Only tables of whole numbers can be rounded."
+        if problem.table.integer:
+            return ""
+        return (
+            "Only tables of whole numbers can be rounded. Publish no digits after the point: "
+            "`decimals = 0` in [data] of a job, `decimals=0` of `tabulate`, or 0 in the field "
+            "'Digits to publish' of the app."
+        )
 
     @classmethod
     def refusal(cls, product: Product) -> str:

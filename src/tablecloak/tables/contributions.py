@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -133,6 +134,9 @@ ContributionLevel = Literal["contributor", "holding"]
 
 LEVELS: dict[str, str] = {"contributor": "contributions", "holding": "holdings"}
 """Attribute of a table that holds the contributions on each level."""
+
+HOLDINGS = re.compile(r"group|holding|konzern|gruppe|grupo|gruppo", re.IGNORECASE)
+"""What names of columns of holdings contain; so do those of some classes, such as age groups."""
 
 IN_NO_HOLDING = " (in no holding)"
 """End of the name of a holding that is a contributor of its own: no other holding has its name."""

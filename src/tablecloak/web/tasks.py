@@ -100,16 +100,14 @@ class QueuedTask:
         """Do the work, unless it was stopped before; an error is told, and never raised."""
         if not self.has_ended:
             self.state = "running"
-            token = NOTES.set(self.warnings)
             is_unproved = False
             try:
-                self.result = self._work(self._button)
+                with noting(self.warnings):
+                    self.result = self._work(self._button)
             except Exception as error:
                 # A thread that ended here would leave all later tasks waiting.
                 self.error = self._explain(error)
                 is_unproved = isinstance(error, SolverError)
-            finally:
-                NOTES.reset(token)
             is_cut_short = is_unproved and self._is_stopped
             has_failed = self.error is not None
             self._finish("stopped" if is_cut_short else "failed" if has_failed else "done")
@@ -212,6 +210,16 @@ class BusyError(InputError):
 
 
 @contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """Collect each warning of this thread once, while `hearing_warnings`."""
+    token = NOTES.set(notes)
+    try:
+        yield
+    finally:
+        NOTES.reset(token)
+
+
+@contextmanager
 def hearing_warnings() -> Iterator[None]:
     """Keep warnings with the task that they are about, and print none of them: they are secret."""
     with warnings.catch_warnings():
@@ -222,7 +230,7 @@ def hearing_warnings() -> Iterator[None]:
             notes = NOTES.get()
             if notes is None or not issubclass(category, TablecloakWarning):
                 usual(message, category, *place, **options)
-            else:
+            elif str(message) not in notes:
                 notes.append(str(message))
 
         warnings.showwarning = keep

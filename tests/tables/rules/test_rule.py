@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import pickle
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -594,6 +596,7 @@ def test_a_share_given_for_a_percentage_is_told():
         tc.PPercent(0.1)
 
 
+<<<<<<< HEAD
 @pytest.mark.filterwarnings("ignore:Some c")
 def test_the_lowest_value_cuts_no_level_of_a_table_with_negative_ones():
     """Nobody knows it: a level below is what the rule asks for, as of a table without them."""
@@ -610,3 +613,37 @@ def test_the_lowest_value_cuts_no_level_of_a_table_with_negative_ones():
     # Of a table without negative values everybody knows that none is below 0.
     plain = tc.tabulate(frame.assign(v=frame.v.abs()), ["r"], "v", contributor="firm")
     assert np.all(plain.protect(*rules).lower_bound >= 0)
+=======
+def in_millions(**given):
+    firms = tc.examples.firms(120)
+    firms["turnover"] = firms["turnover"] / 1e6
+    table = tc.tabulate(firms, ["region", "industry"], "turnover", contributor="firm", **given)
+    assert table.values[0] < 1
+    return table
+
+
+def test_a_floor_of_many_times_the_levels_of_the_rules_is_named_with_unit_and_cure():
+    table = in_millions(unit="million EUR")
+    with pytest.warns(tc.TablecloakWarning) as said:
+        most = table.protect(tc.PPercent(10), tc.MinimumFrequency(3))
+    (text,) = [str(each.message) for each in said]
+    assert "`floor` = 1 " in text and "(million EUR)" in text
+    fitting = float(re.search(r"such as (\S+),", text)[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        few = table.protect(tc.PPercent(10), tc.MinimumFrequency(3), floor=fitting)
+    assert (few.sensitive == most.sensitive).all()
+    assert few.upper_protection[few.sensitive].max() < 0.1 * table.values[0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "floor"), [(1, 1.0), (0.5, 1.0), (1, 0.0), (1e-6, 0.0), (1e-6, 1e-5)]
+)
+def test_a_floor_that_fits_the_unit_is_not_talked_about(factor, floor):
+    firms = tc.examples.firms(120)
+    firms["turnover"] = firms["turnover"] * factor
+    table = tc.tabulate(firms, ["region", "industry"], "turnover", contributor="firm")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert table.protect(tc.PPercent(10), tc.MinimumFrequency(3), floor=floor).n_sensitive
+>>>>>>> begin

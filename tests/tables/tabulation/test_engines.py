@@ -289,3 +289,17 @@ def test_pandas_and_duckdb_read_the_same_codes(tmp_path):
             match=r"gap.csv, line 3: the code of dimension 'a' is missing, as in 1 row",
         ):
             tc.tabulate(tmp_path / "gap.csv", ["a"], "v", engine=engine)
+
+
+@pytest.mark.parametrize("values", [[1e16, 3.5, 7, 2], [2**53 + 1, 1, 2, 3], [-3e40, 0.25, 2, 3]])
+@pytest.mark.filterwarnings("ignore")
+def test_amounts_with_no_exact_digit_add_up_alike_in_pandas_and_duckdb(tmp_path, values):
+    frame = pd.DataFrame({"r": list("aabb"), "firm": list("wxyz"), "v": values})
+    frame.to_parquet(tmp_path / "a.parquet")
+    for data in (frame, tmp_path / "a.parquet"):
+        one, two = (
+            tc.tabulate(data, ["r"], "v", contributor="firm", engine=engine)
+            for engine in ("duckdb", "pandas")
+        )
+        assert_same_tables(one, two)
+        assert one.values[2] == sum(map(float, values[2:]))

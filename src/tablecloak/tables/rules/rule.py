@@ -179,6 +179,9 @@ Hits = Sequence[tuple[Rule, Flags]]
 NOISE = 1e-12
 """Share by which a level of a count may exceed a whole number without being rounded up."""
 
+FLOOR_RATIO = 10.0
+"""Times that the floor may exceed the levels of most sensitive cells without a warning. Chosen."""
+
 Zeros = Literal["public", "candidates", "protected"]
 """Whether zeros are published, may be suppressed to protect other cells, or are sensitive."""
 
@@ -244,6 +247,12 @@ def protect(
         zeros are to be suppressed in a table of other values than counts.
     ModelError
         If all cells of a rest that must be able to grow are published.
+
+    Warns
+    -----
+    TablecloakWarning
+        If some cells are negative, or if `floor` exceeds by far what the rules ask for in most
+        sensitive cells, as 1 does where values are in millions.
     """
     _check_arguments(rules, floor=floor, lower_factor=lower_factor)
     _check_measure(table, rules)
@@ -255,6 +264,7 @@ def protect(
     bounds = _bounds(table, external_bounds)
     sensitive = status == CellStatus.SENSITIVE.value
     lower, upper = levels_by(table, hits, floor, lower_factor)
+    _warn_floor(table, hits, sensitive, floor)
     lower[~sensitive], upper[~sensitive] = 0.0, 0.0
     if external_bounds is None:
         if np.any(bounds[0] < 0):
@@ -310,6 +320,26 @@ def _check_measure(table: Table, rules: Sequence[Rule]) -> None:
             TablecloakWarning,
             stacklevel=3,
         )
+
+
+def _warn_floor(table: Table, hits: Hits, sensitive: Flags, floor: float) -> None:
+    """Warn where the floor exceeds by far what the rules ask for in most sensitive cells."""
+    # One unit is the least by which whole numbers can differ.
+    if floor <= (1.0 if table.integer else 0.0):
+        return
+    levels = levels_by(table, hits, 0.0, 1.0)[1][sensitive]
+    usual = float(np.median(levels[levels > 0])) if np.any(levels > 0) else np.inf
+    if floor <= FLOOR_RATIO * usual:
+        return
+    unit = f" ({table.unit})" if table.unit else ""
+    warnings.warn(
+        f"`floor` = {floor:g} is the smallest protection level, in the unit of the table{unit}, "
+        f"but the rules ask for {usual:.2g} or less in half of the sensitive cells: far more cells "
+        f"may be hidden than they need. Give a `floor` that fits the unit, such as "
+        f"{10.0 ** np.floor(np.log10(usual)):g}, to `protect` or in [protection] of a job.",
+        TablecloakWarning,
+        stacklevel=3,
+    )
 
 
 def _statuses(table: Table, hits: Hits, zeros: Zeros) -> tuple[Texts, Texts]:

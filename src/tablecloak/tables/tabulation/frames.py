@@ -225,7 +225,8 @@ def _positions(codes: pd.Series, name: str, tree: Hierarchy) -> AnyIntegers:
     if odd.any():
         unknown = set(codes[odd].dropna())
         where = (codes == min(unknown)) if unknown else codes.isna()
-        raise wrong_code(int(np.argmax(where)), name, tree, unknown, int(codes.isna().sum()))
+        row, lacking = int(np.argmax(where)), int(codes.isna().sum())
+        raise wrong_code(row, name, tree, unknown, lacking, len(codes))
     return positions.astype(np.int32)
 
 

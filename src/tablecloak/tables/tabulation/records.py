@@ -17,7 +17,7 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
-from tablecloak.tables.contributions import IN_NO_HOLDING
+from tablecloak.tables.contributions import HOLDINGS, IN_NO_HOLDING
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
@@ -521,6 +521,7 @@ def _check_records(
     counted = records.agg(**columns, **sizes).to_pandas().iloc[0]
     if counted["count"] == 0:
         raise InputError(NO_RECORDS)
+    count = int(counted["count"])
     for role in bad:
         if counted[f"bad_{role}"]:
             condition, expected = _bad(numbered, roles)[role]
@@ -531,10 +532,9 @@ def _check_records(
             column = numbered[f"d{axis}"]
             where = column == min(unknown) if unknown else column.isnull()
             row = numbered.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
-            raise wrong_code(row, name, tree, unknown, lacking)
-    count = int(counted["count"])
+            raise wrong_code(row, name, tree, unknown, lacking, count)
     largest = {name: float(counted[f"largest_{name}"]) for name in terms}
-    digits = {name: _digits_of(term, largest[name]).max() for name, term in terms.items()}
+    digits = {name: _most_digits_of(term, largest[name]) for name, term in terms.items()}
     long = {
         f"long_{name}": (~ExactSum.are_short(term, count, largest[name])).sum()
         for name, term in terms.items()
@@ -574,8 +574,8 @@ def terms_of(records: Any, roles: ColumnRoles) -> dict[str, Any]:
     return terms
 
 
-def _digits_of(terms: Any, largest: float) -> Any:
-    """Return how many digits after the point each term has; one more than looked for if more.
+def _most_digits_of(terms: Any, largest: float) -> Any:
+    """Return the most digits after the point of any term; one more than looked for if more.
 
     A double is taken for the decimal number of these digits that it is nearest to. Digits of which
     the largest term has too many for a whole number are not looked for: see `ExactSum.fitting`.
@@ -594,7 +594,7 @@ def _digits_of(terms: Any, largest: float) -> Any:
     exact = [digits for digits in range(MOST_DIGITS + 1) if largest * 10.0**digits < 2**EXACT_BITS]
     if not exact:
         return ibis.literal(MOST_DIGITS + 1)
-    return ibis.cases(*((has(digits), digits) for digits in exact), else_=MOST_DIGITS + 1)
+    return ibis.cases(*((has(digits), digits) for digits in exact), else_=MOST_DIGITS + 1).max()
 
 
 NO_RECORDS = "The data has no records. Check that it is the right file or table."
@@ -617,13 +617,26 @@ def wrong_entry(row: int, column: str | None, entry: Any, expected: str, number:
     )
 
 
-def wrong_code(row: int, name: str, tree: Hierarchy, unknown: set[str], lacking: int) -> InputError:
-    """Return the error for the first unknown code, or else missing ones; rows count from 0."""
+def wrong_code(
+    row: int, name: str, tree: Hierarchy, unknown: set[str], lacking: int, count: int
+) -> InputError:
+    """Return the error for the first unknown code, or else missing ones; rows count from 0.
+
+    Where `lacking` of `count` records have no code, they may be firms that are in no holding.
+    """
     row = int(row)
     if not unknown:
+        # One code for all firms without a holding would make them one.
+        is_holding = HOLDINGS.search(name) or 2 * lacking > count
+        cure = "Fill in codes, such as one for unknown."
+        if is_holding:
+            cure = (
+                "If it names holdings, give it as `holding` and not as a dimension: who is in none "
+                "then counts alone. If not, fill in the codes."
+            )
         return InputError(
             f"the code of dimension {name!r} is missing, as in {lacking:,} "
-            f"{'row' if lacking == 1 else 'rows'} in all. Fill in codes, such as one for unknown.",
+            f"{'row' if lacking == 1 else 'rows'} in all. {cure}",
             row=row,
         )
     code = min(unknown)

@@ -596,7 +596,6 @@ def test_a_share_given_for_a_percentage_is_told():
         tc.PPercent(0.1)
 
 
-<<<<<<< HEAD
 @pytest.mark.filterwarnings("ignore:Some c")
 def test_the_lowest_value_cuts_no_level_of_a_table_with_negative_ones():
     """Nobody knows it: a level below is what the rule asks for, as of a table without them."""
@@ -613,7 +612,8 @@ def test_the_lowest_value_cuts_no_level_of_a_table_with_negative_ones():
     # Of a table without negative values everybody knows that none is below 0.
     plain = tc.tabulate(frame.assign(v=frame.v.abs()), ["r"], "v", contributor="firm")
     assert np.all(plain.protect(*rules).lower_bound >= 0)
-=======
+
+
 def in_millions(**given):
     firms = tc.examples.firms(120)
     firms["turnover"] = firms["turnover"] / 1e6
@@ -646,4 +646,3 @@ def test_a_floor_that_fits_the_unit_is_not_talked_about(factor, floor):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert table.protect(tc.PPercent(10), tc.MinimumFrequency(3), floor=floor).n_sensitive
->>>>>>> begin

@@ -73,6 +73,13 @@ def cut(d):
     return of(d, x=wealth.clip(upper=wealth.nlargest(11).iloc[-1]))
 
 
+def shared(d, value, few, others):
+    """Amounts of which all of area A but few have one value."""
+    amounts = d.income.where(d.area != "A", value)
+    amounts[d.index[d.area == "A"][:few]] = others
+    return amounts
+
+
 def by_area(p, d, values):
     return p.pivot_table(of(d, x=values), values="x", index="area", aggfunc="mean")
 
@@ -319,6 +326,17 @@ TRICKS = {
         p, d.head(200), d.income.round() * 1000 + (d.index % 25 == 0)),
     "amounts of few in the last digits": lambda p, d: by_area(
         p, d.head(200), d.cost.round() * 1e4 + d.income.round() * (d.index % 25 == 0)),
+    # A value that most of a group share.
+    "all at a cap but one": lambda p, d: by_area(p, d, shared(d, 97.3, 1, 61.2)),
+    "all at a cap but three": lambda p, d: by_area(p, d, shared(d, 97.3, 3, [61.2, 50.1, 7.4])),
+    "a pension of all but one": lambda p, d: total(
+        p, of(d, x=shared(d, 1487.0, 1, 1127.0).round(), sex=d.area), "x"),
+    "the spread of a pension of all but two": lambda p, d: p.pivot_table(
+        of(d, x=shared(d, 1487.0, 2, [1127.0, 1644.0]).round()), "x", "area", aggfunc="std"),
+    "two children of all but one": lambda p, d: by_area(
+        p, d, d.score.where(d.area != "A", 3).where(d.index != d.index[d.area == "A"][0], 5)),
+    "a cap with weights": lambda p, d: p.pivot_table(
+        of(d, x=shared(d, 97.3, 1, 61.2)), "x", "area", weights=d.age / 10),
     # What regressions tell for whoever knows their columns.
     "two slopes and their sum but for three": lambda p, d: (
         p.olsr("income ~ age + cost", d),
@@ -352,9 +370,9 @@ TRICKS = {
 }  # fmt: skip
 
 
-def is_found(trick):
+def is_found(trick, limits=LIMITS):
     """Whether a trick is refused, reviewed, or met by hiding something of its last output."""
-    project = Project(LIMITS)
+    project = Project(limits)
     try:
         trick(project, people())
     except InputError:

@@ -150,11 +150,11 @@ class DesignMatrix:
     @cached_property
     def _few(self) -> list[tuple[Integers, int]]:
         """Columns of few values: a code for each record, and the number of codes."""
-        values = ((np.unique(column), column) for column in self.matrix.T)
+        pairs = ((np.unique(column), column) for column in self.matrix.T)
         return [
-            (np.searchsorted(each, column), len(each))
-            for each, column in values
-            if 1 < len(each) <= MOST_LEVELS
+            (np.searchsorted(values, column), len(values))
+            for values, column in pairs
+            if 1 < len(values) <= MOST_LEVELS
         ]
 
     @cached_property

@@ -13,7 +13,7 @@ from tablecloak.safe.tables.measures import CellMeasure, broken_rules, levels
 from tablecloak.safe.tables.request import TableAxis, TableGrid
 
 
-def measure_of(seed=0, adds="sum", *, n=60, amounts=None, who=None, is_weighted=False):
+def measure_of(seed=0, adds="sum", *, n=60, amounts=None, who=None, weights=None):
     rng = np.random.default_rng(seed)
     row, column = rng.integers(-1, 3, n), rng.integers(-1, 2, n)
     grid = TableGrid(
@@ -22,7 +22,7 @@ def measure_of(seed=0, adds="sum", *, n=60, amounts=None, who=None, is_weighted=
     )
     amounts = rng.normal(10, 8, n).round(1) if amounts is None else amounts
     who = rng.integers(0, 25, n) if who is None else who
-    measure = CellMeasure(adds, "v", grid, grid.group, amounts, who, is_weighted, 2, 4)
+    measure = CellMeasure(adds, "v", grid, grid.group, amounts, who, weights, 2, 4)
     frame = pd.DataFrame({"row": row, "column": column, "amount": amounts, "who": who})
     return measure, frame[(row >= 0) & (column >= 0)]
 
@@ -60,7 +60,7 @@ def test_a_measure_is_signed_if_a_record_in_the_table_is_negative():
 def test_only_counts_without_weights_are_whole():
     ones = np.ones(60)
     assert measure_of(adds="count", amounts=ones)[0].is_whole
-    assert not measure_of(adds="count", amounts=ones, is_weighted=True)[0].is_whole
+    assert not measure_of(adds="count", amounts=ones, weights=ones)[0].is_whole
     assert not measure_of(adds="sum", amounts=ones)[0].is_whole
 
 
@@ -86,6 +86,34 @@ def test_each_rule_is_broken_as_its_definition_says():
                 assert broken[rule][cell] == is_broken, (seed, cell, rule)
                 counted[rule] += is_broken
     assert min(counted[rule] for rule in ("threshold", "p-ratio", "nk-rule")) > 3
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_who_differs_from_the_value_that_half_of_a_cell_share_is_judged_as_a_group(is_weighted):
+    limits = Appetite(safe_threshold=4, safe_pratio_p=0.2)
+    n_few = n_dominated = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        values = np.where(rng.random(60) < 0.7, 70.3, rng.lognormal(3, 1.2, 60).round(1) + 80)
+        weights = rng.integers(1, 4, 60) / 4 if is_weighted else None
+        amounts = values * weights if is_weighted else values
+        measure, frame = measure_of(seed, amounts=amounts, weights=weights)
+        broken = broken_rules(measure, limits)
+        for cell, records in enumerate(cells(frame)):
+            having = records.assign(value=values[records.index]).groupby("value").who.nunique()
+            if having.max() < 2 or 2 * having.max() < records.who.nunique():
+                continue
+            apart = (values - 70.3)[records.index] * (amounts / values)[records.index]
+            sizes = pd.Series(apart[apart > 0]).groupby(records.who.to_numpy()[apart > 0]).sum()
+            sizes = sizes.sort_values(ascending=False)
+            if 0 < len(sizes) < 4:
+                n_few += 1
+                assert broken["threshold"][cell]
+            elif len(sizes) and sizes.iloc[2:].sum() < 0.2 * sizes.iloc[0]:
+                n_dominated += 1
+                assert broken["p-ratio"][cell]
+    assert n_few > 20
+    assert n_dominated
 
 
 def test_counts_are_judged_by_the_threshold_alone_and_zeros_where_they_may_be_told():

@@ -30,13 +30,13 @@ def grid_of(seed, n=60, shape=(4, 3)):
 def count_of(grid, who=None):
     n = len(grid.group)
     who = np.arange(n) if who is None else who
-    return CellMeasure("count", None, grid, grid.group, np.ones(n), who, False, 2, 10)
+    return CellMeasure("count", None, grid, grid.group, np.ones(n), who, None, 2, 10)
 
 
 def sum_of(grid, seed):
     n = len(grid.group)
     amounts = np.random.default_rng(seed).lognormal(2, 1.2, n)
-    return CellMeasure("sum", "v", grid, grid.group, amounts, np.arange(n), False, 2, 10)
+    return CellMeasure("sum", "v", grid, grid.group, amounts, np.arange(n), None, 2, 10)
 
 
 def gaps_of(grid, measures, limits=LIMITS, *, known=None):

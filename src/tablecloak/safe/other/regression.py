@@ -24,6 +24,9 @@ from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status
+from tablecloak.safe.tables.measures import CellMeasure, broken_rules
+from tablecloak.safe.tables.request import TableAxis, TableGrid
+from tablecloak.safe.values import MOST_LEVELS
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
@@ -36,6 +39,9 @@ SOLVED = 1e-5
 
 PERFECT = 1e-12
 """Share of the variation left over up to which a fit is perfect: rounding alone."""
+
+MOST_KINDS = 2**62
+"""Combinations of codes that are numbered without a look at which there are."""
 
 MOST_LISTED = 5
 """Most groups that a reason names."""
@@ -116,7 +122,53 @@ class DesignMatrix:
         """Leverage of each record: 1 if the fit goes through it whatever its value."""
         return np.asarray((self.basis**2).sum(axis=1), dtype=np.float64)
 
-    def singled_out(self, group: Flags) -> bool:
+    @property
+    def is_of_means(self) -> bool:
+        """Whether it has a parameter for each kind of record: coefficients are then means of y."""
+        n_varying = np.count_nonzero((self.matrix != self.matrix[:1]).any(axis=0))
+        return n_varying == len(self._few) and self.rank == int(self._kind.max()) + 1
+
+    def partitions(self) -> list[Integers]:
+        """Return the category of each record, for each factor, and for all of them together.
+
+        Columns of two values that exclude each other and follow each other are categories of a
+        factor; the base category is none of them.
+        """
+        factors: list[list[Integers]] = []
+        for codes, n_values in self._few:
+            if n_values == 2:
+                if not factors or (codes & sum(factors[-1])).any():
+                    factors.append([])
+                factors[-1].append(codes)
+        parts = [
+            np.asarray(sum(number * codes for number, codes in enumerate(flags, 1)))
+            for flags in factors
+        ]
+        is_factor = len(factors) == 1 and len(factors[0]) == len(self._few)
+        return parts if is_factor or not self._few else [*parts, self._kind]
+
+    @cached_property
+    def _few(self) -> list[tuple[Integers, int]]:
+        """Columns of few values: a code for each record, and the number of codes."""
+        pairs = ((np.unique(column), column) for column in self.matrix.T)
+        return [
+            (np.searchsorted(values, column), len(values))
+            for values, column in pairs
+            if 1 < len(values) <= MOST_LEVELS
+        ]
+
+    @cached_property
+    def _kind(self) -> Integers:
+        """Which values each record has in all columns of few values."""
+        kind, size = np.zeros(len(self.matrix), dtype=np.int64), 1
+        for codes, n_values in self._few:
+            if size > MOST_KINDS // n_values:
+                kind = np.unique(kind, return_inverse=True)[1]
+                size = int(kind.max()) + 1
+            kind, size = kind * n_values + codes, size * n_values
+        return np.unique(kind, return_inverse=True)[1]
+
+    def singled_out(self, group: Flags | Integers) -> bool:
         """Whether the sum of y over a group of records follows from the coefficients."""
         roots = np.sqrt(self.weights[group])
         size = float(self.weights[group].sum())
@@ -164,7 +216,7 @@ class DesignMatrix:
             group = np.zeros(len(self.matrix), dtype=np.bool_)
             group[high[np.isin(kind, numbers)]] = True
             if self.singled_out(group):
-                groups.append((self._said(group), len(np.unique(who[group]))))
+                groups.append((self.said(group), len(np.unique(who[group]))))
         return groups, is_complete
 
     def slopes_of_few(self, threshold: int) -> list[tuple[str, int]]:
@@ -177,7 +229,7 @@ class DesignMatrix:
                 groups.append((f"{name}, the same for all others", n))
         return groups
 
-    def _said(self, group: Flags) -> str:
+    def said(self, group: Flags | Integers) -> str:
         """Return the flags that all records of a group have: none of them names a person."""
         is_flag = ((self.matrix == 0) | (self.matrix == 1)).all(axis=0) & (self.matrix == 0).any(
             axis=0
@@ -340,7 +392,7 @@ class RegressionOutput(Kind):
         given = getattr(fit.result, "df_resid", None)
         if given is not None and np.isfinite(given):
             free = min(free, int(given))
-        reasons = _singled_out(design, limits)
+        reasons = [*_singled_out(design, limits), *_as_tables(design, fit, limits)]
         least = limits.safe_dof_threshold
         if free < least:
             text = f"{free} residual degrees of freedom; at least {least} are needed"
@@ -442,6 +494,63 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
     if not is_complete:
         reasons += unsearched(["the search for groups that the columns single out was cut off"])
     return reasons
+
+
+def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
+    """Return reasons for categories whose sum of y is told, and would be hidden in a table."""
+    y = str(getattr(fit.result.model, "endog_names", None) or "y")
+    alike: dict[str, bool] = {}
+    unsafe: dict[str, str] = {}
+    for codes in design.partitions():
+        counts, order = np.bincount(codes), np.argsort(codes, kind="stable")
+        starts = np.cumsum(counts) - counts
+        sorted_y = fit.endog[order]
+        is_one = np.maximum.reduceat(sorted_y, starts) == np.minimum.reduceat(sorted_y, starts)
+        if not design.is_of_means and not (is_one & (counts >= limits.safe_threshold)).any():
+            continue
+        measure = _measure(y, codes, fit.endog, design.contributor, limits)
+        broken = broken_rules(measure, limits)
+        for number, cell in enumerate(measure.grid.places[:, 0]):
+            if measure.n[cell] < limits.safe_threshold:
+                continue
+            group = order[starts[number] :][: counts[number]]
+            rules = [rule for rule, cells in broken.items() if cells[cell]]
+            is_zeros = "zeros" in rules
+            is_alike = is_one[number] and (is_zeros or fit.endog[group[0]] not in (0, 1))
+            if (is_alike or (rules and design.is_of_means)) and design.singled_out(group):
+                if is_alike:
+                    alike[design.said(group)] = is_zeros
+                else:
+                    unsafe[design.said(group)] = rules[0]
+    reasons = []
+    remedy = "leave the category out, or join it with another"
+    if alike:
+        is_told = any(alike.values()) and (design.is_binary or design.is_of_means)
+        status: Status = "fail" if is_told else "review"
+        known = "" if is_told else " whoever knows the other columns of these"
+        text = f"{y} is the same for everybody where {next(iter(alike))}, which the coefficients "
+        text += f"tell{known}: {remedy}"
+        reasons.append(Reason(status, "zeros", text, tuple(alike)[:MOST_LISTED]))
+    if unsafe:
+        label, rule = next(iter(unsafe.items()))
+        text = f"the coefficients are means of {y}, and a table would hide the one where {label} "
+        text += f"({rule}): {remedy}"
+        reasons.append(Reason("fail", rule, text, tuple(unsafe)[:MOST_LISTED]))
+    return reasons
+
+
+def _measure(
+    y: str, codes: Integers, values: Floats, contributor: Integers, limits: Appetite
+) -> CellMeasure:
+    """Return the sums of y by category, as a table of one column has them."""
+    size = int(codes.max()) + 1
+    grid = TableGrid(
+        TableAxis(codes, np.arange(size), size),
+        TableAxis(np.zeros_like(codes), np.zeros(1, dtype=np.int64), 1),
+    )
+    return CellMeasure(
+        "sum", y, grid, codes, values, contributor, None, limits.safe_nk_n, limits.safe_threshold
+    )
 
 
 def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:

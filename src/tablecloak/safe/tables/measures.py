@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -46,7 +46,8 @@ class CellMeasure:
     amounts : (n,) array of float
         What each record adds.
     contributor : (n,) array of int
-    is_weighted : bool
+    weights : (n,) array of float, optional
+        By what the value of each record is multiplied.
     n_largest : int
         n of the (n, k) rule.
     threshold : int
@@ -59,14 +60,14 @@ class CellMeasure:
     group: Integers
     amounts: Floats
     contributor: Integers
-    is_weighted: bool
+    weights: Floats | None
     n_largest: int
     threshold: int
 
     @property
     def is_whole(self) -> bool:
         """Whether it counts records."""
-        return self.adds == "count" and not self.is_weighted
+        return self.adds == "count" and self.weights is None
 
     @cached_property
     def values(self) -> Floats:
@@ -77,6 +78,38 @@ class CellMeasure:
     def n(self) -> Integers:
         """Distinct contributors of each cell."""
         return self._behind[0]
+
+    @cached_property
+    def beside_shared(self) -> tuple[Integers, Floats, Floats]:
+        """Who differs from the value that at least half of a cell share, and by how much.
+
+        Whoever knows that value, such as the cap of a top-coded income, computes the sum of all
+        deviations from it.
+
+        Returns
+        -------
+        n : (cells,) array of int
+            Contributors with another value; 0 where no value is shared by half of all and by two.
+        first, rest : (cells,) array of float
+            Largest deviation of a contributor, and those of all but the largest two.
+        """
+        cell, who, record = self._stacked
+        values, codes = np.unique(self._plain, return_inverse=True)
+        width = int(who.max(initial=0)) + 1
+        triples = np.unique((cell * len(values) + codes[record]) * width + who)
+        pairs, often = np.unique(triples // width, return_counts=True)
+        shared, most = np.zeros(self.grid.n_cells, np.int64), np.zeros(self.grid.n_cells, np.int64)
+        order = np.argsort(often, kind="stable")
+        shared[pairs[order] // len(values)] = pairs[order] % len(values)
+        most[pairs[order] // len(values)] = often[order]
+        is_shared = (most >= 2) & (2 * most >= self.n)
+        apart = np.where(is_shared[cell], self._plain[record] - values[shared[cell]], 0.0)
+        if self.weights is not None:
+            apart *= self.weights[record]
+        differs = apart != 0
+        sizes = (1, 2, len(self.contributor))
+        n, (first, two, every) = self._largest(cell[differs], who[differs], apart[differs], sizes)
+        return n, first, every - two
 
     @property
     def largest(self) -> tuple[Floats, ...]:
@@ -157,7 +190,16 @@ class CellMeasure:
         return np.asarray(self.grid.members @ inner, dtype=np.float64)
 
     @cached_property
-    def _behind(self) -> tuple[Integers, tuple[Floats, ...]]:
+    def _plain(self) -> Floats:
+        """Value of each record without its weight."""
+        if self.weights is None:
+            return self.amounts
+        plain = self.amounts / np.where(self.weights > 0, self.weights, 1.0)
+        return np.asarray(np.round(plain, MOST_DECIMALS), dtype=np.float64)
+
+    @cached_property
+    def _stacked(self) -> tuple[Integers, Integers, Integers]:
+        """Cell, contributor and number of each record, once for each cell that it stands in."""
         there = np.flatnonzero(self.group >= 0)
         width = self.grid.columns.size
         row, column = np.divmod(self.group[there], width)
@@ -174,9 +216,21 @@ class CellMeasure:
             ]
         )
         _, who = np.unique(self.contributor[there], return_inverse=True)
+        return cells, np.tile(who, 4), np.tile(there, 4)
+
+    @cached_property
+    def _behind(self) -> tuple[Integers, tuple[Floats, ...]]:
+        cell, who, record = self._stacked
+        sizes = (1, 2, self.n_largest, self.threshold - 1)
+        return self._largest(cell, who, self.amounts[record], sizes)
+
+    def _largest(
+        self, cells: Integers, who: Integers, amounts: Floats, sizes: Sequence[int]
+    ) -> tuple[Integers, tuple[Floats, ...]]:
+        """Return contributors of each cell, and what so many of the largest hold."""
         n_who = int(who.max(initial=0)) + 1
-        pairs, at = np.unique(cells * n_who + np.tile(who, 4), return_inverse=True)
-        held = np.abs(np.bincount(at, np.tile(self.amounts[there], 4), minlength=len(pairs)))
+        pairs, at = np.unique(cells * n_who + who, return_inverse=True)
+        held = np.abs(np.bincount(at, amounts, minlength=len(pairs)))
         cell = pairs // n_who
         n_cells = self.grid.n_cells
         n = np.bincount(cell, minlength=n_cells).astype(np.int64)
@@ -184,7 +238,7 @@ class CellMeasure:
         rank = np.arange(len(order)) - np.repeat(np.cumsum(n) - n, n)
         sums = [
             np.bincount(cell[order][rank < k], held[order][rank < k], n_cells).astype(np.float64)
-            for k in (1, 2, self.n_largest, self.threshold - 1)
+            for k in sizes
         ]
         return n, tuple(sums)
 
@@ -198,7 +252,8 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
     hold less than p of the largest; the largest n hold k or more. An empty cell, and one that adds
     up to zero, breaks "zeros" if the data centre says so. Dominance is judged by absolute amounts.
     Sums of codes count: few records that differ from the lowest or the highest code break the
-    threshold, none at all "zeros". Elsewhere a value that most records share contributes nothing.
+    threshold, none at all "zeros". Elsewhere a value that most records share contributes nothing,
+    be it most of the table or most of a cell.
     """
     n, threshold = measure.n, appetite.safe_threshold
     rules = {"threshold": (n > 0) & (n < threshold)}
@@ -219,6 +274,9 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
         first, two, *_ = over.largest
         rest = over.absolute - two
         rules["p-ratio"] = (n > 0) & (first > 0) & (rest < appetite.safe_pratio_p * first)
+        others, first, rest = measure.beside_shared
+        rules["threshold"] |= (others > 0) & (others < threshold)
+        rules["p-ratio"] |= (others > 0) & (rest < appetite.safe_pratio_p * first)
         rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 

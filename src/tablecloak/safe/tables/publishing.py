@@ -310,7 +310,7 @@ def _measures(
         found.append(
             CellMeasure(
                 adds, variable, grid, group, amounts, who,
-                request.weights is not None, appetite.safe_nk_n, appetite.safe_threshold,
+                request.weights, appetite.safe_nk_n, appetite.safe_threshold,
             )
         )  # fmt: skip
         if not np.all(np.isfinite(amounts)):

@@ -358,6 +358,11 @@ class Protection(Section, BaseModel, ABC):
         del material
         return []
 
+    def kept_out(self, material: Material, attackers: Attackers) -> list[str]:
+        """Return the kinds of insiders whose attacks must fail before a release counts as safe."""
+        del material
+        return list(attackers.intruders)
+
     def on_bench(self, material: Material, before: Any, progress: Progress) -> Any:
         """Protect beside other ways that a person looks at.
 

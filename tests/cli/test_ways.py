@@ -17,7 +17,7 @@ from tablecloak.protection import PROTECTIONS
 OF_JOBS = {"cost", "measurement_error", "capacity", "capacity_percent"}
 """Parameters that need columns of data, or change the problem, which commands take as it is."""
 
-OTHER_DEFAULTS = {"weights": "file", "hold": "strict"}
+OTHER_DEFAULTS = {"weights": "file", "hold": None}
 """Of `suppress`: a problem file brings weights, and names no insiders by itself."""
 
 

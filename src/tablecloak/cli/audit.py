@@ -16,6 +16,7 @@ from tablecloak.cli.display import NOT_SAFE, reporting
 from tablecloak.cli.files import (
     Between,
     Earlier,
+    insiders_of_job,
     read_earlier,
     read_original,
     read_with_group_rules,
@@ -88,8 +89,9 @@ def audit(
     Insiders (--intruder) also know their own contributions, true zeros, or that values are whole.
     All output is secret: it names sensitive cells with their true values.
 
-    ORIGINAL may be a job file: its data are tabulated again, with all contributors. The release
-    may be the code-value output of tau-ARGUS with statuses 1 to 14.
+    ORIGINAL may be a job file: its data are tabulated again, with all contributors, and its
+    insiders attack unless others are named; --intruder external names none. The release may be the
+    code-value output of tau-ARGUS with statuses 1 to 14.
 
     With --published the verdict is on all releases together.
 
@@ -112,7 +114,7 @@ def audit(
             problem,
             release,
             require=require,
-            intruders=intruder or [],
+            intruders=intruder or insiders_of_job(problem, job),
             groups=rules,
             published=read_earlier(problem, published, between, job),
             detail="intervals" if intervals else "verdict",

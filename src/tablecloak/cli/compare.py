@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tablecloak.cli import names
-from tablecloak.cli.files import read_original, refuse_earlier, require_writable_result
+from tablecloak.cli.files import note_idle, read_original, refuse_earlier, require_writable_result
 from tablecloak.cli.options import Executor, Original
 
 Output = Annotated[
@@ -68,6 +68,7 @@ def compare(
     require_writable_result(output, report)
     problem, job = read_original(file, 0.0)
     refuse_earlier(file, job)
+    note_idle(problem, job, (), "methods are compared by what readers of a release learn.")
     records = None if job is None else contributed_records(job)
     if records is None:
         typer.echo(NO_RECORDS, err=True)

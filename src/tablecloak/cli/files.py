@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -68,11 +68,45 @@ def read_original_as_asked(
     if job is None:
         return problem, [], []
     refuse_earlier(path, job)
+    return problem, job.rules, insiders_of_job(problem, job)
+
+
+def insiders_of_job(
+    problem: ProtectionProblem, job: Job | None, *, required: bool = False
+) -> list[str]:
+    """Return the insiders of a job, or those alone against whom its releases must hold."""
+    if job is None:
+        return []
     from tablecloak.jobs.load import material_of
 
-    material = material_of(job, problem)
-    insiders = [name for way in job.ways.values() for name in way.protects_against(material)]
-    return problem, job.rules, list(dict.fromkeys(insiders))
+    material, ways = material_of(job, problem), job.ways.values()
+    names = [name for way in ways for name in way.kept_out(material, job.attackers)]
+    if not required:
+        names += [name for way in ways for name in way.protects_against(material)]
+    return list(dict.fromkeys(names))
+
+
+def note_idle(
+    problem: ProtectionProblem, job: Job | None, attackers: Collection[str], why: str
+) -> None:
+    """Say which insiders of a job are not among the attackers of a command, and why."""
+    idle = [name for name in insiders_of_job(problem, job) if name not in attackers]
+    if idle:
+        typer.echo(f"note: {', '.join(idle)} did not attack: {why}", err=True)
+
+
+def held_against(
+    problem: ProtectionProblem, job: Job | None, asked: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return against whom a pattern is to hold, and how: as typed, else as the job of it says."""
+    typed = {name: asked[name] for name in ("protect_against", "hold") if name in asked}
+    if job is None or "protect_against" in typed:
+        return {"hold": "strict", **typed}
+    from tablecloak.jobs.load import material_of
+    from tablecloak.protection import usual_way
+
+    way: Any = (job.suppression or usual_way()()).model_copy(update=typed)
+    return {"hold": way.hold, "protect_against": way.protects_against(material_of(job, problem))}
 
 
 def read_pattern(problem: ProtectionProblem, path: Path) -> Flags:

@@ -173,12 +173,7 @@ def _totals() -> dict[str, str]:
 REQUIREMENTS = Names(
     "requirement", partial(_names_of, "suppression.system.requirement", "REQUIREMENTS")
 )
-INSIDERS = Names(
-    "intruder",
-    partial(
-        _names_of, "suppression.attack.intruder", "INTRUDERS", lambda each: not each.is_everybody
-    ),
-)
+ATTACKERS = Names("intruder", partial(_names_of, "suppression.attack.intruder", "INTRUDERS"))
 NEARNESS = Names(
     "distance of reconciliation", partial(_names_of, "reconciliation.distances", "NEARNESS")
 )

@@ -27,7 +27,10 @@ Release = Annotated[
 ]
 Intruder = Annotated[
     list[str] | None,
-    names.INSIDERS.option("--intruder", text="Who attacks besides the external intruder; repeat."),
+    names.ATTACKERS.option(
+        "--intruder",
+        text="Who attacks besides the external intruder; repeat. Default: those of a job.",
+    ),
 ]
 Output = Annotated[
     Path, names.FRAME_FILES.option("--output", "-o", text="File to write:", writable=True)

@@ -9,7 +9,13 @@ import typer
 
 from tablecloak.cli import names
 from tablecloak.cli.display import NOT_SAFE, reporting
-from tablecloak.cli.files import read_earlier, read_original, read_pattern
+from tablecloak.cli.files import (
+    insiders_of_job,
+    note_idle,
+    read_earlier,
+    read_original,
+    read_pattern,
+)
 from tablecloak.cli.options import Original, Pattern, Tolerance
 from tablecloak.errors import InputError
 
@@ -50,9 +56,10 @@ def publish(
 ) -> None:
     """Write the files of a release: what everybody may read of a table and its pattern.
 
-    The pattern is attacked first, as by somebody outside who has the earlier releases of the job if
-    ORIGINAL is one that names some, and each file is searched for hidden
-    values. With --columns the table is wide: the codes of these dimensions are its columns.
+    The pattern is attacked first by somebody outside, and each file is searched for hidden values.
+    If ORIGINAL is a job, its earlier releases are known to all who attack, and the insiders whom it
+    must keep out attack as well. With --columns the table is wide: the codes of these dimensions
+    are its columns.
 
     Exit code 0: written; 1: the pattern does not protect, nothing is written; 2: wrong input.
 
@@ -81,7 +88,9 @@ def publish(
         layout.check(list(map(str, problem.table.keys.columns)))
     with reporting() as reporter:
         earlier = read_earlier(problem, None, None, job)
-        audited = audit(problem, pattern, published=earlier, progress=reporter)
+        insiders = insiders_of_job(problem, job, required=True)
+        audited = audit(problem, pattern, intruders=insiders, published=earlier, progress=reporter)
+    note_idle(problem, job, insiders, "the job keeps them out as far as possible. See `audit`.")
     if not audited.is_safe:
         typer.echo(audited.summary())
         typer.echo("NOT SAFE: nothing is written. See `tablecloak audit`.", err=True)

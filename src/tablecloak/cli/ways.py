@@ -20,6 +20,8 @@ from tablecloak.cli.entry import Program, made_later
 from tablecloak.cli.files import (
     Between,
     Earlier,
+    held_against,
+    note_idle,
     read_earlier,
     read_original,
     read_with_group_rules,
@@ -165,9 +167,12 @@ def _command(name: str) -> Any:
                 problem, seed=seed or 0, is_seeded=seed is not None, threads=threads
             )
             release = way.run(material, reporter)
-            product = Product(release, way.audited(release, material, Attackers()))
+            attackers = Attackers() if job is None else job.attackers
+            product = Product(release, way.audited(release, material, attackers))
         for line in way.lines(product):
             typer.echo(line)
+        attacked_by = getattr(product.audit, "intruders", ())
+        note_idle(problem, job, attacked_by, "only [audit] lets them attack such a release.")
         if not product.audit.is_safe:
             typer.echo(f"{way.refusal(product)} Nothing was written.", err=True)
             raise typer.Exit(NOT_SAFE)
@@ -186,8 +191,13 @@ def _command(name: str) -> Any:
 @of_way(
     "suppression",
     without=("cost",),
-    defaults={"weights": "file", "hold": "strict"},
-    texts={"hold": "Whether protection against insiders is required."},
+    defaults={"weights": "file", "hold": None},
+    texts={
+        "protect_against": "Insiders against whom the pattern must protect as well, by default "
+        "those of a job.",
+        "hold": "Whether protection against insiders is required, by default as a job says, else "
+        "strict.",
+    },
 )
 def suppress(
     file: ProblemFile,
@@ -230,7 +240,7 @@ def suppress(
         require_writable_result(output, certificate)
         pattern = run(
             problem,
-            **asked,
+            **asked | held_against(problem, job, asked),
             groups=Groups.asked(rules, secondary_room=room) or (),
             published=read_earlier(problem, published, between, job),
             previous=None if previous is None else read_previous(problem, previous),

@@ -244,12 +244,16 @@ class Suppression(TableProtection):
             raise InputError(reasons[0])
         return [] if reasons else names
 
+    def kept_out(self, material: Material, attackers: Attackers) -> list[str]:
+        """Return those of the audit, and those against whom the pattern must hold."""
+        promised = self.protects_against(material) if Hold.parse(self.hold).is_strict else []
+        return list(dict.fromkeys([*attackers.intruders, *promised]))
+
     def audited(
         self, release: SuppressionPattern, material: Material, attackers: Attackers
     ) -> Judgement:
         """Attack the pattern, also by insiders against whom it must hold."""
-        promised = self.protects_against(material) if Hold.parse(self.hold).is_strict else []
-        intruders = list(dict.fromkeys([*attackers.intruders, *promised]))
+        intruders = self.kept_out(material, attackers)
         return self.attacked(
             release, material, attackers, intruders, release.requirement, release.problem
         )

@@ -45,7 +45,7 @@ def test_cells_that_give_way_are_shown_as_many_as_are_asked_for(folder):
     attackable = int(done.stdout.split(" attackable")[0].rsplit(maxsplit=1)[-1])
     assert attackable > 0
     assert len(done.stdout.splitlines()) > 2
-    assert len(audit(folder, "bad.csv", "--show", "1").stdout.splitlines()) == 3
+    assert len(audit(folder, "bad.csv", "--show", "1").stdout.splitlines()) == 4
     assert len(audit(folder, "bad.csv", "--show", "0").stdout.splitlines()) == 1
 
 

@@ -160,6 +160,9 @@ def test_audit_of_a_job_knows_its_contributors_and_groups(tmp_path):
     attacked = RUN.invoke(app, [*audit, "--intruder", "contributors", "--groups"])
     assert attacked.exit_code == 1
     assert "4 sensitive groups" in attacked.output
+    # Members of each, with the rule that finds their sum unsafe.
+    assert "(region=A, branch=x) + (region=A, branch=y)" in attacked.output
+    assert attacked.output.startswith("audit (two-sided): NOT SAFE: 7 attackable")
 
 
 def test_job_with_insiders_own_costs_and_last_periods_pattern(tmp_path):

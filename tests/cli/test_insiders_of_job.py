@@ -67,6 +67,12 @@ def test_audit_lets_the_insiders_of_its_job_attack(folder):
     attacked = run("audit", folder / "job.toml", folder / "outsiders.csv")
     assert attacked.exit_code == 1
     assert "contributors: 32 tried, 4 successful" in told(attacked)
+    # What an insider can do is no smaller matter than what everybody can.
+    headline, worst, *_ = attacked.output.splitlines()
+    assert "NOT SAFE: 1 attackable and 0 undecided of 15 sensitive cells" in headline
+    assert "0 attackable" not in headline
+    assert "f40" not in headline and "15836" not in headline
+    assert worst.startswith("contributors: f40 knows ") and "region=N2, industry=trade" in worst
     assert run("audit", folder / "outsiders.toml", folder / "outsiders.csv").exit_code == 0
 
 

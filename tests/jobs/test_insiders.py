@@ -70,7 +70,8 @@ def test_known_contributors_are_held_against_and_the_cost_is_told(folder, tmp_pa
     attackers = {found.intruder for found in before.attacks}
     assert told.successful_before == len(attackers) > told.successful == 0
     assert told.loss > told.loss_before
-    assert told.groups[1] <= told.groups[0]
+    before, now = map(len, told.groups)
+    assert now <= before
     assert tc.audit(result.problem, result.pattern, intruders="contributors").is_safe
     message = json.loads((tmp_path / "out/internal/result.json").read_text())["message"]
     assert f"successful {told.successful_before} -> 0" in message

@@ -126,9 +126,24 @@ def audit(
         _write(audited, output, certificate, plot)
     typer.echo(audited.summary())
     if show and not audited.is_safe:
-        typer.echo(audited.to_frame().head(show).to_string(index=False))
+        _tell(audited, show)
     if not audited.is_safe:
         raise typer.Exit(NOT_SAFE)
+
+
+def _tell(audited: Audit | AdjustedAudit, show: int) -> None:
+    """Print who learns most, and the worst cells and groups."""
+    from tablecloak.publish.audit import AdjustedAudit
+    from tablecloak.suppression.attack.groups import named_groups
+
+    groups = [] if isinstance(audited, AdjustedAudit) else audited.groups
+    worst = "" if isinstance(audited, AdjustedAudit) else audited.worst()
+    if worst:
+        typer.echo(worst)
+    if groups:
+        typer.echo("Sensitive groups, whose sum everybody can compute and a rule finds unsafe:")
+        typer.echo(named_groups(audited.problem, groups[:show]).to_string(index=False))
+    typer.echo(audited.to_frame().head(show).to_string(index=False))
 
 
 def _write(

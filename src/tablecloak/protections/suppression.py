@@ -195,7 +195,7 @@ class Suppression(TableProtection):
             seed=material.seed,
             groups=self._groups(material) or (),
         )
-        return partial(_with_counted_groups, search, material)
+        return partial(_with_judged_groups, search, material)
 
     def _groups(self, material: Material) -> Groups | None:
         """Return which sums of hidden cells are protected.
@@ -404,12 +404,12 @@ class Suppression(TableProtection):
         return ~release.suppressed, lost
 
 
-def _with_counted_groups(
+def _with_judged_groups(
     search: Callable[..., SuppressionPattern], material: Material, *, progress: Progress | None
 ) -> SuppressionPattern:
-    """Search, and count what insiders learn of sums of hidden cells."""
+    """Search, and judge what insiders learn of sums of hidden cells."""
     pattern = search(progress=progress)
     insiders, rules = pattern.insiders, list(material.group_rules)
     if insiders is None or not rules or material.problem.table.contributions is None:
         return pattern
-    return replace(pattern, insiders=replace(insiders, groups=insiders.counted(rules)))
+    return replace(pattern, insiders=replace(insiders, groups=insiders.judged(rules)))

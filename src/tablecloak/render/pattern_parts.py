@@ -23,6 +23,7 @@ from tablecloak.render.palette import BOUND, LOSS
 from tablecloak.render.plotting import new_figure
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import Audit
+from tablecloak.suppression.attack.groups import named_groups
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -45,7 +46,14 @@ MOST_INTERVALS = 30
 """Most sensitive cells whose intervals are drawn, those with the least to spare first."""
 
 MOST_OPEN = 60
-"""Most pairs of an insider and an unprotected cell that a report lists."""
+"""Most pairs of an insider and an unprotected cell, and most groups, that a report lists."""
+
+ABOUT_GROUPS = (
+    "Sensitive groups are hidden cells of one relation whose sum everybody can compute from the "
+    "published ones, and a rule finds unsafe: whoever knows one part of it estimates the others. "
+    "`groups = true` in [suppression] protects such sums as well."
+)
+"""What the groups are that an audit counts."""
 
 MOST_COMPONENTS = 12
 """Most components of hidden cells that a report lists, the most easily disclosed first."""
@@ -194,8 +202,16 @@ def add_pattern(
         components = robustness.to_frame().head(MOST_COMPONENTS).rename(columns=ABOUT_COMPONENTS)
         page.table(components, index=False, caption="Hidden cells that depend on one another")
         add_explanations(page, pattern)
-    if pattern.insiders is not None:
-        _describe_insiders(page, pattern.insiders)
+    insiders = pattern.insiders
+    if insiders is not None:
+        _describe_insiders(page, insiders)
+    groups = audit.groups if audit is not None else []
+    if not groups and insiders is not None and insiders.groups is not None:
+        groups = insiders.groups[1]
+    if groups:
+        page.text(ABOUT_GROUPS)
+        shown = named_groups(problem, groups[:MOST_OPEN])
+        page.table(shown, index=False, caption="Sensitive groups")
     if audit is not None and problem.n_sensitive:
         page.table(by_rule(audit), caption="Sensitive cells by rule")
         page.figure(partial(_intervals_figure, audit), _interval_caption(audit))

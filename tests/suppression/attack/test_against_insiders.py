@@ -9,6 +9,7 @@ import pytest
 
 from hand_tables import one_row
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPairs, WhyOpen
+from tablecloak.suppression.attack.groups import SensitiveGroup
 
 HOPELESS, ATTACKABLE, UNDECIDED = WhyOpen.HOPELESS, WhyOpen.ATTACKABLE, WhyOpen.UNDECIDED
 
@@ -76,7 +77,8 @@ def test_the_summary_names_nobody_and_the_frame_is_for_the_office_alone(told):
 
 
 def test_sums_of_hidden_cells_are_counted_where_a_rule_judges_them(told):
-    counted = replace(told, groups=(2, 0))
+    group = SensitiveGroup(0, np.array([0, 1]), "p-percent")
+    counted = replace(told, groups=([group, group], []))
     assert counted.summary().endswith("sensitive groups 2 -> 0")
     assert counted.costs().loc["sensitive groups"].tolist() == [2, 0]
     assert "sensitive groups" not in told.costs().index

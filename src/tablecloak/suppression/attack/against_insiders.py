@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Flags, Integers
-from tablecloak.suppression.attack.groups import sensitive_groups
+from tablecloak.suppression.attack.groups import SensitiveGroup, sensitive_groups
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
 
@@ -124,7 +124,7 @@ class AgainstInsiders:
         Pairs of an insider and a cell for which nothing is claimed.
     unjudged : int
         Number of insiders not tried in time: nothing is claimed against them.
-    groups : tuple of (int, int), optional
+    groups : tuple of two lists of SensitiveGroup, optional
         Sums of hidden cells that a rule finds unsafe, in the pattern for outsiders and in this one.
     """
 
@@ -136,7 +136,7 @@ class AgainstInsiders:
     unsettled_before: int
     open: OpenPairs = field(default_factory=lambda: OpenPairs.of([], [], []))
     unjudged: int = 0
-    groups: tuple[int, int] | None = None
+    groups: tuple[list[SensitiveGroup], list[SensitiveGroup]] | None = None
 
     @property
     def loss(self) -> float:
@@ -169,8 +169,8 @@ class AgainstInsiders:
         """Return the number of insiders, and of cells, in pairs that are open for a reason."""
         return self.open.count(self.open.why == why)
 
-    def counted(self, rules: Sequence[Rule]) -> tuple[int, int]:
-        """Return the number of unsafe sums of hidden cells before, and now.
+    def judged(self, rules: Sequence[Rule]) -> tuple[list[SensitiveGroup], list[SensitiveGroup]]:
+        """Return the unsafe sums of hidden cells before, and now.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class AgainstInsiders:
             Rules that apply to sums.
         """
         before, now = (
-            len(sensitive_groups(self.problem, hidden, rules))
+            sensitive_groups(self.problem, hidden, rules)
             for hidden in (self.outsiders, self.suppressed)
         )
         return before, now
@@ -192,7 +192,7 @@ class AgainstInsiders:
             "insiders not settled": (self.unsettled_before, self.unsettled),
         }
         if self.groups is not None:
-            rows["sensitive groups"] = self.groups
+            rows["sensitive groups"] = (len(self.groups[0]), len(self.groups[1]))
         columns = ["for outsiders alone", "as published"]
         return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
@@ -208,7 +208,7 @@ class AgainstInsiders:
         if self.unsettled_before or self.unsettled:
             told.insert(2, f"not settled {_change(self.unsettled_before, self.unsettled)}")
         if self.groups is not None:
-            told.append(f"sensitive groups {_change(*self.groups)}")
+            told.append(f"sensitive groups {_change(*map(len, self.groups))}")
         return ", ".join(told)
 
     def statements(self) -> list[str]:

@@ -249,8 +249,6 @@ class Audit:
 
     def summary(self) -> str:
         """Return the result of the audit in one line. Names no cell and no value."""
-        protected, attackable = self.count(Verdict.PROTECTED), self.count(Verdict.ATTACKABLE)
-        undecided = self.count(Verdict.UNDECIDED)
         tried = [
             f"{name}: {number} tried, {sum(f.verdict is Verdict.ATTACKABLE for f in found)} "
             f"successful attacks" + (f", {undecided} not judged" * bool(undecided))
@@ -258,14 +256,42 @@ class Audit:
             for found in [[f for f in self.findings if f.intruder.startswith(f"{name}: ")]]
             for undecided in [sum(f.verdict is Verdict.UNDECIDED for f in found)]
         ]
-        groups = [f"{len(self.groups)} sensitive groups"] if self.groups else []
         ended = "interrupted, " * self.interrupted
         told = [self.robustness.summary()] if self.suppressed.sum() <= SUMMED_UP_CELLS else []
-        insiders = "".join(f"; {text}" for text in [*told, *tried, *groups])
+        insiders = "".join(f"; {text}" for text in [*told, *tried])
         return (
-            f"audit ({ended}{self.requirement.value}): {protected} of {len(self.verdicts)} "
-            f"sensitive cells protected, {attackable} attackable, {undecided} undecided{insiders}; "
+            f"audit ({ended}{self.requirement.value}): {self._headline()}{insiders}; "
             f"{self.programs} programs, {self.seconds:.1f} s"
+        )
+
+    def _headline(self) -> str:
+        """Say how many cells and sums all intruders together leave protected; the worst first."""
+        n, attackable = len(self.verdicts), self.n_attackable
+        undecided = n - attackable - self.n_protected
+        if not (attackable or undecided or self.groups):
+            return f"{n} of {n} sensitive cells protected, 0 attackable, 0 undecided"
+        many = "s" * (len(self.groups) != 1)
+        groups = [f"{len(self.groups)} sensitive group{many}"] if self.groups else []
+        cells = [f"{attackable} attackable and {undecided} undecided of {n} sensitive cells"]
+        is_first = attackable or undecided
+        return f"NOT SAFE: {', '.join(cells + groups if is_first else groups + cells)}"
+
+    def worst(self) -> str:
+        """Say who comes nearest to which cell; nothing where no attack succeeds. Secret."""
+        rows = self.to_frame()
+        rows = rows[rows["verdict"] == "attackable"]
+        if not len(rows):
+            return ""
+        width = (rows["reached_upper"] - rows["reached_lower"]).to_numpy()
+        place = int(np.argmin(width / np.maximum(np.abs(rows["value"]), 1e-300)))
+        row = rows.iloc[place]
+        who = "everybody" if row["intruder"] == "external" else row["intruder"]
+        low, high = row["reached_lower"], row["reached_upper"]
+        inferred = f"to be {low:.12g}" if low == high else f"within {low:.12g} to {high:.12g}"
+        label = self.problem.table.label(int(rows.index[place]))
+        return (
+            f"{who} knows ({label}) {inferred}, and may know no more than "
+            f"{row['required_lower']:.12g} to {row['required_upper']:.12g}."
         )
 
     def plot(self, path: str | Path | None = None) -> object:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Integers
@@ -70,6 +71,18 @@ def sensitive_groups(
         SensitiveGroup(int(numbers[number]), np.sort(cell[group == number]), found[number])
         for number in sorted(found)
     ]
+
+
+def named_groups(problem: ProtectionProblem, groups: Sequence[SensitiveGroup]) -> pd.DataFrame:
+    """Return one row for each group: its rule, its cells, and their sum. Secret."""
+    table = problem.table
+    return pd.DataFrame(
+        {
+            "rule": [group.rule for group in groups],
+            "hidden cells": [" + ".join(table.labels(group.cells)) for group in groups],
+            "sum": [float(table.values[group.cells].sum()) for group in groups],
+        }
+    )
 
 
 def _groups(problem: ProtectionProblem, suppressed: Flags) -> tuple[Integers, Integers]:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from tablecloak.data_file import DataFile, about_batches
 from tablecloak.errors import InputError
-from tablecloak.tables.contributions import HOLDINGS
+from tablecloak.tables.contributions import HOLDINGS, ONLY_HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.proposal import VALUE
 
@@ -30,13 +30,6 @@ DIGITS_OF_A_REGISTER = 6
 """The same of numbers of a register, where records share them; wages may all have 4 or 5."""
 
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
-OWNERS = re.compile(
-    r"((enterprise|company|corporate|business|firm|unternehmens|firmen)[ _-]?)?"
-    r"(groups?|groupe|gruppe|grupo|gruppo|holdings?|konzern)[ _-]?(id|n[or]|number|nummer|name)?",
-    re.IGNORECASE,
-)
-"""Names of holdings that no classes have, as age groups or groups of goods do."""
-
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
 """Names of numbers that tell how large a firm is; without any other they are a value as well."""
 
@@ -151,7 +144,7 @@ def guess(file: DataFile) -> Guess:
     contributor = next((name for name in (*filled, *names) if name != holding), "")
     # The only column of codes is a dimension, since a job needs one.
     rest = [name for name in (*(codes if len(codes) > 1 else ()), *names) if name != contributor]
-    rest = [name for name in (*rest, *numbers) if OWNERS.fullmatch(name)] + rest
+    rest = [name for name in (*rest, *numbers) if ONLY_HOLDINGS.fullmatch(name)] + rest
     holding = holding or next((name for name in rest if _holds(frame, contributor, name)), "")
     codes = [name for name in codes if name != holding]
     numbers = [name for name in numbers if name != holding]
@@ -181,7 +174,7 @@ def _holds(frame: pd.DataFrame, contributor: str, name: str) -> bool:
     blank = _is_blank(frame[name])
     if not contributor:
         return bool(HOLDINGS.search(name)) and bool(blank.any())
-    is_named = OWNERS.fullmatch(name) or (HOLDINGS.search(name) and blank.any())
+    is_named = ONLY_HOLDINGS.fullmatch(name) or (HOLDINGS.search(name) and blank.any())
     if not is_named and 2 * blank.sum() <= len(frame):
         return False
     pairs = frame.loc[~blank, [contributor, name]].drop_duplicates()

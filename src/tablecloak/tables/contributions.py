@@ -135,8 +135,16 @@ ContributionLevel = Literal["contributor", "holding"]
 LEVELS: dict[str, str] = {"contributor": "contributions", "holding": "holdings"}
 """Attribute of a table that holds the contributions on each level."""
 
-HOLDINGS = re.compile(r"group|holding|konzern|gruppe|grupo|gruppo", re.IGNORECASE)
+_WORDS = "groupe|gruppe|grupo|gruppo|groups?|holdings?|konzern"
+HOLDINGS = re.compile(_WORDS, re.IGNORECASE)
 """What names of columns of holdings contain; so do those of some classes, such as age groups."""
+
+ONLY_HOLDINGS = re.compile(
+    rf"((enterprise|company|corporate|business|firm|unternehmens|firmen)[ _-]?)?"
+    rf"({_WORDS})[ _-]?(id|n[or]|number|nummer|name)?",
+    re.IGNORECASE,
+)
+"""Those names that no classes have: they match as a whole."""
 
 IN_NO_HOLDING = " (in no holding)"
 """End of the name of a holding that is a contributor of its own: no other holding has its name."""

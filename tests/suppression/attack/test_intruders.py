@@ -84,6 +84,36 @@ def test_a_firm_in_no_holding_is_one_insider_who_knows_what_both_levels_tell():
     assert c.lower[c.cells == cell] == 20
 
 
+@pytest.mark.parametrize(
+    ("firms", "groups", "n_insiders"),
+    [
+        # Each firm is named as its own holding.
+        ("abcd", "abcd", 4),
+        ("1234", "1234", 4),
+        # The mother a of the holding a knows what its daughter b contributes.
+        ("abcd", "aacd", 4),
+        ("1234", "1134", 4),
+        # Firm 1 of one list is not holding 1 of another, which knows other cells.
+        ("1234", "2134", 6),
+    ],
+)
+def test_a_holding_with_the_name_of_a_contributor_is_one_insider(firms, groups, n_insiders):
+    frame = pd.DataFrame(
+        {"r": [*"AABB"], "b": [*"xyxy"], "firm": [*firms], "v": [40.0, 30.0, 20.0, 10.0]}
+    )
+    frame["group"] = [*groups]
+    table = tc.tabulate(frame, ["r", "b"], "v", contributor="firm", holding="group")
+    problem, hidden = protected(table), np.ones(table.n_cells, dtype=bool)
+    kinds = [Contributors(), Contributors(level="holding")]
+    for order in (kinds, kinds[::-1]):
+        insiders = insiders_of(order, problem, hidden)
+        assert len(insiders) == n_insiders
+        assert len({(kind, one.name) for kind, one in insiders}) == n_insiders
+    (first,) = (one for kind, one in insiders if (kind, one.name) == ("contributors", firms[0]))
+    knows_both = groups[:2] == 2 * firms[0]
+    assert (table.cell(r="A", b="y") in first.cells) == knows_both
+
+
 def test_contribution_to_a_negative_cell_says_nothing_of_the_cell():
     rows = [(r, b, firm, -value) for r, b, firm, value in TWO_A_CELL]
     problem = problem_of(rows)

@@ -54,7 +54,10 @@ class Intruder(ABC):
         return ""
 
     def is_also(self, name: str) -> tuple[str, str]:
-        """Return the kind and the name under which a member may attack as another kind as well."""
+        """Return the kind and the name under which a member may attack as another kind as well.
+
+        If the name is another, the member is of that kind; else only if that has such a member.
+        """
         return self.name_of_kind, name
 
     def members(self, problem: ProtectionProblem, suppressed: Flags) -> list[Knowledge]:
@@ -88,18 +91,23 @@ def insiders_of(
 ) -> list[tuple[str, Knowledge]]:
     """Return each insider of some kinds once, with the name of its kind.
 
-    A contributor in no holding is a holding of its own. Where contributors and holdings attack, it
-    is one contributor, who knows what both levels tell: of a cell with many contributors the table
-    may name it on one level only.
+    A contributor in no holding is a holding of its own, and a holding with the name of a
+    contributor is that contributor. Where contributors and holdings attack, it is one contributor,
+    who knows what both levels tell: of a cell with many contributors the table may name it on one
+    level only. Numbers may be those of two lists: there a holding is taken for the contributor only
+    if one of them knows no more than the other.
     """
+    members = [(kind, kind.members(problem, suppressed)) for kind in kinds]
+    named = {(kind.name_of_kind, one.name): one for kind, ones in members for one in ones}
     asked = {kind.name_of_kind for kind in kinds}
     insiders: list[tuple[str, Knowledge]] = []
     place: dict[tuple[str, str], int] = {}
-    for kind in kinds:
+    for kind, ones in members:
         before = len(insiders)
-        for one in kind.members(problem, suppressed):
+        for one in ones:
             who = kind.is_also(one.name)
-            who = who if who[0] in asked else (kind.name_of_kind, one.name)
+            if who[0] not in asked or (who[1] == one.name and not _are_one(named.get(who), one)):
+                who = kind.name_of_kind, one.name
             at = place.setdefault(who, len(insiders))
             # Two members of one kind are two insiders, whatever their names.
             if at < before:
@@ -107,6 +115,14 @@ def insiders_of(
             else:
                 insiders.append((who[0], replace(one, name=who[1])))
     return insiders
+
+
+def _are_one(other: Knowledge | None, one: Knowledge) -> bool:
+    """Return whether two insiders of one name are the same; there may be no other."""
+    if other is None:
+        return False
+    joined = other.joined(one)
+    return not one.name.isdecimal() or joined.equals(other) or joined.equals(one)
 
 
 INTRUDERS: Registry[Intruder] = Registry("intruder", "tablecloak.suppression.attack.intruders")

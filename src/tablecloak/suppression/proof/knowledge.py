@@ -28,6 +28,13 @@ class Knowledge:
     lower: Floats
     upper: Floats
 
+    def equals(self, other: Knowledge) -> bool:
+        """Return whether both know the same, whatever their names."""
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("cells", "lower", "upper")
+        )
+
     def joined(self, other: Knowledge) -> Knowledge:
         """Return what the same intruder knows who also knows what another one knows."""
         cells, place = np.unique(np.append(self.cells, other.cells), return_inverse=True)

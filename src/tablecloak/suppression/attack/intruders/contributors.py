@@ -221,8 +221,8 @@ class Contributors(Intruder):
         return f"{self.level}s" if self.together == 1 else f"pairs of {self.level}s"
 
     def is_also(self, name: str) -> tuple[str, str]:
-        """Return that a holding which is a contributor of its own is this contributor."""
-        if self.level == "holding" and self.together == 1 and name.endswith(IN_NO_HOLDING):
+        """Return that a holding may be the contributor of its name, and is if it has no other."""
+        if self.level == "holding" and self.together == 1:
             kind = replace(self, level="contributor").name_of_kind
             return kind, name.removesuffix(IN_NO_HOLDING)
         return super().is_also(name)

@@ -289,6 +289,31 @@ def test_the_grid_of_a_job_withstands_the_insiders_of_the_job_and_names_them(tmp
     assert re.search(r"against \d+ contributors, \d+ holdings, of whom none", verdict(client))
 
 
+def test_the_grid_names_the_rule_that_sets_the_level_of_a_cell(tmp_path):
+    write("firms", tmp_path)
+    text = (tmp_path / "job.toml").read_text()
+    rules = """[[rules]]
+rule = "p-percent"
+p = 1
+
+[[rules]]
+rule = "minimum-frequency"
+minimum = 3
+range = 50
+"""
+    start, end = text.index("[[rules]]"), text.index("[suppression]")
+    (tmp_path / "job.toml").write_text(text[:start] + rules + text[end:])
+    client = create_app(tmp_path / "app", "secret").test_client()
+    client.get("/?token=secret")
+    client.post("/open", data={"path": str(tmp_path / "job.toml")})
+    problem = load_problem(read_job(tmp_path / "job.toml"))
+    cells = np.flatnonzero(problem.reasons == "p-percent")[:20].tolist()
+    told = {
+        dict(client.get(f"/grid/cell/{cell}").get_json()["facts"])["because of"] for cell in cells
+    }
+    assert "minimum-frequency, for the level; also p-percent" in told
+
+
 def test_a_search_that_fails_says_why_and_the_bench_goes_on(problem):
     bench = Workbench(problem)
     primary = int(np.flatnonzero(problem.sensitive)[0])

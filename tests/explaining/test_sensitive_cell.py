@@ -58,6 +58,21 @@ def test_a_rule_is_told_with_its_parameters_where_the_job_knows_them():
     assert "; 1 contributor, the largest with 100 % of the value" in rule_text(problem, alone)
 
 
+def test_the_rule_that_sets_the_level_is_told_before_the_first_that_finds_the_cell():
+    few, large = tc.MinimumFrequency(3, range=50), tc.PPercent(10)
+    problem = problem_of(large, few)
+    cell = problem.table.cell(region="N", branch="x")
+    assert problem.reasons[cell] == "p-percent"
+    # p% asks for 10 % of 90, since nobody else is there but the two; the frequency for half of 96.
+    assert problem.upper_protection[cell] == 48
+    text = rule_text(problem, cell, [large, few])
+    first, second, *_ = text.split("; ")
+    assert "MinimumFrequency(minimum=3" in first
+    assert first.endswith("which asks for the largest level, 48")
+    assert second.startswith("also p% rule") and second.endswith("with 9")
+    assert "p% rule" in rule_text(problem, cell)
+
+
 @pytest.mark.parametrize(
     ("reason", "words"),
     [("", "given as sensitive, without the name of a rule"), ("house rule", "rule 'house rule'")],

@@ -35,6 +35,7 @@ from tablecloak.tables.formats import OfficeWorkbook, write_problem
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import WORKBOOKS
 from tablecloak.tables.published import published_decimals
+from tablecloak.tables.rules.rule import levels_asked
 
 ROUTES = (
     ("GET", "/grid", "page"),
@@ -159,7 +160,9 @@ class BenchPages:
         hidden = required_way(solved.result).hidden(solved.result)
         # A pattern found near another one counts costs otherwise.
         result = solved.result if hidden is None else hidden
-        found = explain(self.bench.problem, result, cell, time_limit=WHY_SECONDS)
+        found = explain(
+            self.bench.problem, result, cell, rules=self.bench.rules, time_limit=WHY_SECONDS
+        )
         return {"text": found.text(self.bench.labels)}
 
     def decide(self) -> Any:
@@ -252,7 +255,7 @@ class _Squares:
         self.problem: ProtectionProblem = bench.problem
         digits = published_decimals(bench.problem.table.values)
         self.digits = digits if digits <= MOST_DIGITS else None
-        self.marks, self.grid = bench.marks, bench.grid
+        self.marks, self.grid, self.rules = bench.marks, bench.grid, bench.rules
         self.solved = solved
         self.is_old = solved is not None and solved.version != bench.version
         self.values: Floats | None = None
@@ -333,7 +336,10 @@ class _Squares:
         problem, unit = self.problem, self.problem.table.unit
         rows = [("value", f"{as_number(problem.table.values[cell])} {unit}".strip())]
         rows.append(("status", WORDS[str(problem.status[cell])]))
-        if problem.reasons[cell]:
+        asked = [rule.name for rule, _ in levels_asked(problem, cell, self.rules)]
+        if len(asked) > 1:
+            rows.append(("because of", f"{asked[0]}, for the level; also {', '.join(asked[1:])}"))
+        elif problem.reasons[cell]:
             rows.append(("because of", str(problem.reasons[cell])))
         if problem.sensitive[cell]:
             down, up = problem.lower_protection[cell], problem.upper_protection[cell]

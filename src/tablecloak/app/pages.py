@@ -141,7 +141,9 @@ class Pages:
             with noting(notes):
                 problem = finished.problem()
             told = finished.proposal
-            self.session.bench = Workbench(problem, told.title, told.labels, notes=notes)
+            self.session.bench = Workbench(
+                problem, told.title, told.labels, notes=notes, rules=finished.rules
+            )
             self.session.program = finished.python(self.session.file)
         return redirect("/grid")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from tablecloak.suppression.attack.audit import Audit, audit_pattern
 from tablecloak.suppression.attack.intruder import INTRUDERS
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.rules.rule import Rule
 from tablecloak.web.tasks import NOTES, QueuedTask, TaskQueue, noting
 
 DECISIONS = {
@@ -243,6 +244,8 @@ class Workbench:
         What else the data tell, such as who contributes; by default only what the table tells.
     notes : list of str
         Warnings about the table, from tabulating it.
+    rules : sequence of Rule
+        Those that found the sensitive cells, where they are known.
     """
 
     given: ProtectionProblem
@@ -251,6 +254,7 @@ class Workbench:
     ways: Mapping[str, Protection] = field(default_factory=dict)
     material: Material | None = None
     notes: list[str] = field(default_factory=list)
+    rules: Sequence[Rule] = ()
     marks: dict[int, Mark] = field(default_factory=dict)
     version: int = 0
     limit: float = 0.0
@@ -267,7 +271,7 @@ class Workbench:
         with noting(notes):
             material = load_data(job)
             problem = material.problem
-        return cls(problem, title, ways=job.ways, material=material, notes=notes)
+        return cls(problem, title, {}, job.ways, material, notes, job.rules)
 
     def __post_init__(self) -> None:
         self.lock = threading.Lock()

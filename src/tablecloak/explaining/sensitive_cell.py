@@ -13,7 +13,7 @@ from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.suppression.attack.intruder import insiders_of
 from tablecloak.suppression.proof.knowledge import Knowledge
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.rule import RULES, Rule
+from tablecloak.tables.rules.rule import RULES, Rule, levels_asked
 from tablecloak.tables.table import Table
 
 MOST_INSIDERS = 200
@@ -32,7 +32,13 @@ def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ())
         The rules of the job, which alone know their parameters.
     """
     name, table = str(problem.reasons[cell]), problem.table
-    words = _in_words(name, rules)
+    asked = levels_asked(problem, cell, rules)
+    if len(asked) > 1:
+        (first, level), *others = asked
+        words = f"{_in_words(first)}, which asks for the largest level, {shown(level)}"
+        words += "".join(f"; also {_in_words(rule)}, with {shown(less)}" for rule, less in others)
+    else:
+        words = _in_words(name, rules)
     found = table.contributions
     if found is not None and found.count[cell]:
         n = int(found.count[cell])
@@ -44,10 +50,12 @@ def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ())
     return words
 
 
-def _in_words(name: str, rules: Sequence[Rule]) -> str:
-    if not name:
+def _in_words(rule: Rule | str, rules: Sequence[Rule] = ()) -> str:
+    """Return a rule, or that of a name, in words."""
+    if not rule:
         return "it was given as sensitive, without the name of a rule"
-    given = [rule for rule in rules if rule.name == name]
+    name = rule if isinstance(rule, str) else rule.name
+    given = [each for each in rules if each.name == name] if isinstance(rule, str) else [rule]
     if given:
         return f"{RULES.summary(name).removesuffix('.')}, as {given[0]!r}"
     return RULES.summary(name).removesuffix(".") if name in RULES.names else f"rule {name!r}"

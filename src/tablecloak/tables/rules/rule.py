@@ -401,6 +401,29 @@ def levels_by(table: Table, hits: Hits, floor: float, lower_factor: float) -> tu
     return lower, upper
 
 
+def levels_asked(
+    problem: ProtectionProblem, cell: int, rules: Sequence[Rule]
+) -> list[tuple[Rule, float]]:
+    """Return the rules that find a cell unsafe, and their levels; that of the largest level first.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cell : int
+    rules : sequence of Rule
+        Those of the problem, which does not keep them. If they cannot be, since none of them is the
+        reason that the problem gives, nothing is returned.
+    """
+    table, reason = problem.table, str(problem.reasons[cell])
+    if table.variables is not None or reason not in {rule.name for rule in rules}:
+        return []
+    ordered = sorted(rules, key=lambda rule: rule.precedence)
+    hits = [(rule, hit) for rule in ordered if (hit := rule.unsafe(table))[cell]]
+    levels = [max(each[cell] for each in levels_by(table, [hit], 0.0, 1.0)) for hit in hits]
+    found = [(rule, float(level)) for (rule, _), level in zip(hits, levels, strict=True)]
+    return sorted(found, key=lambda pair: -pair[1])
+
+
 @dataclass(frozen=True)
 class ProtectedZeros(Rule):
     """Finds every zero sensitive: nobody may learn that nobody is there.

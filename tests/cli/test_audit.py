@@ -49,6 +49,25 @@ def test_cells_that_give_way_are_shown_as_many_as_are_asked_for(folder):
     assert len(audit(folder, "bad.csv", "--show", "0").stdout.splitlines()) == 1
 
 
+def test_the_truth_behind_an_adjusted_release_is_guessed_if_that_is_asked_for(tmp_path):
+    problem = tc.examples.cox()
+    tc.write_jj(problem, tmp_path / "cox.jj")
+    adjusted = tc.adjust(problem, weights="unit")
+    adjusted_cells = pd.DataFrame({"cell": range(problem.table.n_cells), "value": adjusted.values})
+    adjusted_cells.to_csv(tmp_path / "adjusted.csv", index=False)
+    plain = audit(tmp_path, "adjusted.csv")
+    assert plain.exit_code == 0, plain.output
+    assert "--knows levels tries it" in plain.stdout
+    attacked = audit(tmp_path, "adjusted.csv", "--knows", "directions")
+    assert attacked.exit_code == 0
+    n = problem.n_sensitive
+    assert f"knowing the directions: {n} of {n} sensitive cells guessed" in attacked.stdout
+    cells = pd.DataFrame({"cell": range(problem.table.n_cells), "status": "published"})
+    cells.to_csv(tmp_path / "pattern.csv", index=False)
+    refused = audit(tmp_path, "pattern.csv", "--knows", "levels")
+    assert refused.exit_code == 2
+
+
 def test_what_an_audit_writes_is_secret(folder, tmp_path):
     path = tmp_path / "intervals.csv"
     done = audit(folder, "good.csv", "--intervals", "-o", str(path))

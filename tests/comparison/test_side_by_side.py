@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,33 @@ def of(rows: dict[str, tuple[float, float, bool]], limit: float = 0.2, **failure
 def test_of_the_safe_releases_with_a_tolerable_risk_the_least_lossy_is_taken():
     found = of({"a": (0.1, 0.5, True), "b": (0.1, 0.3, True), "c": (0.9, 0.0, True)})
     assert found.verdict().startswith("Take b: of the 2 methods with a risk of at most 0.2")
+
+
+def test_a_risk_that_no_attack_measured_is_not_taken_for_none():
+    found = of({"a": (0.1, 0.5, True), "b": (np.nan, 0.1, True)})
+    assert found.verdict().startswith("Take a: the only method")
+    assert "so that no risk is known: b." in found.verdict()
+    alone = of({"b": (np.nan, 0.1, True)})
+    assert alone.verdict().startswith("No risk of a release that protects every cell is known.")
+
+
+def test_an_attack_that_gives_no_guess_leaves_the_risk_unknown(monkeypatch):
+    def fails(*args, **options):
+        raise tc.ModelError("no table lies that far from the published one")
+
+    monkeypatch.setattr("tablecloak.protections.adjustment.attack_adjustment", fails)
+    methods = {"adjustment": tc.adjust, "suppression": tc.suppress}
+    found = tc.compare(tc.examples.cox_rounded(), methods)
+    assert np.isnan(found.table.loc["adjustment", "guessed"])
+    assert found.verdict().split(":")[0] != "Take adjustment"
+
+
+def test_what_chance_admits_is_the_least_risk_whatever_one_draw_gave():
+    methods = {"by chance": partial(tc.adjust, recovery=0.9, seed=1)}
+    found = tc.compare(tc.examples.cox_rounded(), methods)
+    attack = tc.attack_adjustment(found.releases["by chance"])
+    assert attack.share_recovered < 0.9
+    assert found.table.loc["by chance", "guessed"] == attack.risk == 0.9
 
 
 def test_an_unsafe_release_is_not_taken_however_good():

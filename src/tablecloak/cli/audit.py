@@ -32,8 +32,10 @@ from tablecloak.cli.options import (
     Threads,
     Tolerance,
 )
+from tablecloak.errors import InputError
 
 if TYPE_CHECKING:
+    from tablecloak.budget import Progress
     from tablecloak.publish.audit import AdjustedAudit
     from tablecloak.suppression.attack.audit import Audit
 
@@ -58,6 +60,13 @@ Plot = Annotated[
     Path | None,
     typer.Option(help="Draw required and achieved protection (.png, .svg).", writable=True),
 ]
+Knows = Annotated[
+    str | None,
+    names.KNOWLEDGE.option(
+        "--knows",
+        text="Also guess the true values behind an adjusted release, as who knows the method and:",
+    ),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Seconds; attacks not finished by then count as undecided."),
@@ -73,6 +82,7 @@ def audit(
     show: Show = 10,
     intruder: Intruder = None,
     groups: Groups = False,
+    knows: Knows = None,
     published: Earlier = None,
     between: Between = None,
     certificate: Certificate = None,
@@ -93,7 +103,8 @@ def audit(
     insiders attack unless others are named; --intruder external names none. The release may be the
     code-value output of tau-ARGUS with statuses 1 to 14.
 
-    With --published the verdict is on all releases together.
+    With --published the verdict is on all releases together. Guesses of --knows do not change the
+    exit code, which is for what an adjustment promises: the distance from the truth.
 
     Exit code 0: all sensitive cells are protected; 1: some are not; 2: wrong input.
 
@@ -124,11 +135,43 @@ def audit(
             progress=reporter,
         )
         _write(audited, output, certificate, plot)
+        guessed = _guessed(audited, knows, reporter, time_limit)
     typer.echo(audited.summary())
+    if guessed:
+        typer.echo(guessed)
     if show and not audited.is_safe:
         _tell(audited, show)
     if not audited.is_safe:
         raise typer.Exit(NOT_SAFE)
+
+
+def _guessed(
+    audited: Audit | AdjustedAudit,
+    knows: str | None,
+    reporter: Progress | None,
+    time_limit: float | None,
+) -> str:
+    """Run an adjustment backwards if that is asked for, and say how it went."""
+    from tablecloak.cta.risk.risk import attack_adjustment
+    from tablecloak.errors import ModelError, SolverError
+    from tablecloak.publish.audit import AdjustedAudit
+
+    if not isinstance(audited, AdjustedAudit):
+        if knows is not None:
+            raise InputError("--knows is for adjusted releases. Leave it out.")
+        return ""
+    if knows is None:
+        return "note: true values may be guessed by who knows the method; --knows levels tries it."
+    seconds = GUESS_SECONDS if time_limit is None else time_limit
+    try:
+        risk = attack_adjustment(audited, knows=knows, time_limit=seconds, progress=reporter)
+    except (ModelError, SolverError) as error:
+        return f"attack on the adjusted table, knowing the {knows}: no guess. {error}"
+    return risk.summary()
+
+
+GUESS_SECONDS = 60.0
+"""Seconds for guessing the true values of an adjusted release where no limit is given."""
 
 
 def _tell(audited: Audit | AdjustedAudit, show: int) -> None:

@@ -65,13 +65,14 @@ class RightGuesses(Measure[TruthGuesses]):
         "guessed: share of the sensitive cells whose value an intruder guesses to within their "
         "protection level. From a suppressed table the guess is the midpoint of what follows from "
         "the published cells, from an adjusted one the table found by running the method "
-        "backwards, from a rounded one the rounded value. The intruder does not know which "
-        "guesses are right."
+        "backwards, from a rounded one the rounded value. Where distances were left to chance, it "
+        "is at least what chance admits, whatever one draw gave. The intruder does not know which "
+        "guesses are right; another attack may guess more."
     )
 
     def figures(self, view: TruthGuesses) -> dict[str, float]:
         """Return ``guessed``."""
-        return {"guessed": view.share_recovered}
+        return {"guessed": view.risk}
 
 
 @RISKS.register

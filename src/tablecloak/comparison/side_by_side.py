@@ -14,7 +14,7 @@ from tablecloak import showing
 from tablecloak.comparison.figures import compared, guesses, risk, utility
 from tablecloak.comparison.intervals import inferred
 from tablecloak.cta.risk.risk import TruthGuesses
-from tablecloak.errors import InputError, TablecloakError
+from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.protection import PROTECTIONS
 from tablecloak.risk_utility_map import RiskUtilityMap, frontier
@@ -62,6 +62,8 @@ class Comparison:
         safe = self.table[self.table["safe"]]
         if not len(safe):
             return "No release protects every sensitive cell as required." + self._others()
+        if safe["guessed"].isna().all():
+            return "No risk of a release that protects every cell is known." + self._others()
         allowed = _map(safe)
         text = allowed.verdict(self.risk_limit)
         chosen = allowed.best(self.risk_limit)
@@ -75,8 +77,11 @@ class Comparison:
         return text + self._others()
 
     def _others(self) -> str:
+        unknown = list(self.table.index[self.table["guessed"].isna()])
         unsafe = list(self.table.index[~self.table["safe"]])
         text = f" Not protected as required: {'; '.join(unsafe)}." if unsafe else ""
+        if unknown:
+            text += f" The attack gave no guess, so that no risk is known: {'; '.join(unknown)}."
         failed = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
         return f"{text} No release: {failed}" if failed else text
 
@@ -196,12 +201,18 @@ def _measured(
         )
     lower, upper = way.ends(release)
     values = (lower + upper) / 2
-    guessed = guesses(release, knows=knows, time_limit=time_limit, values=values)
-    # Sums of hidden cells and cells of earlier releases, the last ones of a release, do not count.
-    found = guessed.guesses[np.flatnonzero(release.problem.sensitive) < n]
-    if len(found) != problem.n_sensitive:
-        # Cells that earlier releases disclose are guessed as well.
-        found = values[:n][problem.sensitive]
+    try:
+        guessed = guesses(release, knows=knows, time_limit=time_limit, values=values)
+    except (ModelError, SolverError):
+        # The attack found nothing, which says nothing of other attacks.
+        risks = dict.fromkeys(risk(TruthGuesses(problem, values[:n][problem.sensitive])), np.nan)
+    else:
+        # Sums of hidden cells and cells of earlier releases, the last of a release, do not count.
+        found = guessed.guesses[np.flatnonzero(release.problem.sensitive) < n]
+        if len(found) != problem.n_sensitive:
+            # Cells that earlier releases disclose are guessed as well.
+            found = values[:n][problem.sensitive]
+        risks = risk(TruthGuesses(problem, found, by_chance=guessed.by_chance))
     # How many sensitive counts follow exactly; nothing for tables of other values.
     counted: dict[str, float] = {}
     if problem.table.is_count:
@@ -211,7 +222,7 @@ def _measured(
         "kind": way.noun,
         "level_factor": factor,
         "safe": way.protects(problem, release, lower[:n], upper[:n]),
-        **risk(TruthGuesses(problem, found)),
+        **risks,
         **utility(release, values, n_cells=n),
         **counted,
         **way.figures(problem, release),
@@ -223,6 +234,8 @@ def _measured(
 
 
 def _map(table: pd.DataFrame) -> RiskUtilityMap:
+    """Return the releases whose risk was measured."""
+    table = table[table["guessed"].notna()]
     points = pd.DataFrame({"risk": table["guessed"], "utility": 1 - table["value_lost"]})
     on = frontier(points["risk"], points["utility"])
     return RiskUtilityMap(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -68,6 +68,14 @@ class AdjustedAudit:
     frozen: int
     tolerance: float
     seconds: float
+
+    chance: ClassVar[None] = None
+    """How far chance moved cells, which a file does not tell; see `attack_adjustment`."""
+
+    @property
+    def changes(self) -> Floats:
+        """Published minus true values."""
+        return self.values - self.problem.table.values
 
     @property
     def is_safe(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
@@ -11,7 +11,32 @@ from tablecloak.arrays import Floats
 from tablecloak.registry import Registry
 
 if TYPE_CHECKING:
-    from tablecloak.cta.result.adjustment import Adjustment
+    from tablecloak.cta.model.spread import Chance
+    from tablecloak.tables.problem import ProtectionProblem
+
+
+class Adjusted(Protocol):
+    """An adjusted table beside the true one: an `Adjustment`, or a file that was read."""
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """The true table."""
+        ...
+
+    @property
+    def values(self) -> Floats:
+        """Published values."""
+        ...
+
+    @property
+    def changes(self) -> Floats:
+        """Published minus true values."""
+        ...
+
+    @property
+    def chance(self) -> Chance | None:
+        """How far chance may have moved sensitive cells."""
+        ...
 
 
 class Guesser(ABC):
@@ -23,12 +48,12 @@ class Guesser(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+    def distances(self, adjustment: Adjusted, assumed_level: float) -> tuple[Floats, Floats]:
         """Return how far the truth must lie below and above each published value.
 
         Parameters
         ----------
-        adjustment : Adjustment
+        adjustment : Adjusted
         assumed_level : float
             Level that an intruder without knowledge of the levels assumes, as a share of the value.
 
@@ -38,11 +63,11 @@ class Guesser(ABC):
             In the unit of the table; 0 where nothing is known.
         """
 
-    def attempts(self, adjustment: Adjustment, assumed_level: float) -> list[tuple[Floats, Floats]]:
+    def attempts(self, adjustment: Adjusted, assumed_level: float) -> list[tuple[Floats, Floats]]:
         """Return the distances of each guess that is tried, the first as of `distances`."""
         return [self.distances(adjustment, assumed_level)]
 
-    def directions(self, adjustment: Adjustment) -> Floats | None:
+    def directions(self, adjustment: Adjusted) -> Floats | None:
         """Return the way back to each sensitive cell, +1 or -1; None if it is not known."""
         del adjustment
         return None
@@ -58,12 +83,12 @@ class KnowsLevels(Guesser):
 
     name: ClassVar[str] = "levels"
 
-    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+    def distances(self, adjustment: Adjusted, assumed_level: float) -> tuple[Floats, Floats]:
         """Return the levels: a cell moved up is published its upper level above the truth."""
         del assumed_level
         return adjustment.problem.upper_protection, adjustment.problem.lower_protection
 
-    def attempts(self, adjustment: Adjustment, assumed_level: float) -> list[tuple[Floats, Floats]]:
+    def attempts(self, adjustment: Adjusted, assumed_level: float) -> list[tuple[Floats, Floats]]:
         """Return the levels and, where distances were left to chance, their means as well."""
         distances = [self.distances(adjustment, assumed_level)]
         chance = adjustment.chance
@@ -79,7 +104,7 @@ class KnowsDirections(KnowsLevels):
 
     name: ClassVar[str] = "directions"
 
-    def directions(self, adjustment: Adjustment) -> Floats | None:
+    def directions(self, adjustment: Adjusted) -> Floats | None:
         """Return for each sensitive cell the direction opposite to its change."""
         changes = adjustment.changes[adjustment.problem.sensitive]
         return np.where(changes > 0, -1.0, 1.0)
@@ -91,7 +116,7 @@ class KnowsMethod(Guesser):
 
     name: ClassVar[str] = "method"
 
-    def distances(self, adjustment: Adjustment, assumed_level: float) -> tuple[Floats, Floats]:
+    def distances(self, adjustment: Adjusted, assumed_level: float) -> tuple[Floats, Floats]:
         """Return the same share of each sensitive value, below and above."""
         share = assumed_level * np.abs(adjustment.values)
         levels = np.where(adjustment.problem.sensitive, share, 0.0)

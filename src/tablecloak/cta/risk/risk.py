@@ -15,7 +15,7 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.risk.guesser import GUESSERS, Guesser
+from tablecloak.cta.risk.guesser import GUESSERS, Adjusted, Guesser
 from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
@@ -48,10 +48,19 @@ class TruthGuesses:
     problem : ProtectionProblem
     guesses : numpy.ndarray of float, shape (n_sensitive,)
         What the intruder takes for the true values.
+    by_chance : float, default=0
+        Share that chance lets an intruder guess, where the method leaves distances to it. What one
+        draw gave may be less.
     """
 
     problem: ProtectionProblem
     guesses: Floats
+    by_chance: float = field(default=0.0, kw_only=True)
+
+    @property
+    def risk(self) -> float:
+        """Share of right guesses, or what chance admits if that is more."""
+        return max(self.share_recovered, self.by_chance)
 
     @property
     def errors(self) -> Floats:
@@ -89,6 +98,7 @@ class AdjustmentRisk(TruthGuesses):
     knows : str
     published : numpy.ndarray of float, shape (n_sensitive,)
     seconds : float
+    by_chance : float, default=0
     """
 
     knows: str
@@ -128,7 +138,7 @@ class AdjustmentRisk(TruthGuesses):
 
 
 def attack_adjustment(
-    adjustment: Adjustment,
+    adjustment: Adjusted,
     *,
     knows: str = "levels",
     assumed_level: float = 0.1,
@@ -147,7 +157,8 @@ def attack_adjustment(
 
     Parameters
     ----------
-    adjustment : Adjustment
+    adjustment : Adjustment or AdjustedAudit
+        An audit of an adjusted file tells nothing of chance.
     knows : str, default="levels"
         What the intruder knows besides; `tablecloak.cta.risk.guesser.GUESSERS` has all names:
 
@@ -221,7 +232,7 @@ def attack_adjustment(
 
 
 def _guesses(
-    adjustment: Adjustment,
+    adjustment: Adjusted,
     knows: str,
     backwards: ProtectionProblem,
     guess: Adjustment,
@@ -236,6 +247,7 @@ def _guesses(
         guesses=guess.values[problem.sensitive],
         published=published[problem.sensitive],
         seconds=guess.seconds,
+        by_chance=0.0 if adjustment.chance is None else adjustment.chance.recovery,
     )
     mirrored = published - guess.changes
     if not both or not _fits(backwards, mirrored):
@@ -244,7 +256,7 @@ def _guesses(
 
 
 def _backwards(
-    adjustment: Adjustment,
+    adjustment: Adjusted,
     levels: tuple[Floats, Floats],
     bounds: tuple[npt.ArrayLike | None, npt.ArrayLike | None],
 ) -> ProtectionProblem:

@@ -43,7 +43,7 @@ def test_the_official_job_gives_the_cells_values_and_primaries_of_its_golden_fil
     golden = instances / "checktauargus/simple2d/Simple2D.txt"
     columns = {"header": None, "names": ["size", "region", "value", "status"], "dtype": str}
     theirs = pd.read_csv(golden, **columns)
-    ours = pd.read_csv(tmp_path / "out" / "Simple2D.txt", **columns)
+    ours = pd.read_csv(tmp_path / "out" / "internal" / "Simple2D.txt", **columns)
     assert len(ours) == 162
     # The same cells in the same order, the same values to the last digit.
     assert ours[["size", "region", "value"]].equals(theirs[["size", "region", "value"]])
@@ -85,7 +85,7 @@ def test_a_table_with_decimal_commas_and_one_with_recodes_are_read(instances, tm
     text += '<WRITETABLE> (1,6,,"one.jj")\n<WRITETABLE> (2,6,,"two.jj")\n'
     (tmp_path / "job.arb").write_text(text)
     run_batch(tmp_path / "job.arb", tmp_path / "out")
-    one, two = (tc.read_jj(tmp_path / "out" / f"{name}.jj") for name in ("one", "two"))
+    one, two = (tc.read_jj(tmp_path / "out" / "internal" / f"{name}.jj") for name in ("one", "two"))
     # Sizes 1 to 5 are one group: Total, 1, 6, 7, 8, 9, 99; regions on the first level only below
     # level 2 of theirs, which is the most detailed one here.
     assert one.table.values.max() == pytest.approx(16847646.84)
@@ -156,7 +156,7 @@ def test_no_pattern_is_written_that_was_found_before_a_cell_became_unsafe(folder
 
 
 def test_adjustment_and_rounding_by_batch(folder):
-    adjusted = run(folder, '<READTABLE> 0\n<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,AS+,"a.csv")\n')
+    adjusted = run(folder, '<READTABLE> 0\n<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,AS+,"./a.csv")\n')
     table = adjusted.tables[0]
     assert tc.audit(table.problem, table.values).is_safe
     rows = pd.read_csv(folder / "a.csv", header=None)
@@ -174,9 +174,9 @@ def test_adjustment_and_rounding_by_batch(folder):
 
 
 def test_all_kinds_of_tables_are_written_and_code_value_and_jj_are_read_again(folder):
-    writes = "".join(f'<WRITETABLE> (1,{kind},AS+FL+,"t{kind}.txt")\n' for kind in (1, 3, 4, 5))
+    writes = "".join(f'<WRITETABLE> (1,{kind},AS+FL+,"./t{kind}.txt")\n' for kind in (1, 3, 4, 5))
     result = run(
-        folder, f'<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n{writes}<WRITETABLE> (1,6,,"t6.jj")\n'
+        folder, f'<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n{writes}<WRITETABLE> (1,6,,"./t6.jj")\n'
     )
     protected = result.tables[0]
     problem = protected.problem
@@ -190,7 +190,7 @@ def test_all_kinds_of_tables_are_written_and_code_value_and_jj_are_read_again(fo
     assert letters.count("U") == problem.n_sensitive
     assert letters.count("M") == (protected.suppressed & ~problem.sensitive).sum()
     plain = run(folder, '<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<WRITETABLE> (1,3,AS+,"cv.csv")\n')
-    assert tc.audit(plain.tables[0].problem, folder / "cv.csv").is_safe
+    assert tc.audit(plain.tables[0].problem, folder / "internal" / "cv.csv").is_safe
 
 
 def test_linked_tables_are_protected_as_one(tmp_path):

@@ -78,7 +78,7 @@ def test_cells_values_and_unsafe_cells_of_a_batch_on_records_equal_their_definit
     (tmp_path / "job.arb").write_text(BATCH)
     result = run_batch(tmp_path / "job.arb", tmp_path / "out", time_limit=5)
     columns = {"header": None, "names": ["size", "region", "value", "status"], "dtype": str}
-    ours = pd.read_csv(tmp_path / "out/codes.txt", **columns)
+    ours = pd.read_csv(tmp_path / "out/internal/codes.txt", **columns)
     cells = expected()
     assert ours["size"].str.strip().tolist() == [size.strip() for size, *_ in cells]
     assert ours["region"].str.strip().tolist() == [region.strip() for _, region, *_ in cells]
@@ -91,4 +91,4 @@ def test_cells_values_and_unsafe_cells_of_a_batch_on_records_equal_their_definit
     assert (ours.status == "11").sum() > 0
     assert result.is_safe
     problem = result.tables[0].problem
-    assert tc.audit(problem, tmp_path / "out/codes.txt", intruders="contributors").is_safe
+    assert tc.audit(problem, tmp_path / "out/internal/codes.txt", intruders="contributors").is_safe

@@ -26,7 +26,9 @@ def folder(tmp_path):
 
 
 def written(folder, kind: int, options: str = "", method: str = "OPT(1,1)"):
-    result = run(folder, f'{READ}<SUPPRESS> {method}\n<WRITETABLE> (1,{kind},{options},"t.txt")\n')
+    result = run(
+        folder, f'{READ}<SUPPRESS> {method}\n<WRITETABLE> (1,{kind},{options},"./t.txt")\n'
+    )
     return result, (folder / "t.txt").read_text().splitlines()
 
 
@@ -60,7 +62,7 @@ def test_dust_of_sums_is_no_adjustment_and_adds_no_column(tmp_path):
         '<SPECIFYTABLE> "a""b"|"v"||\n<SAFETYRULE> P(10,1)\n'
         '<SPECIFYTABLE> "b""c"|"v"||\n<SAFETYRULE> P(10,1)\n'
         "<READMICRODATA>\n<SUPPRESS> MOD(0,1)\n"
-        '<WRITETABLE> (1,3,AS+,"one.txt")\n<WRITETABLE> (2,3,AS+,"two.txt")\n'
+        '<WRITETABLE> (1,3,AS+,"./one.txt")\n<WRITETABLE> (2,3,AS+,"./two.txt")\n'
     )
     result = run_batch(tmp_path / "m.arb", time_limit=5)
     one, two = (table.problem.table for table in result.tables)
@@ -158,7 +160,7 @@ def with_an_empty_cell(folder):
     ],
 )
 def test_intermediate_tables_have_as_many_largest_as_the_rules_need(folder, rules, n_tops):
-    run(folder, f'<SAFETYRULE> {rules}\n{READ}<WRITETABLE> (1,5,,"t.tab")\n')
+    run(folder, f'<SAFETYRULE> {rules}\n{READ}<WRITETABLE> (1,5,,"./t.tab")\n')
     lines = (folder / "t.tab").read_text().splitlines()
     # Codes, value, frequency, shadow, cost, the largest, status, levels.
     assert {line.count(";") + 1 for line in lines} == {2 + 4 + n_tops + 3}
@@ -168,7 +170,7 @@ def test_intermediate_tables_have_as_many_largest_as_the_rules_need(folder, rule
 def test_intermediate_tables_list_empty_cells_unless_se_is_on(with_an_empty_cell):
     folder = with_an_empty_cell
     for options, n_cells in (("", 45), ("SE+", 44), ("SE-", 45)):
-        run(folder, f'<SAFETYRULE> FREQ(3,20)\n{READ}<WRITETABLE> (1,5,{options},"t.tab")\n')
+        run(folder, f'<SAFETYRULE> FREQ(3,20)\n{READ}<WRITETABLE> (1,5,{options},"./t.tab")\n')
         lines = (folder / "t.tab").read_text().splitlines()
         assert len(lines) == n_cells
         assert sum(";E;" in line for line in lines) == n_cells - 44
@@ -177,7 +179,7 @@ def test_intermediate_tables_list_empty_cells_unless_se_is_on(with_an_empty_cell
 @pytest.mark.parametrize("rules", ["", "<SAFETYRULE> P(10,1)|FREQ(3,30)\n"])
 def test_an_intermediate_table_is_read_again_with_the_same_cells_and_statuses(folder, rules):
     first = run(folder, f'{rules}{READ}<WRITETABLE> (1,5,,"again.tab")\n').problems[0]
-    assert (folder / "again_Town.hrc").exists()
+    assert (folder / "internal" / "again_Town.hrc").exists()
     (folder / "again.arb").write_text(
         '<OPENTABLEDATA> "again.tab"\n<OPENMETADATA> "again.rda"\n'
         '<SPECIFYTABLE> "Town""Kind"|"Sales"||\n<READTABLE> 0\n'
@@ -190,6 +192,23 @@ def test_an_intermediate_table_is_read_again_with_the_same_cells_and_statuses(fo
         assert np.all(ours == theirs) if name == "status" else np.allclose(ours, theirs)
     assert np.array_equal(second.table.values, first.table.values[order])
     assert second.table.hierarchies["Town"].groups == first.table.hierarchies["Town"].groups
+
+
+def test_what_must_stay_inside_lies_apart_unless_the_batch_names_a_folder(folder):
+    writes = '<WRITETABLE> (1,3,,"safe.txt")\n<WRITETABLE> (1,3,AS+,"code.txt")\n'
+    writes += (
+        '<WRITETABLE> (1,4,,"t.sbs")\n<WRITETABLE> (1,5,,"t.tab")\n<WRITETABLE> (1,6,,"t.jj")\n'
+    )
+    result = run(folder, f'{SUPPRESS}{writes}<WRITETABLE> (1,6,,"C:\\argus\\named.jj")\n')
+    beside = {path.name for path in result.files if path.parent == folder}
+    assert beside == {"safe.txt", "t.sbs", "named.jj"}
+    inside = {path.name for path in result.files if path.parent == folder / "internal"}
+    assert inside >= {"code.txt", "t.sbs", "t.tab", "t.rda", "t.jj"}
+    assert any(line.endswith("named.jj: tells which cells are sensitive, or their true values; it "
+                             "must stay inside") for line in result.log)  # fmt: skip
+    # The SBS file beside the others has no value of a hidden cell.
+    hidden = [line for line in (folder / "t.sbs").read_text().splitlines() if ",x,," in line]
+    assert len(hidden) == int(result.tables[0].suppressed.sum())
 
 
 def test_files_of_the_batch_are_not_written_over(folder):
@@ -207,9 +226,9 @@ def test_files_of_the_batch_are_not_written_over(folder):
 def test_every_option_changes_a_file_or_is_named_as_not_needed(with_an_empty_cell, kind):
     folder = with_an_empty_cell
     signs = {option: "-" if option == "QU" else "+" for option in OPTIONS if option != "HI"}
-    writes = [f'<WRITETABLE> (1,{kind},{o}{sign},"{o}.txt")\n' for o, sign in signs.items()]
+    writes = [f'<WRITETABLE> (1,{kind},{o}{sign},"./{o}.txt")\n' for o, sign in signs.items()]
     rules = "<SAFETYRULE> FREQ(3,20)\n"
-    plain = f'{rules}{SUPPRESS}<WRITETABLE> (1,{kind},,"plain.txt")\n'
+    plain = f'{rules}{SUPPRESS}<WRITETABLE> (1,{kind},,"./plain.txt")\n'
     result = run(folder, plain + "".join(writes))
     before = (folder / "plain.txt").read_bytes()
     for option in signs:

@@ -105,7 +105,7 @@ def test_rules_on_the_largest_contributions_need_no_frequency(folder, rule, mode
     (folder / "shops.rda").write_text(WITHOUT_FREQUENCY)
     result = run(folder, f'{read}<SUPPRESS> MOD(1,1)\n<WRITETABLE> (1,5,1,"t.tab")\n')
     assert sensitive_cells(result.problems[0]) == sensitive_cells(known) != set()
-    assert "<FREQUENCY>" not in (folder / "t.rda").read_text()
+    assert "<FREQUENCY>" not in (folder / "internal" / "t.rda").read_text()
     again = '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "Town""Kind"|"Sales"\n'
     (folder / "again.arb").write_text(again + f"<SAFETYRULE> {rule}\n<READTABLE> 0\n")
     assert sensitive_cells(run_batch(folder / "again.arb").problems[0]) == sensitive_cells(known)

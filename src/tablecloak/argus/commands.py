@@ -409,7 +409,9 @@ class WriteTable(BatchCommand):
         for name in sorted(wanted.options.keys() - set(OPTIONS_OF.get(wanted.kind, ()))):
             text = f"the option {name}, which says nothing about type {wanted.kind}"
             batch.say(command, f"not needed: {text}")
-        files = made_of(protected, layout, batch.output_path(wanted.file))
+        files = made_of(
+            protected, layout, batch.output_path(wanted.file, is_internal=layout.is_internal)
+        )
         for output in files:
             batch.require_free(output.path)
             batch.outputs.append(output)
@@ -418,10 +420,11 @@ class WriteTable(BatchCommand):
             command, f"table {job.number}, type {wanted.kind} {options}: {files[0].path.name}"
         )
         if not layout.is_public:
+            inner = files[0].path.relative_to(batch.out)
             batch.say(
                 command,
-                f"{files[0].path.name}: tells which cells are sensitive, or their values; it must "
-                f"stay inside",
+                f"{inner}: tells which cells are sensitive, or their true values; it must stay "
+                f"inside",
             )
 
 

@@ -134,6 +134,11 @@ class OutputLayout:
         flat = self.kind in (PIVOT, CODE_VALUE)
         return self.kind == CSV or (flat and not self.has("AS") and not self.has("SO"))
 
+    @property
+    def is_internal(self) -> bool:
+        """Whether the file lies in the folder ``internal``; an SBS file has another one there."""
+        return not self.is_public and self.kind != SBS
+
 
 @dataclass(frozen=True, eq=False)
 class BatchOutput:

@@ -27,6 +27,8 @@ def find_file(name: str, folder: Path) -> Path:
     tried = [Path(name), folder / name, folder.joinpath(*parts.parts[-1:])]
     if not parts.drive and not parts.root:
         tried.insert(1, folder.joinpath(*parts.parts))
+    # Where an earlier batch wrote what must stay inside.
+    tried.append(folder.joinpath("internal", *parts.parts[-1:]))
     tried += _beside(parts.parts, folder)
     for path in tried:
         for candidate in (path, path.with_name(path.name + ".gz")):

@@ -10,7 +10,7 @@ import pandas as pd
 from tablecloak.argus.gate import Evidence, Key
 from tablecloak.argus.lines import BatchRule, Command, Specification
 from tablecloak.argus.metadata import Metadata, Variable
-from tablecloak.argus.outputs import BatchOutput, BatchTable
+from tablecloak.argus.outputs import INTERNAL, BatchOutput, BatchTable
 from tablecloak.argus.places import find_file
 from tablecloak.argus.recode import Recoded
 from tablecloak.argus.rules import is_active, numbers_of
@@ -169,18 +169,22 @@ class BatchState:
         self.inputs.add(path.resolve())
         return path
 
-    def output_path(self, name: str) -> Path:
+    def output_path(self, name: str, *, is_internal: bool = False) -> Path:
         """Return where a file of a name is written.
+
+        What must stay inside is written to the folder ``internal``, unless the batch names a folder
+        for it, as programs do that fetch it from there.
 
         Raises
         ------
         InputError
             If it is no name of a file, or belongs to a file that is read or written already.
         """
-        last = Path(name.replace("\\", "/")).name
+        plain = name.replace("\\", "/")
+        last = Path(plain).name
         if last in ("", "..") or "\0" in last:
             raise InputError(f"{name!r} is no name of a file.")
-        path = self.out / last
+        path = self.out / last if "/" in plain or not is_internal else self.out / INTERNAL / last
         self.require_free(path)
         return path
 

@@ -29,6 +29,9 @@ def argus(
     if the line cannot affect what is safe, it is marked "not applied" instead. Files that the batch
     names are looked for in its folder, in capital or small letters, also compressed.
 
+    Tables with statuses, or with true values of hidden cells, are written to the folder "internal"
+    there, or beside the others if the batch names them with a folder.
+
     Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
     not proved safe, or a file would have shown what must be protected, and no table is written; or
     cells do not reach their full levels because of what everybody knows by GH, or the time was too

@@ -56,6 +56,22 @@ def test_only_whole_numbers_can_be_typed_for_a_whole_number():
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [("2,5", 2.5), ("2.5", 2.5), (",5", 0.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5),
+     ("12 000", 12000), ("1,234,567", 1234567), ("-2,5", -2.5), ("1'000", 1000),
+     ("0,125", 0.125), ("1e3", 1000)],
+)  # fmt: skip
+def test_numbers_are_read_as_files_of_all_countries_write_them(text, value):
+    assert number({"p": text}, "p") == value
+
+
+def test_a_number_that_may_be_two_is_refused_in_one_line():
+    with pytest.raises(tc.InputError, match="such as 1000 or 1.000") as refused:
+        number({"p": "1,000"}, "p")
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
     ("name", "shown"),
     [
         ("needed", "12.5"),

@@ -124,6 +124,23 @@ def test_a_table_without_a_sensitive_cell_is_not_called_safe(client):
     assert "proved safe" not in page and "/release/" not in page
 
 
+def test_the_smallest_level_is_chosen_in_the_form_in_the_unit_of_the_file(client):
+    client.post("/open", data={"example": "records"})
+    assert 'name="floor"' in client.get("/choose").text
+    assert client.post("/table", data=FORM | {"floor": "2,5"}).location == "/table"
+    assert tomllib.loads(client.get("/job.toml").text)["protection"] == {"floor": 2.5}
+    assert "floor=2.5)" in client.get("/table").text
+
+
+def test_a_warning_about_a_choice_stands_on_the_next_page_and_not_in_the_terminal(client, capsys):
+    with hearing_warnings():
+        client.post("/open", data={"example": "records"})
+        assert client.post("/table", data=FORM | {"p-percent:p": "0.1"}).location == "/table"
+        assert "p = 0.1 means 0.1 per cent" in client.get("/table").text
+        assert "p = 0.1 means 0.1 per cent" not in client.get("/table").text
+    assert "per cent" not in capsys.readouterr().err
+
+
 def test_nobody_else_is_let_in(tmp_path):
     app = create_app(tmp_path / "app", "secret")
     assert (tmp_path / "app").stat().st_mode & 0o077 == 0

@@ -83,7 +83,7 @@ def test_messages_go_to_stderr_without_what_a_terminal_would_obey(capsys):
     show_warning(UserWarning("two cells"), UserWarning, "file.py", 3)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err == "column \\x1b[31mred\nWarning: two cells\n"
+    assert err == "column \\x1b[31mred\nnote: two cells\n"
 
 
 def test_exit_codes_tell_results_that_are_not_safe_from_wrong_input_and_from_our_faults():

@@ -94,7 +94,7 @@ def test_a_warning_of_ours_is_one_line_beside_the_results():
         pass
 
     done = RUN.invoke(made, ["work"])
-    assert done.stderr == "Warning: two cells are coarse\n"
+    assert done.stderr == "note: two cells are coarse\n"
     assert done.stdout == "done\n"
 
 

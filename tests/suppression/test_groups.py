@@ -7,6 +7,7 @@ a script it runs on 100 tables and prints what the protection of sums costs.
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
@@ -50,6 +51,19 @@ def protected(records: pd.DataFrame, n_largest: int = 3) -> tc.ProtectionProblem
         records, ["region", "trade"], "value", contributor="firm", n_largest=n_largest
     )
     return table.protect(RULE)
+
+
+def test_a_floor_of_sums_far_above_their_levels_is_named_as_that_of_cells_is():
+    records = random_records(3, (3, 3)).assign(value=lambda frame: frame["value"] * 1e-6)
+    table = with_contributors(records, ["region", "trade"], "value", contributor="firm")
+    problem = table.protect(RULE, floor=1e-6)
+    assert problem.n_sensitive
+    told = "`floor` = 1 is the smallest protection level"
+    with pytest.warns(tc.TablecloakWarning, match=told), pytest.raises(tc.ModelError):
+        tc.suppress(problem, groups=[RULE], time_limit=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tc.TablecloakWarning)
+        tc.suppress(problem, groups=tc.Groups([RULE], floor=1e-6), time_limit=5)
 
 
 Sum = tuple[tuple[int, ...], float]

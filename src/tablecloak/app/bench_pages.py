@@ -78,7 +78,7 @@ class BenchPages:
     def add_to(self, app: Flask) -> None:
         """Register all addresses of `ROUTES`."""
         for method, address, name in ROUTES:
-            answer = getattr(self, name)
+            answer = self.session.heard(getattr(self, name))
             app.add_url_rule(address, f"grid_{name}", _as_json(answer), methods=[method])
 
     @property

@@ -46,6 +46,8 @@ class Choices:
     title : str
         Empty if not given.
     decimals : float, optional
+    floor : float, optional
+        Smallest protection level, in the unit of the value.
     columns : dict of str to str
         Columns of the file by their roles, such as ``value``; see `ROLES`.
     dimensions : dict of str to list of str
@@ -63,6 +65,7 @@ class Choices:
     file: DataFile
     title: str = ""
     decimals: float | None = None
+    floor: float | None = None
     columns: dict[str, str] = field(default_factory=dict)
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     rules: list[dict[str, Any]] = field(default_factory=list)
@@ -108,6 +111,7 @@ class Choices:
             title=form.get("title", ""),
             columns={role: form[name] for role, name in ROLES.items() if form.get(name)},
             decimals=number(form, "decimals") if form.get("decimals") else None,
+            floor=number(form, "floor") if form.get("floor") else None,
             dimensions=dimensions,
             rules=rules,
             methods=methods,
@@ -150,6 +154,8 @@ class Choices:
             for name, levels in self.dimensions.items()
         }
         content["rules"] = self.rules
+        if self.floor is not None:
+            content["protection"] = {"floor": self.floor}
         for method, options in self.methods.items():
             content[method] = {"time_limit": self.time_limit} | options
         content["output"] = {"formats": ["csv", "excel"]}
@@ -169,7 +175,8 @@ class Choices:
         lines += [f"    {file},", f"    dimensions={dimensions!r},"]
         lines += [f"    {name}={given!r}," for name, given in self.columns.items()]
         lines += [] if self.decimals is None else [f"    decimals={self.decimals},"]
-        lines += [")", f"problem = table.protect({', '.join(rules)})"]
+        floor = [] if self.floor is None else [f"floor={self.floor!r}"]
+        lines += [")", f"problem = table.protect({', '.join([*rules, *floor])})"]
         for method, options in self.methods.items():
             way = PROTECTIONS[method]
             given = way.program(options, list(self.columns)) | {"time_limit": self.time_limit}

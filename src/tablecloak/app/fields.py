@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -146,17 +147,29 @@ def choices_of(registry: Registry[Any]) -> list[FormChoice]:
 def number(form: Mapping[str, str], name: str) -> float:
     """Return the number in an input, as int if it is whole.
 
+    A decimal comma is read as well, and thousands apart where it is clear what they are.
+
     Raises
     ------
     InputError
-        If the input is not a finite number.
+        If the input is not a finite number, or may be two.
     """
     text = form.get(name, "").strip()
+    plain = re.sub(r"(?<=\d)[\s'\u2019](?=\d{3})", "", text)
+    if re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", plain):
+        raise InputError(
+            f"{name}: {text!r} may be a thousand or a decimal fraction. Type it without a sign "
+            f"between thousands, such as {plain.replace(',', '')} or {plain.replace(',', '.')}."
+        )
+    if re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", plain):
+        plain = plain.replace(",", "")
+    elif re.fullmatch(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d+", plain):
+        plain = plain.replace(".", "").replace(",", ".")
     try:
-        given = float(text)
+        given = float(plain)
     except ValueError:
         raise InputError(
-            f"{name}: {text!r} is not a number. Type one such as 10 or 2.5 into this field."
+            f"{name}: {text!r} is not a number. Type one such as 10, 2.5 or 2,5 into this field."
         ) from None
     if not math.isfinite(given):
         raise InputError(f"{name}: {text!r} is not a finite number. Type one such as 10 or 2.5.")

@@ -66,7 +66,8 @@ class Pages:
     def add_to(self, app: Flask) -> None:
         """Register all addresses of `ROUTES`."""
         for method, address, name in ROUTES:
-            app.add_url_rule(address, name, getattr(self, name), methods=[method])
+            answer = self.session.heard(getattr(self, name))
+            app.add_url_rule(address, name, answer, methods=[method])
 
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
+from typing import Any
 
 from tablecloak.app.choices import Choices
 from tablecloak.app.workbench import Workbench, explained
@@ -21,7 +22,7 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
 from tablecloak.tables.proposal import Proposal
-from tablecloak.web.tasks import QueuedTask, TaskQueue
+from tablecloak.web.tasks import QueuedTask, TaskQueue, noting
 
 
 class Session:
@@ -45,9 +46,26 @@ class Session:
         self.program = ""
         self.forms: dict[str, dict[str, str]] = {}
         """What was sent last from the form at each address."""
+        self.unsaid: list[str] = []
+        """Warnings of requests, until a page shows them."""
         self.queue = TaskQueue()
         self.task: QueuedTask | None = None
         self.lock = threading.Lock()
+
+    def heard(self, view: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a view whose warnings the next page shows."""
+
+        @wraps(view)
+        def answer(**given: Any) -> Any:
+            with noting(self.unsaid):
+                return view(**given)
+
+        return answer
+
+    def said(self) -> list[str]:
+        """Return the warnings that no page has shown; they count as shown then."""
+        notes, self.unsaid[:] = [*self.unsaid], []
+        return notes
 
     @property
     def job_file(self) -> Path:

@@ -96,7 +96,7 @@ def reporting() -> Iterator[Reporter]:
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line; takes the place of `warnings.showwarning`."""
-    say(f"Warning: {message}")
+    say(f"note: {message}")
 
 
 def say(text: str) -> None:

@@ -95,6 +95,13 @@ def note_idle(
         typer.echo(f"note: {', '.join(idle)} did not attack: {why}", err=True)
 
 
+def levels_of(job: Job | None) -> dict[str, float]:
+    """Return how the levels of sums follow from rules: as those of cells do in a job."""
+    if job is None:
+        return {}
+    return {"floor": job.protection.floor, "lower_factor": job.protection.lower_factor}
+
+
 def held_against(
     problem: ProtectionProblem, job: Job | None, asked: Mapping[str, Any]
 ) -> dict[str, Any]:

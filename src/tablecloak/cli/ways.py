@@ -21,6 +21,7 @@ from tablecloak.cli.files import (
     Between,
     Earlier,
     held_against,
+    levels_of,
     note_idle,
     read_earlier,
     read_original,
@@ -241,7 +242,7 @@ def suppress(
         pattern = run(
             problem,
             **asked | held_against(problem, job, asked),
-            groups=Groups.asked(rules, secondary_room=room) or (),
+            groups=Groups.asked(rules, secondary_room=room, **levels_of(job)) or (),
             published=read_earlier(problem, published, between, job),
             previous=None if previous is None else read_previous(problem, previous),
             time_limit=time_limit,

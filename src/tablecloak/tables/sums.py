@@ -25,7 +25,7 @@ from tablecloak.errors import InputError
 from tablecloak.tables.changes.sums import SumsOfCells, set_names
 from tablecloak.tables.contributions import LEVELS, Contributions, Waivers
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.rule import RULES, Rule, levels_by, reasons_by
+from tablecloak.tables.rules.rule import RULES, Rule, levels_by, reasons_by, warn_floor
 
 MOST_SUMS = 2000
 """Most choices of some hidden cells of one side of a relation that are judged. Beyond that, choices
@@ -94,16 +94,32 @@ class Groups:
         return cls.asked((given,) if isinstance(given, Rule) else tuple(given))
 
     @classmethod
-    def asked(cls, rules: Sequence[Rule], secondary_room: float = 0.0) -> Groups | None:
+    def asked(
+        cls,
+        rules: Sequence[Rule],
+        secondary_room: float = 0.0,
+        floor: float = 1.0,
+        lower_factor: float = 1.0,
+    ) -> Groups | None:
         """Return groups, or None if there is no rule and no room."""
-        is_asked = rules or secondary_room
-        return cls(rules, secondary_room=secondary_room) if is_asked else None
+        if not (rules or secondary_room):
+            return None
+        return cls(rules, floor=floor, lower_factor=lower_factor, secondary_room=secondary_room)
 
 
 def rules_for_sums() -> str:
     """Return the names of the rules that apply to sums of cells, for messages."""
     *names, last = [rule.name for rule in RULES if rule.applies_to_sums]
     return f"{', '.join(names)} or {last}"
+
+
+def warn_floor_of_sums(problem: ProtectionProblem, groups: Groups) -> None:
+    """Warn where the floor of sums exceeds by far what their rules ask for in sensitive cells."""
+    table = problem.table
+    if table.variables is None and table.contributions is not None:
+        hits = [(rule, rule.unsafe(table)) for rule in groups.rules]
+        is_found = np.any([hit for _, hit in hits], axis=0) if hits else problem.forced
+        warn_floor(table, hits, problem.sensitive & is_found, groups.floor)
 
 
 def find_sums(problem: ProtectionProblem, hidden: Flags, groups: Groups) -> SumsOfCells:

@@ -228,7 +228,7 @@ def hearing_warnings() -> Iterator[None]:
 
         def keep(message: Any, category: Any, *place: Any, **options: Any) -> None:
             notes = NOTES.get()
-            if notes is None or not issubclass(category, TablecloakWarning):
+            if notes is None or not issubclass(category, UserWarning):
                 usual(message, category, *place, **options)
             elif str(message) not in notes:
                 notes.append(str(message))

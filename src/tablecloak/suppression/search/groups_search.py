@@ -37,7 +37,7 @@ from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHO
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.sums import SumsAsCells
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.sums import Groups, find_sums
+from tablecloak.tables.sums import Groups, find_sums, warn_floor_of_sums
 
 FIRST_SHARE, NEXT_SHARE = 0.6, 0.75
 """Shares of the time left for the search without sums, and for each one that follows. Most tables
@@ -114,6 +114,7 @@ class SearchWithSums:
         SolverError
             If no pattern was found without sums that can be estimated.
         """
+        warn_floor_of_sums(problem, self.groups)
         # Sensitive cells are hidden in every pattern, and so are their sums.
         always = find_sums(problem, problem.sensitive | problem.forced, self.groups)
         change, cost = SumsAsCells.of(problem, always.chosen(np.zeros(0, dtype=np.int64))), None

@@ -264,7 +264,7 @@ def protect(
     bounds = _bounds(table, external_bounds)
     sensitive = status == CellStatus.SENSITIVE.value
     lower, upper = levels_by(table, hits, floor, lower_factor)
-    _warn_floor(table, hits, sensitive, floor)
+    warn_floor(table, hits, sensitive, floor)
     lower[~sensitive], upper[~sensitive] = 0.0, 0.0
     if external_bounds is None:
         if np.any(bounds[0] < 0):
@@ -322,7 +322,7 @@ def _check_measure(table: Table, rules: Sequence[Rule]) -> None:
         )
 
 
-def _warn_floor(table: Table, hits: Hits, sensitive: Flags, floor: float) -> None:
+def warn_floor(table: Table, hits: Hits, sensitive: Flags, floor: float) -> None:
     """Warn where the floor exceeds by far what the rules ask for in most sensitive cells."""
     # One unit is the least by which whole numbers can differ.
     if floor <= (1.0 if table.integer else 0.0):
@@ -336,7 +336,8 @@ def _warn_floor(table: Table, hits: Hits, sensitive: Flags, floor: float) -> Non
         f"`floor` = {floor:g} is the smallest protection level, in the unit of the table{unit}, "
         f"but the rules ask for {usual:.2g} or less in half of the sensitive cells: far more cells "
         f"may be hidden than they need. Give a `floor` that fits the unit, such as "
-        f"{10.0 ** np.floor(np.log10(usual)):g}, to `protect` or in [protection] of a job.",
+        f"{10.0 ** np.floor(np.log10(usual)):g}, to `protect` and `Groups`, or in [protection] of "
+        f"a job.",
         TablecloakWarning,
         stacklevel=3,
     )

@@ -55,7 +55,7 @@ def _in_words(rule: Rule | str, rules: Sequence[Rule] = ()) -> str:
     if not rule:
         return "it was given as sensitive, without the name of a rule"
     name = rule if isinstance(rule, str) else rule.name
-    given = [each for each in rules if each.name == name] if isinstance(rule, str) else [rule]
+    given = [one for one in rules if one.name == name] if isinstance(rule, str) else [rule]
     if given:
         return f"{RULES.summary(name).removesuffix('.')}, as {given[0]!r}"
     return RULES.summary(name).removesuffix(".") if name in RULES.names else f"rule {name!r}"

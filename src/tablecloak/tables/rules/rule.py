@@ -420,9 +420,9 @@ def levels_asked(
         return []
     ordered = sorted(rules, key=lambda rule: rule.precedence)
     hits = [(rule, hit) for rule in ordered if (hit := rule.unsafe(table))[cell]]
-    levels = [max(each[cell] for each in levels_by(table, [hit], 0.0, 1.0)) for hit in hits]
-    found = [(rule, float(level)) for (rule, _), level in zip(hits, levels, strict=True)]
-    return sorted(found, key=lambda pair: -pair[1])
+    levels = [max(side[cell] for side in levels_by(table, [hit], 0.0, 1.0)) for hit in hits]
+    asked = [(rule, float(level)) for (rule, _), level in zip(hits, levels, strict=True)]
+    return sorted(asked, key=lambda pair: -pair[1])
 
 
 @dataclass(frozen=True)

@@ -250,10 +250,11 @@ class Audit:
     def summary(self) -> str:
         """Return the result of the audit in one line. Names no cell and no value."""
         tried = [
-            f"{name}: {number} tried, {sum(f.verdict is Verdict.ATTACKABLE for f in found)} "
-            f"successful attacks" + (f", {undecided} not judged" * bool(undecided))
+            f"{name}: {number} tried, {succeeded} successful attack{'s' * (succeeded != 1)}"
+            + (f", {undecided} not judged" * bool(undecided))
             for name, number in self.intruders.items()
             for found in [[f for f in self.findings if f.intruder.startswith(f"{name}: ")]]
+            for succeeded in [sum(f.verdict is Verdict.ATTACKABLE for f in found)]
             for undecided in [sum(f.verdict is Verdict.UNDECIDED for f in found)]
         ]
         ended = "interrupted, " * self.interrupted

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.render import pattern_parts
 from tablecloak.render.page import Page
-from tablecloak.render.pattern_parts import add_explanations, add_hidden_cells, by_rule
+from tablecloak.render.pattern_parts import add_explanations, add_hidden_cells, add_pattern, by_rule
 
 
 def explanations(pattern: tc.SuppressionPattern) -> list[str]:
@@ -89,3 +90,17 @@ def test_without_hierarchies_cells_are_listed_in_parts_of_equal_length(monkeypat
     page = Page("t")
     add_hidden_cells(page, pattern, None)
     assert len(rows_of(page)) == pattern.n_suppressed
+
+
+def test_sensitive_groups_are_listed_by_their_cells_for_the_office_alone():
+    rows = [("A", "x", 50), ("A", "y", 40), ("B", "x", 60), ("B", "y", 30)]
+    rows += [(region, "z", 20 + number) for number, region in enumerate("AABBB")]
+    frame = pd.DataFrame(rows, columns=["region", "branch", "v"])
+    frame["firm"] = [f"f{number}" for number in range(len(frame))]
+    rule = tc.PPercent(5)
+    problem = tc.tabulate(frame, ["region", "branch"], "v", contributor="firm").protect(rule)
+    inner = problem.table.keys[["region", "branch"]].isin(["A", "B", "x", "y"]).all(axis=1)
+    page = Page("internal")
+    audit = tc.audit(problem, inner.to_numpy(), groups=[rule])
+    add_pattern(page, problem, tc.suppress(problem, time_limit=5), audit)
+    assert "(region=A, branch=x) + (region=A, branch=y)" in page.html()

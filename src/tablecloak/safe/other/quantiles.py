@@ -112,8 +112,8 @@ class Quantiles(Kind):
             if unit > self.base:
                 further.setdefault(unit, []).append(f"{shares[row]:g}")
         notes += [
-            f"rounded to multiples of {unit:g}: the quantiles of {listed(some)}, which as multiples "
-            f"of {self.base:g} may be values of fewer than {threshold} contributors"
+            f"rounded to multiples of {unit:g}: the quantiles of {listed(some)}, which as "
+            f"multiples of {self.base:g} may be values of fewer than {threshold} contributors"
             for unit, some in further.items()
         ]
         index = pd.Index(shares, name="share")

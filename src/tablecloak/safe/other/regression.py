@@ -318,10 +318,14 @@ class Fit:
             names = [f"x{number}" for number in range(exog.shape[1])]
         labels = getattr(getattr(model, "data", None), "row_labels", None)
         index = pd.RangeIndex(len(endog)) if labels is None else pd.Index(labels)
+        frame = getattr(getattr(model, "data", None), "frame", None)
+        if isinstance(frame, pd.DataFrame) and frame.index.equals(index):
+            # The index of the frame itself says that its records were not numbered anew.
+            index = frame.index
         weights = _weights(model, len(endog))
         counts = weights > 0
         return cls(
-            exog[counts], endog[counts], tuple(names), index[counts],
+            exog[counts], endog[counts], tuple(names), index if counts.all() else index[counts],
             result, type(model).__name__.lower(), weights[counts],
         )  # fmt: skip
 

@@ -237,10 +237,18 @@ class SummedVariables:
                 if is_told is not False:
                     yield which, row, records, is_told is not None
 
-    def sums_of_columns(self, new: Sequence[Figures]) -> list[str]:
+    def sums_of_columns(
+        self, new: Sequence[Figures], names: Mapping[int, tuple[str, int]]
+    ) -> list[str]:
         """Return what is not searched: sums of a column beside sums of those that it adds up.
 
         Where all of them are told of the same groups, none tells more than the others.
+
+        Parameters
+        ----------
+        new : sequence of Figures
+        names : mapping
+            Output and number of each `Figures`, by its identity.
         """
         undecided = []
         for figures in new:
@@ -259,10 +267,12 @@ class SummedVariables:
             parts = [others[number] for number in numbers]
             tells = (part.tells(figures, self.n_records).all() for part in parts)
             if len(parts) > 1 and not (is_exact and all(tells)):
-                names = listed([part.name for part in parts])
+                told = [list(dict.fromkeys(names[id(one)][0] for one in p.figures)) for p in parts]
+                said = [f"{p.name} of {listed(some)}" for p, some in zip(parts, told, strict=True)]
                 undecided.append(
-                    f"{figures.variable} adds up {names}: what sums of all of them tell together "
-                    "was not searched"
+                    f"{figures.variable} of this output is, for nearly all records, a sum of "
+                    f"multiples of {' and '.join(said)}: what these outputs tell of few "
+                    "contributors together was not searched"
                 )
         return undecided
 

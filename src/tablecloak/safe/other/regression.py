@@ -6,6 +6,7 @@ coefficients.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -53,6 +54,9 @@ COLUMNS = {
     "pvalues": "p",
 }
 """What is shown of each coefficient, by the attribute of a fitted model that has it."""
+
+CODED = re.compile(r"^(?:C\((\w+).*\)|(\w+))\[.*\]$")
+"""Name of a column that stands for one category of a factor."""
 
 NUMBERS = (
     "nobs",
@@ -340,6 +344,21 @@ class Fit:
         return columns.assign(**{f"{getattr(self.result.model, 'endog_names', 'y')}": self.endog})
 
     @property
+    def columns(self) -> list[str]:
+        """What the columns are called in the frame, as far as their names say."""
+        y = str(getattr(self.result.model, "endog_names", None) or "y")
+        parts = [part for name in (y, *self.names) for part in name.split(":")]
+        names = [CODED.sub(r"\1\2", part) for part in parts if part not in ("const", "Intercept")]
+        return list(dict.fromkeys(names))
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the model left out records for their missing values."""
+        data = getattr(self.result.model, "data", None)
+        missing: Any = getattr(data, "missing_row_idx", None)
+        return missing is not None and np.size(missing) > 0
+
+    @property
     def is_by_sums(self) -> bool:
         """Whether coefficients solve equations of sums over records, as far as is known."""
         residuals: Any = getattr(self.result, "resid", None)
@@ -411,13 +430,11 @@ class RegressionOutput(Kind):
             )
             reasons.append(Reason("review", "method", text))
         note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
-        columns = [str(getattr(fit.result.model, "endog_names", None) or "y"), *fit.names]
-        names = [name for name in columns if name not in ("const", "Intercept")]
         counts, conditional = _counts(records, design, fit)
         return Checked(
             _frames(fit), tuple(reasons), (note,), counts=counts, conditional=conditional,
             properties={"method": fit.method, "dof": free},
-            base=same_records(len(fit.endog), names),
+            base=same_records(len(fit.endog), fit.columns) if fit.leaves_out else "",
         )  # fmt: skip
 
 

@@ -111,6 +111,23 @@ def test_a_maximum_is_hidden_unless_it_is_shared(project):
 # -- histograms and pie charts ------------------------------------------------------------
 
 
+def test_an_edge_that_is_one_persons_value_is_reviewed_unless_anybody_would_choose_it(project):
+    values = pd.Series([*range(100, 900, 2)], name="income")
+    for edges, status in (
+        ([0, 250, 456, 1000], "review"),
+        ([0, 457, 1000], "pass"),
+        ([0, 250, 500, 1000], "pass"),
+        ([0, 125, 400, 1000], "pass"),
+    ):
+        project.histogram(values, bins=edges)
+        assert last(project).outcome.status == status, edges
+    project = Project({"safe_threshold": 5})
+    project.histogram(
+        pd.Series(np.repeat(values.to_numpy(), 5), name="income"), bins=[0, 456, 1000]
+    )
+    assert "extremes" not in {reason.rule for reason in last(project).outcome.reasons}
+
+
 def test_edges_of_bins_are_nobodys_value(project):
     values = pd.Series(np.random.default_rng(1).normal(40, 10, 500).round(2), name="age")
     told = project.histogram(values, bins=8)["count"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Integers
+from tablecloak.arrays import AnyIntegers, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.decisions import decided
@@ -115,16 +115,16 @@ class Ledger:
             figures, earlier, n_records=len(self._records.index), contributors=self.contributors
         )
 
-    def of_same_records(self, names: Iterable[str], figures: Sequence[Figures]) -> str:
+    def of_same_records(self, names: Iterable[str], records: AnyIntegers) -> str:
         """Return of how many records an output and those it fails beside are, if not of the same.
 
         Parameters
         ----------
         names : iterable of str
-        figures : sequence of Figures
-            Those of the output.
+        records : array of int
+            Positions of those of the output.
         """
-        own, leaving = np.sort(figures[0].records), self.leaving()
+        own, leaving = np.sort(records), self.leaving()
         others = {name: np.sort(leaving[name].figures[0].records) for name in names}
         differ = [
             f"{name} has {len(other)}"

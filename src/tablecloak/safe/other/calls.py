@@ -22,7 +22,7 @@ from tablecloak.safe.other.kind import Checked, Kind, OutputRecords
 from tablecloak.safe.other.quantiles import Extremes, Quantiles
 from tablecloak.safe.other.regression import Fit, RegressionOutput
 from tablecloak.safe.other.survival import Survival
-from tablecloak.safe.output import Figures, Outcome, Output, Reason
+from tablecloak.safe.output import Outcome, Output, Reason
 from tablecloak.storage import existing_file, require_writable
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
         if chosen:
             continue
         figures = [figures for figures, _ in shown]
-        base = _base(ledger, checked, figures)
+        base = _base(ledger, checked)
         reasons = [*failures(stuck, base), *ledger.doubts(figures)]
         if checked.conditional and not stuck:
             given = [counts.shown(set())[0] for counts in checked.conditional]
@@ -128,13 +128,11 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
         return replace(checked, reasons=(*checked.reasons, *reasons, *unsearched(undecided)))
 
 
-def _base(
-    ledger: Ledger, checked: Checked, figures: Sequence[Figures]
-) -> Callable[[Disclosure], str]:
+def _base(ledger: Ledger, checked: Checked) -> Callable[[Disclosure], str]:
     """Return what says how other outputs get the records of one."""
     return lambda finding: (
         checked.base if finding.outputs and checked.base
-        else ledger.of_same_records(finding.outputs, figures)
+        else ledger.of_same_records(finding.outputs, checked.counts[0].records)
     )  # fmt: skip
 
 

@@ -527,8 +527,6 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
         starts = np.cumsum(counts) - counts
         sorted_y = fit.endog[order]
         is_one = np.maximum.reduceat(sorted_y, starts) == np.minimum.reduceat(sorted_y, starts)
-        if not design.is_of_means and not (is_one & (counts >= limits.safe_threshold)).any():
-            continue
         measure = _measure(y, codes, fit.endog, design.contributor, limits)
         broken = broken_rules(measure, limits)
         for number, cell in enumerate(measure.grid.places[:, 0]):
@@ -538,25 +536,30 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
             rules = [rule for rule, cells in broken.items() if cells[cell]]
             is_zeros = "zeros" in rules
             is_alike = is_one[number] and (is_zeros or fit.endog[group[0]] not in (0, 1))
-            if (is_alike or (rules and design.is_of_means)) and design.singled_out(group):
+            if (is_alike or rules) and design.singled_out(group):
                 if is_alike:
                     alike[design.said(group)] = is_zeros
                 else:
                     unsafe[design.said(group)] = rules[0]
     reasons = []
     remedy = "leave the category out, or join it with another"
+    is_told = design.is_binary or design.is_of_means
     if alike:
-        is_told = any(alike.values()) and (design.is_binary or design.is_of_means)
-        status: Status = "fail" if is_told else "review"
-        known = "" if is_told else " whoever knows the other columns of these"
+        is_fact = is_told and any(alike.values())
+        status: Status = "fail" if is_fact else "review"
+        known = "" if is_fact else " whoever knows the other columns of these"
         text = f"{y} is the same for everybody where {next(iter(alike))}, which the coefficients "
         text += f"tell{known}: {remedy}"
         reasons.append(Reason(status, "zeros", text, tuple(alike)[:MOST_LISTED]))
     if unsafe:
         label, rule = next(iter(unsafe.items()))
-        text = f"the coefficients are means of {y}, and a table would hide the one where {label} "
+        known = "" if is_told else " whoever knows the other columns of these records"
+        text = (
+            f"the coefficients tell{known} the sum of {y} where {label}, which a table would hide "
+        )
         text += f"({rule}): {remedy}"
-        reasons.append(Reason("fail", rule, text, tuple(unsafe)[:MOST_LISTED]))
+        status = "fail" if is_told else "review"
+        reasons.append(Reason(status, rule, text, tuple(unsafe)[:MOST_LISTED]))
     return reasons
 
 

@@ -156,10 +156,10 @@ class TableCheck:
         values, records = self.request.values, self.request.records
         return [str(name) for name, column in values.items() if records[column].isna().any()]
 
-    def base(self, ledger: Ledger, names: Sequence[str], figures: Sequence[Figures]) -> str:
+    def base(self, ledger: Ledger, names: Sequence[str], positions: Integers) -> str:
         """Return how other outputs get the same records; nothing if they have them."""
         if not self.missing or not names:
-            return ledger.of_same_records(names, figures)
+            return ledger.of_same_records(names, positions)
         number = len(self.request.records.dropna(subset=[*self.request.values.values()]))
         return same_records(number, self.missing)
 
@@ -442,7 +442,7 @@ def _suppressed(
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    reasons += failures(found, lambda one: table.base(ledger, one.outputs, figures))
+    reasons += failures(found, lambda one: table.base(ledger, one.outputs, positions))
     reasons += ledger.doubts(figures) + unsearched(undecided)
     hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
@@ -468,7 +468,7 @@ def _suppressed(
         gone = np.flatnonzero(table.broken["differencing"]).tolist()
         notes.append(f"cells are {why_hidden(mended, [table.label(cell) for cell in gone])}")
         others = list(dict.fromkeys(name for each in mended for name in each.outputs))
-        base = table.base(ledger, others, figures)
+        base = table.base(ledger, others, positions)
         notes += filter(None, [remedy(mended, "these cells as well"), base])
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
@@ -492,7 +492,7 @@ def _as_it_is(
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    reasons += failures(found, lambda one: table.base(ledger, one.outputs, figures))
+    reasons += failures(found, lambda one: table.base(ledger, one.outputs, positions))
     reasons += ledger.doubts(figures) + unsearched(undecided)
     outcome = Outcome(
         tuple(reasons),

@@ -43,9 +43,6 @@ EXACT = 1e-6
 ROWS_PER_FIGURE, MOST_LAID_OUT, MOST_ROUNDS = 2, 500, 10
 """Size of the first program, figures beyond which none is laid out, and programs for one sum."""
 
-MOST_TRIED = 600
-"""Figures of a variable up to which it is tried which outputs are enough to take back."""
-
 MOST_OUTPUTS = 20
 """Outputs that are tried, the last ones of those that no sum names."""
 
@@ -285,7 +282,9 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
     return terms
 
 
-def _combination(figures: csr_array, shared: Floats, target: Floats) -> Floats | None:
+def _combination(
+    figures: csr_array, shared: Floats, target: Floats, kept: Integers | None = None
+) -> Floats | None:
     """Return a combination of figures that gives a group; None if there is none.
 
     Parameters
@@ -294,14 +293,18 @@ def _combination(figures: csr_array, shared: Floats, target: Floats) -> Floats |
     shared : (f, f) array of float
         Their products with each other.
     target : (c,) array of 0 and 1
+    kept : array of int, optional
+        Figures that may play a part; by default all.
     """
-    if not len(shared):
-        return None
-    # Figures that depend on each other are told apart by as little as rounding does.
-    ridge = RIDGE * float(np.diag(shared).max(initial=0.0)) * np.eye(len(shared))
-    factor, products = cho_factor(shared + ridge), figures.T @ target
-    multipliers: Floats = cho_solve(factor, products)
-    multipliers += cho_solve(factor, products - shared @ multipliers)
+    kept = np.arange(len(shared)) if kept is None else kept
+    multipliers: Floats = np.zeros(len(shared))
+    if len(kept):
+        within, products = shared[np.ix_(kept, kept)], (figures.T @ target)[kept]
+        # Figures that depend on each other are told apart by as little as rounding does.
+        ridge = RIDGE * (float(np.diag(within).max()) or 1.0) * np.eye(len(kept))
+        factor = cho_factor(within + ridge)
+        found = cho_solve(factor, products)
+        multipliers[kept] = found + cho_solve(factor, products - within @ found)
     return None if np.abs(figures @ multipliers - target).max() > EXACT else multipliers
 
 
@@ -643,18 +646,16 @@ def _ways_out(
     Each output that is enough alone; or else several that are enough together, none of which can be
     left out. None if they are not enough, or figures are too many to try.
     """
-    system = question.after
-    if system.n_figures > MOST_TRIED:
+    system, whole = question.after, question.figures_and_products
+    if whole is None:
         return ()
     parts = [question.names.get(id(part.figures), ("", 0))[0] for part in system.parts]
     output = np.repeat(np.array(parts), [part.sums.shape[0] for part in system.parts])
-    figures, target = system.figures, group.astype(np.float64)
-    shared = (figures.T @ figures).toarray()
 
     def follows_without(some: Iterable[str]) -> bool:
         kept = np.flatnonzero(~np.isin(output, list(some)))
-        within = shared[np.ix_(kept, kept)]
-        return _combination(csr_array(figures[:, kept]), within, target) is not None
+        target = group.astype(np.float64)
+        return _combination(*whole, target, kept) is not None
 
     def can_go(name: str) -> bool:
         return bool(name) and not name.endswith(HANDED_OVER)
@@ -696,9 +697,8 @@ def _named(
 def _of_new_figures(question: VariableQuestion, group: Flags) -> Computation:
     """Return the new figures in some sum of all figures that gives a group, or those near it."""
     system, multipliers = question.after, None
-    if system.n_figures <= MOST_TRIED:
-        shared = (system.figures.T @ system.figures).toarray()
-        multipliers = _combination(system.figures, shared, group.astype(np.float64))
+    if question.figures_and_products is not None:
+        multipliers = _combination(*question.figures_and_products, group.astype(np.float64))
     every = [
         (part, figure)
         for part, entry in enumerate(system.parts)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import listed
@@ -35,6 +36,10 @@ MOST_PROGRAMS = 400
 
 MOST_ATTACKERS = 20
 """Contributors that are tried against each other one, those with the largest amounts."""
+
+MOST_FIGURES, MOST_SHARED = 600, 2e7
+"""Figures of a variable, and pairs of groups of classes, up to which it is looked at which of its
+figures tell a group."""
 
 FIRM = 5e-4
 """Share of the root of the mean square up to which an amount is held where it is: squares of
@@ -359,6 +364,16 @@ class VariableQuestion:
         """Which classes have a figure that follows."""
         scale = np.sqrt(np.maximum(self.after.size, 1))
         return np.asarray(np.abs(self.after.moves).max(axis=1) <= STILL * scale)
+
+    @cached_property
+    def figures_and_products(self) -> tuple[csr_array, Floats] | None:
+        """Which figures each class stands in, and their products; None if they are too many."""
+        system = self.after
+        n_shared = system.n_classes * len(system.parts) ** 2
+        if system.n_figures > MOST_FIGURES or n_shared > MOST_SHARED:
+            return None
+        figures = system.figures
+        return figures, (figures.T @ figures).toarray()
 
     def flags(self, *classes: np.integer) -> Flags:
         """Return the group of some classes."""

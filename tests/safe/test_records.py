@@ -33,6 +33,13 @@ def test_columns_of_one_frame_are_of_the_same_records(people):
     assert second(people, people.assign(old=people.age > 60)).status == "pass"
 
 
+def test_a_survival_table_has_the_records_of_its_frame(people):
+    project = Project({"safe_threshold": 10})
+    project.surv_func(people.age, (people.age % 2).rename("ill"))
+    project.crosstab(people.sex, people.tenure)
+    assert project.output("output_1").outcome.status == "pass"
+
+
 def test_a_regression_has_the_records_of_its_frame(people):
     pytest.importorskip("statsmodels")
     project = Project({"safe_threshold": 10})

@@ -273,7 +273,7 @@ class OtherOutputs(Ledger):
             raise InputError(f"surv_func: output is {output!r}; give 'table' or 'plot'")
         if not time.index.equals(status.index):
             raise InputError("time and status have different indexes: take both from one frame")
-        frame = pd.DataFrame({_name(time): time, _name(status): status})
+        frame = pd.DataFrame({_name(time): time, _name(status): status}, index=time.index)
         if frame.shape[1] < 2:
             raise InputError(f"time and status have the same name {_name(time)!r}")
         command = f"surv_func({_name(time)}, {_name(status)})"

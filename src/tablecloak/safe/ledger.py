@@ -124,17 +124,17 @@ class Ledger:
         records : array of int
             Positions of those of the output.
         """
-        own, leaving = np.sort(records), self.leaving()
+        here, leaving = np.sort(records), self.leaving()
         others = {name: np.sort(leaving[name].figures[0].records) for name in names}
         differ = [
             f"{name} has {len(other)}"
             for name, other in others.items()
-            if not np.array_equal(own, other)
+            if not np.array_equal(here, other)
         ]
         if not differ:
             return ""
         return (
-            f"Or make them all from the same records: this output has {len(own)}, "
+            f"Or make them all from the same records: this output has {len(here)}, "
             f"{listed(differ, limit=20)}"
         )
 

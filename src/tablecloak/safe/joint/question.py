@@ -272,8 +272,12 @@ class SummedVariables:
             parts = [others[number] for number in numbers]
             tells = (part.tells(figures, self.n_records).all() for part in parts)
             if len(parts) > 1 and not (is_exact and all(tells)):
-                told = [list(dict.fromkeys(names[id(one)][0] for one in p.figures)) for p in parts]
-                said = [f"{p.name} of {listed(some)}" for p, some in zip(parts, told, strict=True)]
+                outputs = [
+                    list(dict.fromkeys(names[id(one)][0] for one in p.figures)) for p in parts
+                ]
+                said = [
+                    f"{p.name} of {listed(some)}" for p, some in zip(parts, outputs, strict=True)
+                ]
                 undecided.append(
                     f"{figures.variable} of this output is, for nearly all records, a sum of "
                     f"multiples of {' and '.join(said)}: what these outputs tell of few "

@@ -553,11 +553,9 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
         reasons.append(Reason(status, "zeros", text, tuple(alike)[:MOST_LISTED]))
     if unsafe:
         label, rule = next(iter(unsafe.items()))
-        known = "" if is_told else " whoever knows the other columns of these records"
-        text = (
-            f"the coefficients tell{known} the sum of {y} where {label}, which a table would hide "
-        )
-        text += f"({rule}): {remedy}"
+        condition = "" if is_told else " whoever knows the other columns of these records"
+        text = f"the coefficients tell{condition} the sum of {y} where {label}, which a table "
+        text += f"would hide ({rule}): {remedy}"
         status = "fail" if is_told else "review"
         reasons.append(Reason(status, rule, text, tuple(unsafe)[:MOST_LISTED]))
     return reasons

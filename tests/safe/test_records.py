@@ -60,6 +60,7 @@ OTHERS = {
     "renumbered, then filtered": lambda data: (
         data.drop(index=[3, 7, 9]).reset_index(drop=True).loc[lambda some: some.age < 65]
     ),
+    "renumbered, every second one": lambda data: data.drop(index=3).reset_index(drop=True)[::2],
     "sorted and renumbered": lambda data: data.sort_values("age", ignore_index=True),
 }
 
@@ -67,6 +68,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_numbers_from_0_on_do_not_say_which_records_these_are(people, name):
     whole = people[people.age < 65] if "filtered" in name else people
+    whole = people[::2] if "second" in name else whole
     (reason,) = second(whole, OTHERS[name](people)).reasons
     assert (reason.status, reason.rule) == ("review", "records")
 

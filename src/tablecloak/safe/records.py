@@ -107,12 +107,13 @@ class SeenLabels:
 
 
 def _is_numbering(index: pd.Index) -> bool:
-    """Whether labels are numbers in a row, as records that are numbered anew have them."""
+    """Whether labels are numbers with one step, as records that are numbered anew have them."""
     if isinstance(index, pd.RangeIndex):
-        return index.step == 1 or len(index) <= 1
+        return True
     if not pd.api.types.is_integer_dtype(index.dtype):
         return False
-    return bool((np.diff(index.to_numpy()) == 1).all())
+    steps = np.diff(index.to_numpy())
+    return bool((steps == steps[:1]).all())
 
 
 def _digest(index: pd.Index) -> tuple[int, int]:

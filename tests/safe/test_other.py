@@ -57,6 +57,45 @@ def test_a_quantile_that_is_one_records_value_is_reviewed(project):
     assert last(project).outcome.status == "pass"
 
 
+def test_a_quantile_that_few_share_is_rounded_further(project):
+    """Three or four incomes round to a thousand, six or seven to two thousand."""
+    values = pd.Series(300.0 * np.arange(100), name="income")
+    told = project.quantile(values, [0.26, 0.4], base=1000)
+    assert told.income.tolist() == [8000, 12_000]
+    assert last(project).outcome.status == "pass"
+    (note,) = last(project).outcome.notes
+    assert note == (
+        "rounded to multiples of 2000: the quantiles of 0.26, 0.4, which as multiples of 1000 may "
+        "be values of fewer than 5 contributors"
+    )
+    for rounded in told.income:
+        assert (values - rounded).abs().lt(1000).sum() >= 5
+
+
+def test_a_quantile_that_few_share_however_it_is_rounded_is_reviewed(project):
+    values = pd.Series([*np.zeros(20), 1e6, 1.2e6, 1.4e6, *np.full(20, 2e6)], name="income")
+    project.quantile(values, 0.5, base=10)
+    (reason,) = last(project).outcome.reasons
+    assert (reason.status, reason.rule) == ("review", "position")
+    assert "a larger `base`" in reason.text
+
+
+def test_quantiles_of_several_roundings_are_compared_as_the_counts_they_tell(project):
+    """Incomes are dense below and sparse above: 0.2 keeps the base, 0.9 does not."""
+    values = pd.Series([*np.linspace(1000, 2000, 300), *np.linspace(3000, 40_000, 100)])
+    project.quantile(values.rename("income"), [0.2, 0.9], base=100)
+    (figures,) = last(project).figures
+    assert last(project).outcome.status == "pass"
+    below, up_to = (
+        int((np.rint(values / 100) < 13).sum()),
+        int((np.rint(values / 100) <= 13).sum()),
+    )
+    records = np.bincount(figures.group, minlength=figures.sums.shape[1])
+    assert (figures.sums @ records)[:2].tolist() == [below, up_to]
+    (note,) = last(project).outcome.notes
+    assert note.startswith("rounded to multiples of 2000")
+
+
 def test_many_records_of_one_contributor_are_one_contributor():
     values = pd.Series(np.arange(100.0), name="income")
     project = Project({"safe_threshold": 5}, contributor=pd.Series([1] * 97 + [2, 3, 4]))
@@ -70,6 +109,23 @@ def test_a_maximum_is_hidden_unless_it_is_shared(project):
 
 
 # -- histograms and pie charts ------------------------------------------------------------
+
+
+def test_an_edge_that_is_one_persons_value_is_reviewed_unless_anybody_would_choose_it(project):
+    values = pd.Series([*range(100, 900, 2)], name="income")
+    for edges, status in (
+        ([0, 250, 456, 1000], "review"),
+        ([0, 457, 1000], "pass"),
+        ([0, 250, 500, 1000], "pass"),
+        ([0, 125, 400, 1000], "pass"),
+    ):
+        project.histogram(values, bins=edges)
+        assert last(project).outcome.status == status, edges
+    project = Project({"safe_threshold": 5})
+    project.histogram(
+        pd.Series(np.repeat(values.to_numpy(), 5), name="income"), bins=[0, 456, 1000]
+    )
+    assert "extremes" not in {reason.rule for reason in last(project).outcome.reasons}
 
 
 def test_edges_of_bins_are_nobodys_value(project):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import Integers
+from tablecloak.arrays import AnyIntegers, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.decisions import decided
@@ -113,6 +113,29 @@ class Ledger:
         earlier = {name: entry.figures for name, entry in leaving.items() if entry.figures}
         return self._joint.findings(
             figures, earlier, n_records=len(self._records.index), contributors=self.contributors
+        )
+
+    def of_same_records(self, names: Iterable[str], records: AnyIntegers) -> str:
+        """Return of how many records an output and those it fails beside are, if not of the same.
+
+        Parameters
+        ----------
+        names : iterable of str
+        records : array of int
+            Positions of those of the output.
+        """
+        here, leaving = np.sort(records), self.leaving()
+        others = {name: np.sort(leaving[name].figures[0].records) for name in names}
+        differ = [
+            f"{name} has {len(other)}"
+            for name, other in others.items()
+            if not np.array_equal(here, other)
+        ]
+        if not differ:
+            return ""
+        return (
+            f"Or make them all from the same records: this output has {len(here)}, "
+            f"{listed(differ, limit=20)}"
         )
 
     def leaving(self) -> dict[str, Output]:

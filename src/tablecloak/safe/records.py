@@ -1,8 +1,10 @@
 """Who is who among the records of a project: by their labels, as far as values agree with these.
 
-Labels are the index of a frame. They are believed where a column has the values that it had before.
-Where it has not, or the labels are new, records were renumbered: they are then found by all values
-of the frame, whatever its columns are called.
+Labels are the index of a frame. They are believed where a column has the values that it had before;
+beside columns that were not seen before, where they are those of an earlier output and nobody who
+numbers records anew gives the same ones. Where a column has other values, or the labels are new,
+records were renumbered: they are then found by all values of the frame, whatever its columns are
+called.
 """
 
 from __future__ import annotations
@@ -80,6 +82,47 @@ class IdentifiedRecords:
 
 
 @dataclass
+class SeenLabels:
+    """Labels of all outputs so far, as far as nobody gives the same ones to other records.
+
+    Columns of one frame have one index, which a renumbered frame has not. Where records were
+    filtered, what is left has gaps that a numbering from one end to the other has not.
+    """
+
+    _indexes: list[pd.Index] = field(default_factory=list)
+    _filtered: set[tuple[int, int]] = field(default_factory=set)
+
+    def has(self, index: pd.Index) -> bool:
+        """Whether these are the labels of an earlier output."""
+        if any(index.is_(past) for past in self._indexes):
+            return True
+        return not _is_numbering(index) and _digest(index) in self._filtered
+
+    def add(self, index: pd.Index) -> None:
+        """Take in the labels of an output."""
+        if not _is_numbering(index):
+            self._filtered.add(_digest(index))
+        elif not self.has(index):
+            self._indexes.append(index)
+
+
+def _is_numbering(index: pd.Index) -> bool:
+    """Whether labels are numbers with one step, as records that are numbered anew have them."""
+    if isinstance(index, pd.RangeIndex):
+        return True
+    if not pd.api.types.is_integer_dtype(index.dtype):
+        return False
+    steps = np.diff(index.to_numpy())
+    return bool((steps == steps[:1]).all())
+
+
+def _digest(index: pd.Index) -> tuple[int, int]:
+    """Return a number for a set of labels, whatever their order."""
+    hashes = pd.util.hash_pandas_object(index, index=False).to_numpy(dtype=np.uint64)
+    return len(index), int(np.add.reduce(hashes))
+
+
+@dataclass
 class KnownRecords:
     """All records that a project has seen.
 
@@ -91,6 +134,7 @@ class KnownRecords:
 
     index: pd.Index = field(default_factory=lambda: pd.Index([]))
     _columns: list[KnownColumn] = field(default_factory=list)
+    _labels: SeenLabels = field(default_factory=SeenLabels)
 
     def positions(self, index: pd.Index) -> Integers:
         """Return where labels stand; those seen for the first time are added.
@@ -122,7 +166,8 @@ class KnownRecords:
         named = {str(column.name): codes_of(column) for column in columns}
         by_label = np.asarray(self.index.get_indexer(index), dtype=np.int64)
         evidence, is_contradicted = self._compared(named, by_label)
-        if not len(self.index) or (evidence >= SURE or (evidence and not is_contradicted)):
+        is_believed = bool(evidence or self._are_new_columns(named, index)) and not is_contradicted
+        if not len(self.index) or evidence >= SURE or is_believed:
             positions, is_sure = self._by_label(named, index, by_label), True
         else:
             by_value = None
@@ -137,6 +182,7 @@ class KnownRecords:
                 fresh = positions < 0
                 positions[fresh] = self._added(int(fresh.sum()))
         self._keep(named, positions)
+        self._labels.add(index)
         return IdentifiedRecords(positions, is_sure, _are_repeated(named))
 
     def _by_label(self, named: dict[str, Codes], index: pd.Index, row: Integers) -> Integers:
@@ -184,6 +230,12 @@ class KnownRecords:
                 break
             is_contradicted |= of_name and not agrees
         return evidence, is_contradicted
+
+    def _are_new_columns(self, named: dict[str, Codes], index: pd.Index) -> bool:
+        """Whether labels are those of an earlier output, and no column has values of before."""
+        return self._labels.has(index) and all(
+            self._matched(name, codes) is None for name, codes in named.items()
+        )
 
     def _knows(self, named: dict[str, Codes], row: Integers) -> bool:
         """Whether a column that tells records apart has values known under other labels."""

@@ -16,6 +16,7 @@ from tablecloak.safe.joint.disclosure import (
     FigureTerm,
     computation_of,
     failures,
+    remedy,
     why_hidden,
 )
 from tablecloak.safe.joint.question import SummedVariable
@@ -188,6 +189,56 @@ def test_a_sum_of_too_many_outputs_is_not_worked_out_and_what_touches_it_is_blam
     assert rest.terms == ()
     assert rest.new_terms == ((0, 0),)
     assert rest.text.endswith("follow from all outputs together")
+
+
+def told(*groups):
+    """The finding of the last of some outputs that count records, each of one group."""
+    project = Project({"safe_threshold": 4, "safe_pratio_p": 0, "safe_nk_k": 1})
+    project.positions(pd.RangeIndex(20))
+    records = np.arange(20)
+    *earlier, new = (figures_of(np.where(records < n, 0, -1), [[1]]) for n in groups)
+    for figures in earlier:
+        project.record("table", "", Outcome(), figures=[figures])
+    (found,), _ = project.findings([new])
+    return found
+
+
+def test_one_of_several_outputs_is_enough_to_take_back_where_the_sum_needs_each():
+    """20 - 10 - 7: without either of the first two nothing tells of the three."""
+    project = Project({"safe_threshold": 4, "safe_pratio_p": 0, "safe_nk_k": 1})
+    project.positions(pd.RangeIndex(20))
+    groups = np.repeat([0, 1, 2], [10, 7, 3])
+    for rows in ([[1, 1, 1]], [[1, 0, 0]]):
+        project.record("table", "", Outcome(), figures=[figures_of(groups, rows)])
+    (found,), _ = project.findings([figures_of(groups, [[0, 1, 0]])])
+    assert found.ways_out == (("output_0",), ("output_1",))
+    assert remedy([found]) == (
+        "To have this output instead, take back or coarsen one of these, whichever: "
+        "remove_output('output_0'), remove_output('output_1')"
+    )
+
+
+def test_all_outputs_that_tell_the_same_are_to_be_taken_back():
+    found = told(20, 20, 17)
+    assert found.ways_out == (("output_0", "output_1"),)
+    assert "all of these: remove_output('output_0'), remove_output('output_1')" in remedy([found])
+    alone = told(20, 17)
+    assert remedy([alone]).endswith("take back or coarsen it: remove_output('output_0')")
+    # Whoever wants both must do what either asks for.
+    assert remedy([found, alone]) == remedy([found])
+
+
+def test_records_that_an_output_lacks_are_told_by_its_figures_all_the_same():
+    """Thirteen outputs less this one leave one record, which stands in none of its figures."""
+    project = Project({"safe_threshold": 4, "safe_pratio_p": 0, "safe_nk_k": 1})
+    project.positions(pd.RangeIndex(61))
+    for part in range(12):
+        group = np.where(np.arange(61) // 5 == part, 0, -1)
+        project.record("table", "", Outcome(), figures=[figures_of(group, [[1]])])
+    project.record("table", "", Outcome(), figures=[figures_of([0] * 30 + [-1] * 31, [[1]])])
+    (found,), _ = project.findings([figures_of([0] * 59 + [-1] * 2, [[1]])])
+    assert found.records.tolist() == [59]
+    assert found.new_terms == ((0, 0),)
 
 
 def test_negative_amounts_bound_nothing():

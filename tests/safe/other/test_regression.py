@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pandas as pd
+import pytest
 
+from tablecloak.safe import Project
 from tablecloak.safe.other.regression import DesignMatrix
 
 THRESHOLD = 4
@@ -74,3 +77,30 @@ def test_leverages_add_up_to_the_number_of_parameters():
         assert design.singled_out(np.ones(20, dtype=bool)) == bool(
             np.abs(hat @ np.ones(20) - 1).max() < 1e-4
         )
+
+
+def statuses(formula, n_ill):
+    """Of an olsr of 300 persons, and a table of sums, where so many of 20 surgeons are ill."""
+    pytest.importorskip("statsmodels")
+    random = np.random.default_rng(2)
+    n = 300
+    people = pd.DataFrame(
+        {
+            "job": np.where(np.arange(n) < 20, "surgeon", random.choice(["clerk", "nurse"], n)),
+            "age": random.integers(18, 80, n),
+            "ill": random.integers(0, 2, n),
+        }
+    )
+    people.loc[:19, "ill"] = [1] * n_ill + [0] * (20 - n_ill)
+    shown = Project({"safe_threshold": 5}).pivot_table(people, "ill", "job", aggfunc="sum")
+    project = Project({"safe_threshold": 5})
+    project.olsr(formula, people)
+    return project.output("output_0").outcome.status, bool(np.isnan(shown.ill["surgeon"]))
+
+
+def test_a_category_is_judged_as_the_table_of_the_same_sums():
+    for n_ill, is_hidden in ((19, True), (2, True), (20, True), (10, False)):
+        assert statuses("ill ~ C(job)", n_ill) == ("fail" if is_hidden else "pass", is_hidden)
+        # The sum follows for whoever knows the ages of surgeons, or their mean.
+        with_age = "review" if is_hidden else "pass"
+        assert statuses("ill ~ C(job) + age", n_ill) == (with_age, is_hidden)

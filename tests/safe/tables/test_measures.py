@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.safe import Appetite
+from tablecloak.safe import Appetite, Project
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules, levels
 from tablecloak.safe.tables.request import TableAxis, TableGrid
 
@@ -152,3 +152,28 @@ def test_a_sum_must_be_able_to_move_until_it_breaks_no_rule():
         # Nobody can be expected to believe in a sum below zero of amounts that are not.
         assert (low <= measure.values + 1e-9).all()
         assert (high > 0).all()
+
+
+def test_digits_of_few_are_told_by_what_the_amounts_of_others_are_multiples_of():
+    people = pd.DataFrame({"area": ["N", "S"] * 60, "income": 100.0 * np.arange(300, 420)})
+    people.loc[[4, 8], "income"] += 37
+    shown = Project({"safe_threshold": 5}).pivot_table(people, "income", "area", aggfunc="sum")
+    (reason,) = shown.outcome.reasons
+    assert (reason.status, reason.rule) == ("review", "digits")
+    assert "most values of income are multiples of 100, and those of fewer than 5" in reason.text
+    assert reason.text.endswith("Round income to multiples of 100 first")
+
+
+def test_a_column_that_others_add_up_to_is_told_with_their_outputs():
+    random = np.random.default_rng(3)
+    people = pd.DataFrame(random.lognormal(3, 0.4, (400, 2)).round(), columns=["wage", "rent"])
+    people["area"], people["sex"] = np.array(["N", "S"] * 200), np.array(["m", "m", "f", "f"] * 100)
+    people["income"] = people.wage + people.rent
+    project = Project({"safe_threshold": 5})
+    for value in ("wage", "rent"):
+        project.pivot_table(people, value, "area", aggfunc="sum")
+    shown = project.pivot_table(people, "income", "sex", aggfunc="sum")
+    (reason,) = shown.outcome.reasons
+    assert (reason.status, reason.rule) == ("review", "search")
+    assert "income of this output is" in reason.text
+    assert "multiples of wage of output_0 and rent of output_1" in reason.text

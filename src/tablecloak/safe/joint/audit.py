@@ -151,7 +151,7 @@ class JointAudit:
             for which, figures in enumerate(some)
         }
         self._variables.forget()
-        undecided = self._variables.sums_of_columns(new)
+        undecided = self._variables.sums_of_columns(new, names)
         of_several, unsure = self._of_weighted_sums(new, contributors)
         undecided += unsure
         findings: list[Disclosure] = []

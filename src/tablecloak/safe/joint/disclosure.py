@@ -11,7 +11,7 @@ contribution must exceed it by p per cent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,6 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, hstack
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.budget import Budget
 from tablecloak.errors import listed
 from tablecloak.safe.joint.question import (
     MOST_ATTACKERS,
@@ -41,11 +40,11 @@ from tablecloak.solve.program import Program
 EXACT = 1e-6
 """How far a combination may be from 0 and 1, and coefficient up to which a figure plays no part."""
 
-ROWS_PER_FIGURE, SECONDS = 2, 1.0
-"""Size of the first program, and limit for all of them."""
+ROWS_PER_FIGURE, MOST_LAID_OUT, MOST_ROUNDS = 2, 500, 10
+"""Size of the first program, figures beyond which none is laid out, and programs for one sum."""
 
-LEAST_SECONDS = 0.1
-"""Limit of a program that begins just before the end."""
+MOST_OUTPUTS = 20
+"""Outputs that are tried, the last ones of those that no sum names."""
 
 MOST_PARTS = 5
 """Outputs that a computation is built of before it is given up."""
@@ -114,6 +113,9 @@ class Disclosure:
         figure). Hiding one of them breaks the computation.
     text : str
         One sentence for the researcher and the checker: the outputs, and the sum.
+    ways_out : tuple of tuple of str, default=()
+        Earlier outputs that are enough to take back, each of these ways by itself; none if that was
+        not worked out.
     """
 
     rule: str
@@ -122,36 +124,42 @@ class Disclosure:
     terms: tuple[FigureTerm, ...]
     new_terms: tuple[tuple[int, int], ...]
     text: str
+    ways_out: tuple[tuple[str, ...], ...] = ()
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Names of the earlier outputs that the computation uses."""
-        return tuple(dict.fromkeys(term.output for term in self.terms if term.output))
+        """Names of the earlier outputs that the computation uses, or that are to be taken back."""
+        named = [term.output for term in self.terms if term.output]
+        return tuple(dict.fromkeys(named or [name for way in self.ways_out for name in way]))
 
 
-def why_hidden(findings: Iterable[Disclosure]) -> str:
-    """Return why figures were hidden, by the names of outputs alone.
+def why_hidden(findings: Iterable[Disclosure], figures: Sequence[str] = ()) -> str:
+    """Return why figures were hidden, by the names of outputs and of these figures.
 
     How many contributors a finding has is not said: where its figures are hidden, that number is.
     """
     names = list(dict.fromkeys(name for finding in findings for name in finding.outputs))
     others = f"together with {listed(names, limit=20)} " if names else ""
-    return f"hidden by differencing: {others}more would be told of few contributors than may be"
+    which = f" ({'; '.join(figures[:MOST_TERMS])}{'; ...' * (len(figures) > MOST_TERMS)})"
+    return (
+        f"hidden by differencing{which if figures else ''}: {others}more would be told of few "
+        "contributors than may be"
+    )
 
 
-def failures(findings: Iterable[Disclosure], base: str = "") -> list[Reason]:
+def failures(
+    findings: Iterable[Disclosure], base: Callable[[Disclosure], str] = lambda _: ""
+) -> list[Reason]:
     """Return why an output fails: what follows although nothing of it can be hidden, each once.
 
     Parameters
     ----------
     findings : iterable of Disclosure
-    base : str, default=""
+    base : callable, optional
         How other outputs get the same records.
     """
     texts = [
-        ". ".join(
-            filter(None, [finding.text, remedy(finding.outputs), base if finding.outputs else ""])
-        )
+        ". ".join(filter(None, [finding.text, remedy([finding]), base(finding)]))
         for finding in findings
     ]
     return [Reason("fail", "differencing", text) for text in dict.fromkeys(texts)]
@@ -162,13 +170,44 @@ def unsearched(undecided: Iterable[str]) -> list[Reason]:
     return [Reason("review", "search", text) for text in undecided]
 
 
-def remedy(names: Iterable[str]) -> str:
-    """Return what a researcher can do about earlier outputs that stand against a new one."""
-    removable = [name for name in dict.fromkeys(names) if not name.endswith(HANDED_OVER)]
-    if not removable:
+def remedy(findings: Sequence[Disclosure], wanted: str = "this output instead") -> str:
+    """Return which earlier outputs a researcher can take back, and whether one of them is enough.
+
+    Parameters
+    ----------
+    findings : sequence of Disclosure
+        All of them are to be broken.
+    wanted : str
+        What there is then.
+    """
+    findings = [finding for finding in findings if finding.outputs or finding.ways_out]
+    ways = [set(finding.ways_out) for finding in findings if finding.ways_out]
+    if not findings:
         return ""
-    calls = listed([f"remove_output({name!r})" for name in removable], limit=20)
-    return f"To have this output instead, take back or coarsen earlier ones: {calls}"
+    common = sorted(set.intersection(*ways)) if ways else []
+    start = f"To have {wanted}, take back or coarsen"
+    if len(ways) < len(findings):
+        blamed = dict.fromkeys(name for finding in findings for name in finding.outputs)
+        removable = [name for name in blamed if not name.endswith(HANDED_OVER)]
+        if not removable:
+            return ""
+        one = "it" if len(removable) == 1 else "one of these"
+        return f"{start} {one}, and ask again, as others may tell the same: {_calls(removable)}"
+    if common:
+        names = [name for way in common if len(way) == 1 for name in way] or list(common[0])
+        one = "one of these, whichever" if len(common[0]) == 1 else "all of these"
+    else:
+        names = list(dict.fromkeys(name for way in ways for name in min(way, key=_length)))
+        one = "all of these"
+    return f"{start} {'it' if len(names) == 1 else one}: {_calls(names)}"
+
+
+def _length(way: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
+    return len(way), way
+
+
+def _calls(names: Iterable[str]) -> str:
+    return listed([f"remove_output({name!r})" for name in names], limit=20)
 
 
 def same_records(number: int, columns: Sequence[str]) -> str:
@@ -228,13 +267,8 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
         return None
     parts = [system.parts[number] for number in chosen]
     figures = figures_of_classes(parts, [system.group(number, first) for number in chosen])
-    shared = (figures.T @ figures).toarray()
-    # Figures that depend on each other are told apart by as little as rounding does.
-    ridge = RIDGE * float(np.diag(shared).max(initial=0.0)) * np.eye(len(shared))
-    factor, products = cho_factor(shared + ridge), figures.T @ target
-    multipliers = cho_solve(factor, products)
-    multipliers += cho_solve(factor, products - shared @ multipliers)
-    if np.abs(figures @ multipliers - target).max() > EXACT:
+    multipliers = _combination(figures, (figures.T @ figures).toarray(), target)
+    if multipliers is None:
         return None
     least = _least_sum(figures, target)
     # Where the program is too long, any combination is as true as the shortest.
@@ -248,18 +282,45 @@ def _least(system: FigureSystem, is_in: Flags, chosen: Sequence[int]) -> Computa
     return terms
 
 
+def _combination(
+    figures: csr_array, shared: Floats, target: Floats, kept: Integers | None = None
+) -> Floats | None:
+    """Return a combination of figures that gives a group; None if there is none.
+
+    Parameters
+    ----------
+    figures : (c, f) sparse matrix
+    shared : (f, f) array of float
+        Their products with each other.
+    target : (c,) array of 0 and 1
+    kept : array of int, optional
+        Figures that may play a part; by default all.
+    """
+    kept = np.arange(len(shared)) if kept is None else kept
+    multipliers: Floats = np.zeros(len(shared))
+    if len(kept):
+        within, products = shared[np.ix_(kept, kept)], (figures.T @ target)[kept]
+        # Figures that depend on each other are told apart by as little as rounding does.
+        ridge = RIDGE * (float(np.diag(within).max()) or 1.0) * np.eye(len(kept))
+        factor = cho_factor(within + ridge)
+        found = cho_solve(factor, products)
+        multipliers[kept] = found + cho_solve(factor, products - within @ found)
+    return None if np.abs(figures @ multipliers - target).max() > EXACT else multipliers
+
+
 def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
     """Return the combination with the least coefficients; None if the program is too long.
 
     A few rows settle the combination; others are added while they are broken.
     """
     n = figures.shape[1]
+    if n > MOST_LAID_OUT:
+        return None
     generator = np.random.default_rng(1)
     rows = np.flatnonzero(target)
     first = generator.permutation(len(target))[: ROWS_PER_FIGURE * n]
     rows = np.unique(np.concatenate([rows, first]))
-    budget = Budget.begun(SECONDS)
-    while not budget.is_over:
+    for _ in range(MOST_ROUNDS):
         some = figures[rows]
         program = Program(
             np.ones(2 * n),
@@ -269,7 +330,7 @@ def _least_sum(figures: csr_array, target: Floats) -> Floats | None:
             np.zeros(2 * n),
             np.full(2 * n, np.inf),
         )
-        answer = solve(program, time_limit=max(budget.left, LEAST_SECONDS))
+        answer = solve(program)
         if not len(answer.x):
             return None
         multipliers = np.asarray(answer.x[:n] - answer.x[n:])
@@ -570,14 +631,53 @@ def disclosure_of(
     terms, new_terms = _named(question, computation or ())
     if computation is None:
         # No short computation: every figure of what is asked about may be part of it.
-        touching = [
-            (part, figure, 1.0)
-            for part in question.new_parts
-            for figure in _touching(question, part, group)
-        ]
-        _, new_terms = _named(question, touching)
+        _, new_terms = _named(question, _of_new_figures(question, group))
     text = _text(question, rule, count, terms)
-    return Disclosure(rule, count, question.records(group), terms, new_terms, text)
+    records = question.records(group)
+    ways_out = _ways_out(question, group, terms) if is_explained else ()
+    return Disclosure(rule, count, records, terms, new_terms, text, ways_out)
+
+
+def _ways_out(
+    question: VariableQuestion, group: Flags, terms: Sequence[FigureTerm]
+) -> tuple[tuple[str, ...], ...]:
+    """Return which earlier outputs to take back so that a group follows no longer.
+
+    Each output that is enough alone; or else several that are enough together, none of which can be
+    left out. None if they are not enough, or figures are too many to try.
+    """
+    system, whole = question.after, question.figures_and_products
+    if whole is None:
+        return ()
+    parts = [question.names.get(id(part.figures), ("", 0))[0] for part in system.parts]
+    output = np.repeat(np.array(parts), [part.sums.shape[0] for part in system.parts])
+
+    def follows_without(some: Iterable[str]) -> bool:
+        kept = np.flatnonzero(~np.isin(output, list(some)))
+        target = group.astype(np.float64)
+        return _combination(*whole, target, kept) is not None
+
+    def can_go(name: str) -> bool:
+        return bool(name) and not name.endswith(HANDED_OVER)
+
+    every = [name for name in reversed(dict.fromkeys(parts)) if can_go(name)]
+    in_sum = [name for name in dict.fromkeys(term.output for term in terms) if can_go(name)]
+    tried = in_sum if terms else every[:MOST_OUTPUTS]
+    alone = [(name,) for name in tried if not follows_without([name])]
+    if alone or not tried:
+        return tuple(sorted(alone))
+    gone = list(tried)
+    for name in [each for each in every[:MOST_OUTPUTS] if each not in gone]:
+        if not follows_without(gone):
+            break
+        gone.append(name)
+    if follows_without(gone):
+        return ()
+    for name in list(gone):
+        rest = [each for each in gone if each != name]
+        if not follows_without(rest):
+            gone = rest
+    return (tuple(sorted(gone)),)
 
 
 def _named(
@@ -592,6 +692,27 @@ def _named(
         if not name:
             new.append((which, figure))
     return tuple(named), tuple(new)
+
+
+def _of_new_figures(question: VariableQuestion, group: Flags) -> Computation:
+    """Return the new figures in some sum of all figures that gives a group, or those near it."""
+    system, multipliers = question.after, None
+    if question.figures_and_products is not None:
+        multipliers = _combination(*question.figures_and_products, group.astype(np.float64))
+    every = [
+        (part, figure)
+        for part, entry in enumerate(system.parts)
+        for figure in range(entry.sums.shape[0])
+    ]
+    new = [number for number, (part, _) in enumerate(every) if part in question.new_parts]
+    if multipliers is not None:
+        new = [number for number in new if abs(multipliers[number]) > EXACT]
+    touching = {
+        (part, figure) for part in question.new_parts for figure in _touching(question, part, group)
+    }
+    # Records that the new output lacks are told by figures that do not have them.
+    near = [number for number in new if every[number] in touching] or new
+    return [(*every[number], 1.0) for number in near]
 
 
 def _touching(question: VariableQuestion, part: int, group: Flags) -> list[int]:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import listed
@@ -35,6 +36,10 @@ MOST_PROGRAMS = 400
 
 MOST_ATTACKERS = 20
 """Contributors that are tried against each other one, those with the largest amounts."""
+
+MOST_FIGURES, MOST_SHARED = 600, 2e7
+"""Figures of a variable, and pairs of groups of classes, up to which it is looked at which of its
+figures tell a group."""
 
 FIRM = 5e-4
 """Share of the root of the mean square up to which an amount is held where it is: squares of
@@ -237,10 +242,18 @@ class SummedVariables:
                 if is_told is not False:
                     yield which, row, records, is_told is not None
 
-    def sums_of_columns(self, new: Sequence[Figures]) -> list[str]:
+    def sums_of_columns(
+        self, new: Sequence[Figures], names: Mapping[int, tuple[str, int]]
+    ) -> list[str]:
         """Return what is not searched: sums of a column beside sums of those that it adds up.
 
         Where all of them are told of the same groups, none tells more than the others.
+
+        Parameters
+        ----------
+        new : sequence of Figures
+        names : mapping
+            Output and number of each `Figures`, by its identity.
         """
         undecided = []
         for figures in new:
@@ -259,10 +272,16 @@ class SummedVariables:
             parts = [others[number] for number in numbers]
             tells = (part.tells(figures, self.n_records).all() for part in parts)
             if len(parts) > 1 and not (is_exact and all(tells)):
-                names = listed([part.name for part in parts])
+                outputs = [
+                    list(dict.fromkeys(names[id(one)][0] for one in p.figures)) for p in parts
+                ]
+                said = [
+                    f"{p.name} of {listed(some)}" for p, some in zip(parts, outputs, strict=True)
+                ]
                 undecided.append(
-                    f"{figures.variable} adds up {names}: what sums of all of them tell together "
-                    "was not searched"
+                    f"{figures.variable} of this output is, for nearly all records, a sum of "
+                    f"multiples of {' and '.join(said)}: what these outputs tell of few "
+                    "contributors together was not searched"
                 )
         return undecided
 
@@ -349,6 +368,16 @@ class VariableQuestion:
         """Which classes have a figure that follows."""
         scale = np.sqrt(np.maximum(self.after.size, 1))
         return np.asarray(np.abs(self.after.moves).max(axis=1) <= STILL * scale)
+
+    @cached_property
+    def figures_and_products(self) -> tuple[csr_array, Floats] | None:
+        """Which figures each class stands in, and their products; None if they are too many."""
+        system = self.after
+        n_shared = system.n_classes * len(system.parts) ** 2
+        if system.n_figures > MOST_FIGURES or n_shared > MOST_SHARED:
+            return None
+        figures = system.figures
+        return figures, (figures.T @ figures).toarray()
 
     def flags(self, *classes: np.integer) -> Flags:
         """Return the group of some classes."""

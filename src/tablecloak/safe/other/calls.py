@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -104,11 +104,13 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
                 smallest = min(can, key=lambda at: (float(sizes[at]), at))
                 chosen[smallest] = finding
         for place, finding in chosen.items():
-            checked = checked.hiding([place], "differencing", why_hidden([finding]))
+            why = why_hidden([finding], [str(checked.frames[0].index[place[0]])])
+            checked = checked.hiding([place], "differencing", why)
         if chosen:
             continue
         figures = [figures for figures, _ in shown]
-        reasons = [*failures(stuck, checked.base), *ledger.doubts(figures)]
+        base = _base(ledger, checked)
+        reasons = [*failures(stuck, base), *ledger.doubts(figures)]
         if checked.conditional and not stuck:
             given = [counts.shown(set())[0] for counts in checked.conditional]
             findings, undecided = ledger.findings([*figures, *given])
@@ -121,9 +123,17 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
             ]
             reasons += [
                 replace(reason, status="review", text=f"{reason.text}. {CONDITION}")
-                for reason in failures(more, checked.base)
+                for reason in failures(more, base)
             ]
         return replace(checked, reasons=(*checked.reasons, *reasons, *unsearched(undecided)))
+
+
+def _base(ledger: Ledger, checked: Checked) -> Callable[[Disclosure], str]:
+    """Return what says how other outputs get the records of one."""
+    return lambda finding: (
+        checked.base if finding.outputs and checked.base
+        else ledger.of_same_records(finding.outputs, checked.counts[0].records)
+    )  # fmt: skip
 
 
 class OtherOutputs(Ledger):
@@ -263,7 +273,7 @@ class OtherOutputs(Ledger):
             raise InputError(f"surv_func: output is {output!r}; give 'table' or 'plot'")
         if not time.index.equals(status.index):
             raise InputError("time and status have different indexes: take both from one frame")
-        frame = pd.DataFrame({_name(time): time, _name(status): status})
+        frame = pd.DataFrame({_name(time): time, _name(status): status}, index=time.index)
         if frame.shape[1] < 2:
             raise InputError(f"time and status have the same name {_name(time)!r}")
         command = f"surv_func({_name(time)}, {_name(status)})"

@@ -149,6 +149,7 @@ class Histogram(Kind):
             edges = _with_open_ends(records, values, edges)
         else:
             reasons += _extreme_edges(records, values, edges)
+            reasons += _edges_of_few(records, values, edges)
         inside = (values >= edges[0]) & (values <= edges[-1])
         if not inside.all():
             notes.append(f"{int((~inside).sum())} records lie outside of the edges")
@@ -218,3 +219,25 @@ def _extreme_edges(records: OutputRecords, values: Floats, edges: Floats) -> lis
                 )
             )
     return reasons
+
+
+def _edges_of_few(records: OutputRecords, values: Floats, edges: Floats) -> list[Reason]:
+    """Return a reason for review where edges that nobody would choose are values of a few."""
+    threshold, few = records.appetite.safe_threshold, []
+    for edge in edges[(edges > values.min()) & (edges < values.max())]:
+        behind = records.n_contributors(values == edge)
+        if 0 < behind < threshold and not _is_chosen(f"{abs(edge):.9g}"):
+            few.append(edge)
+    if not few:
+        return []
+    text = (
+        f"{len(few)} edges are values of fewer than {threshold} contributors and no round numbers: "
+        "choose round edges, or give a number of bins"
+    )
+    return [Reason("review", "extremes", text)]
+
+
+def _is_chosen(number: str) -> bool:
+    """Whether a number has at most two digits, or three that are a multiple of 25."""
+    digits = number.replace(".", "").strip("0")
+    return len(digits) < 3 or (len(digits) == 3 and int(digits) % 25 == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -9,10 +10,14 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import Flags, Floats
+from tablecloak.errors import listed
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
 from tablecloak.safe.values import is_cut_at_an_amount, may_be_amounts
+
+COARSER = (1, 2, 5, 10, 20, 50, 100)
+"""By what the base is multiplied until enough contributors share what a quantile is rounded to."""
 
 
 @KINDS.register
@@ -59,7 +64,8 @@ class Quantiles(Kind):
     """Quantiles: enough contributors below, above and between, and not the value of a few.
 
     A quantile lies on one record or between two of them, so that without rounding it is theirs. It
-    passes if as many contributors as the threshold have values that round to what is published.
+    passes if as many contributors as the threshold have values that round to what is published; it
+    is rounded to multiples of twice, five times, ten times the base and so on until they have.
     What it then tells follows from how many records lie below these and up to these; both counts
     are compared with other outputs as if they were published.
 
@@ -74,7 +80,12 @@ class Quantiles(Kind):
         Field(min_length=1, description="Shares of the records, between 0 and 1."),
     ] = (0.25, 0.5, 0.75)
     base: Annotated[
-        float, Field(ge=0, description="Quantiles are multiples of it; 0 for no rounding.")
+        float,
+        Field(
+            ge=0,
+            description="Quantiles are multiples of it, or of more where few have these; 0 for no "
+            "rounding.",
+        ),
     ] = 0.0
 
     def check(self, records: OutputRecords) -> Checked:
@@ -85,18 +96,25 @@ class Quantiles(Kind):
         shares = np.unique(np.array(self.q, dtype=np.float64))
         exact = np.quantile(values, shares)
         kept = _kept(records, values, exact, threshold)
-        told, published = (
-            np.rint(each / self.base) * self.base if self.base else each for each in (exact, values)
+        around = np.array(
+            [exact, *(np.quantile(values, shares, method=end) for end in ("lower", "higher"))]
         )
-        told_at = [
-            np.rint(each / self.base) * self.base if self.base else each
-            for each in (np.quantile(values, shares, method=end) for end in ("lower", "higher"))
-        ]
-        few = [
-            row
+        shared = {
+            row: _shared(records, values, around[:, row], self.base)
             for row in np.flatnonzero(kept).tolist()
-            if records.n_contributors(published == told[row]) < threshold
-            or any(each[row] != told[row] for each in told_at)
+        }
+        few = [row for row, found in shared.items() if found is None]
+        shown = [(row, *found) for row, found in shared.items() if found is not None]
+        told = _rounded(exact, self.base)
+        further: dict[float, list[str]] = {}
+        for row, unit, value, _ in shown:
+            told[row] = value
+            if unit > self.base:
+                further.setdefault(unit, []).append(f"{shares[row]:g}")
+        notes += [
+            f"rounded to multiples of {unit:g}: the quantiles of {listed(some)}, which as "
+            f"multiples of {self.base:g} may be values of fewer than {threshold} contributors"
+            for unit, some in further.items()
         ]
         index = pd.Index(shares, name="share")
         if few:
@@ -105,7 +123,7 @@ class Quantiles(Kind):
                     "review",
                     "position",
                     f"{len(few)} quantiles are published as values of fewer than {threshold} "
-                    "contributors: round them with a larger `base`",
+                    f"contributors: round them with a {'larger ' if self.base else ''}`base`",
                     tuple(f"{shares[row]:g}" for row in few),
                 )
             )
@@ -120,8 +138,7 @@ class Quantiles(Kind):
             reasons.append(Reason("review", "constant", text))
         broken = {"position": [(row, 0) for row in few]} if few else {}
         frame = pd.DataFrame({name: told}, index=index)
-        rows = np.setdiff1d(np.flatnonzero(kept), few)
-        counts = _counts(records, published, told, rows)
+        counts = _counts(records, [(row, value, rounded) for row, _, value, rounded in shown])
         checked = Checked(
             (frame,), tuple(reasons), tuple(notes), broken, counts, {"method": "quantile"}
         )
@@ -133,24 +150,64 @@ class Quantiles(Kind):
         )
 
 
+def _rounded(values: Floats, base: float) -> Floats:
+    return np.rint(values / base) * base if base else values.copy()
+
+
+def _shared(
+    records: OutputRecords, values: Floats, around: Floats, base: float
+) -> tuple[float, float, Floats] | None:
+    """Return the least rounding of a quantile that enough contributors share, if there is one.
+
+    Parameters
+    ----------
+    records, values, base
+    around : (3,) array of float
+        The quantile, and the values next to it.
+
+    Returns
+    -------
+    base, quantile : float
+    rounded : (n,) array of float
+        Values of the records, rounded as the quantile is.
+    """
+    for times in COARSER if base else (1,):
+        rounded, (quantile, *ends) = _rounded(values, times * base), _rounded(around, times * base)
+        enough = records.n_contributors(rounded == quantile) >= records.appetite.safe_threshold
+        if enough and all(end == quantile for end in ends):
+            return times * base, float(quantile), rounded
+    return None
+
+
 def _counts(
-    records: OutputRecords, published: Floats, shown: Floats, rows: Integers
+    records: OutputRecords, shown: Sequence[tuple[int, float, Floats]]
 ) -> tuple[Counts, ...]:
     """Return how many records lie below and up to what is published.
 
     Where few lie beyond, no quantile is shown that would tell how many.
+
+    Parameters
+    ----------
+    records : OutputRecords
+    shown : sequence of (int, float, (n,) array of float)
+        Line of each quantile, what is published, and the values of records rounded as it is.
     """
-    levels = np.unique(shown[rows])
-    group = np.searchsorted(levels, published) + np.searchsorted(levels, published, side="right")
+    sides = [
+        (row, where, value, inside)
+        for row, value, rounded in shown
+        for where, inside in (("below", rounded < value), ("up to", rounded <= value))
+    ]
+    # Each side has the lowest values, so that it holds the groups up to some number.
+    group = np.zeros(len(records.frame), dtype=np.int64)
+    for *_, inside in sides:
+        group += ~inside
     sums, labels, places = [], [], []
-    for row in rows.tolist():
-        at = 2 * int(np.searchsorted(levels, shown[row]))
-        for last, where in ((at, "below"), (at + 1, "up to")):
-            sides = (records.n_contributors(group <= last), records.n_contributors(group > last))
-            if min(sides) >= records.appetite.safe_threshold:
-                sums.append(np.arange(2 * len(levels) + 1) <= last)
-                labels.append(f"{where} {shown[row]:g}")
-                places.append((row, 0))
+    for row, where, value, inside in sides:
+        beyond = (records.n_contributors(inside), records.n_contributors(~inside))
+        if min(beyond) >= records.appetite.safe_threshold:
+            sums.append(np.arange(len(sides) + 1) <= group[inside].max())
+            labels.append(f"{where} {value:g}")
+            places.append((row, 0))
     if not sums:
         return ()
     return (

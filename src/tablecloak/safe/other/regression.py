@@ -6,6 +6,7 @@ coefficients.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -53,6 +54,9 @@ COLUMNS = {
     "pvalues": "p",
 }
 """What is shown of each coefficient, by the attribute of a fitted model that has it."""
+
+CODED = re.compile(r"^(?:C\((\w+).*\)|(\w+))\[.*\]$")
+"""Name of a column that stands for one category of a factor."""
 
 NUMBERS = (
     "nobs",
@@ -318,10 +322,14 @@ class Fit:
             names = [f"x{number}" for number in range(exog.shape[1])]
         labels = getattr(getattr(model, "data", None), "row_labels", None)
         index = pd.RangeIndex(len(endog)) if labels is None else pd.Index(labels)
+        frame = getattr(getattr(model, "data", None), "frame", None)
+        if isinstance(frame, pd.DataFrame) and frame.index.equals(index):
+            # The index of the frame itself says that its records were not numbered anew.
+            index = frame.index
         weights = _weights(model, len(endog))
         counts = weights > 0
         return cls(
-            exog[counts], endog[counts], tuple(names), index[counts],
+            exog[counts], endog[counts], tuple(names), index if counts.all() else index[counts],
             result, type(model).__name__.lower(), weights[counts],
         )  # fmt: skip
 
@@ -334,6 +342,21 @@ class Fit:
             self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
         )
         return columns.assign(**{f"{getattr(self.result.model, 'endog_names', 'y')}": self.endog})
+
+    @property
+    def columns(self) -> list[str]:
+        """What the columns are called in the frame, as far as their names say."""
+        y = str(getattr(self.result.model, "endog_names", None) or "y")
+        parts = [part for name in (y, *self.names) for part in name.split(":")]
+        names = [CODED.sub(r"\1\2", part) for part in parts if part not in ("const", "Intercept")]
+        return list(dict.fromkeys(names))
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the model left out records for their missing values."""
+        data = getattr(self.result.model, "data", None)
+        missing: Any = getattr(data, "missing_row_idx", None)
+        return missing is not None and np.size(missing) > 0
 
     @property
     def is_by_sums(self) -> bool:
@@ -407,13 +430,11 @@ class RegressionOutput(Kind):
             )
             reasons.append(Reason("review", "method", text))
         note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
-        columns = [str(getattr(fit.result.model, "endog_names", None) or "y"), *fit.names]
-        names = [name for name in columns if name not in ("const", "Intercept")]
         counts, conditional = _counts(records, design, fit)
         return Checked(
             _frames(fit), tuple(reasons), (note,), counts=counts, conditional=conditional,
             properties={"method": fit.method, "dof": free},
-            base=same_records(len(fit.endog), names),
+            base=same_records(len(fit.endog), fit.columns) if fit.leaves_out else "",
         )  # fmt: skip
 
 
@@ -506,8 +527,6 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
         starts = np.cumsum(counts) - counts
         sorted_y = fit.endog[order]
         is_one = np.maximum.reduceat(sorted_y, starts) == np.minimum.reduceat(sorted_y, starts)
-        if not design.is_of_means and not (is_one & (counts >= limits.safe_threshold)).any():
-            continue
         measure = _measure(y, codes, fit.endog, design.contributor, limits)
         broken = broken_rules(measure, limits)
         for number, cell in enumerate(measure.grid.places[:, 0]):
@@ -517,25 +536,28 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
             rules = [rule for rule, cells in broken.items() if cells[cell]]
             is_zeros = "zeros" in rules
             is_alike = is_one[number] and (is_zeros or fit.endog[group[0]] not in (0, 1))
-            if (is_alike or (rules and design.is_of_means)) and design.singled_out(group):
+            if (is_alike or rules) and design.singled_out(group):
                 if is_alike:
                     alike[design.said(group)] = is_zeros
                 else:
                     unsafe[design.said(group)] = rules[0]
     reasons = []
     remedy = "leave the category out, or join it with another"
+    is_told = design.is_binary or design.is_of_means
     if alike:
-        is_told = any(alike.values()) and (design.is_binary or design.is_of_means)
-        status: Status = "fail" if is_told else "review"
-        known = "" if is_told else " whoever knows the other columns of these"
+        is_fact = is_told and any(alike.values())
+        status: Status = "fail" if is_fact else "review"
+        known = "" if is_fact else " whoever knows the other columns of these"
         text = f"{y} is the same for everybody where {next(iter(alike))}, which the coefficients "
         text += f"tell{known}: {remedy}"
         reasons.append(Reason(status, "zeros", text, tuple(alike)[:MOST_LISTED]))
     if unsafe:
         label, rule = next(iter(unsafe.items()))
-        text = f"the coefficients are means of {y}, and a table would hide the one where {label} "
-        text += f"({rule}): {remedy}"
-        reasons.append(Reason("fail", rule, text, tuple(unsafe)[:MOST_LISTED]))
+        condition = "" if is_told else " whoever knows the other columns of these records"
+        text = f"the coefficients tell{condition} the sum of {y} where {label}, which a table "
+        text += f"would hide ({rule}): {remedy}"
+        status = "fail" if is_told else "review"
+        reasons.append(Reason(status, rule, text, tuple(unsafe)[:MOST_LISTED]))
     return reasons
 
 

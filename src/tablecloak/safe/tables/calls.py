@@ -244,7 +244,10 @@ def _records(
     """Return all records with keys, values and weights, and the names of both sides' keys."""
     common: Any = None
     for each in series:
-        common = each.index if common is None else common[common.isin(each.index)]
+        if common is None:
+            common = each.index
+        elif not common.is_(each.index):
+            common = common[common.isin(each.index)]
     names: list[list[str]] = [[], []]
     data: dict[str, Any] = {}
     for side, part in enumerate(keys):

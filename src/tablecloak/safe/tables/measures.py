@@ -159,8 +159,11 @@ class CellMeasure:
         spread = self.records * squares - self.values**2
         return np.asarray((self.records > 0) & (spread <= NONE**2 * self.records * squares))
 
-    def has_odd_digits(self, shown: Integers) -> bool:
-        """Whether few records of a cell have digits where most have 0: its sum shows these."""
+    def common_unit(self, shown: Integers) -> float:
+        """Return of what most amounts of a cell are multiples and those of a few are not, or 0.
+
+        The sum of the cell shows the last digits of these few.
+        """
         there = self.group >= 0
         largest = np.abs(self.amounts[there]).max(initial=1.0)
         for places in range(-int(np.log10(largest)), MOST_DECIMALS):
@@ -174,8 +177,8 @@ class CellMeasure:
             if few[shown].any():
                 behind = replace(self, group=np.where(is_off, self.group, -1)).n
                 if (few & (behind < self.threshold))[shown].any():
-                    return True
-        return False
+                    return float(10.0**-places)
+        return 0.0
 
     @cached_property
     def n_own(self) -> Integers:

@@ -38,10 +38,8 @@ from tablecloak.tables.problem import ProtectionProblem
 COLOURS = {"primary": "#f4b6b0", "secondary": "#fbe3a6", "rounded": "#cfe3f5"}
 
 
-ROUNDS = 8
+ROUNDS = 24
 """Times that cells are hidden because of other outputs before the output is refused."""
-
-ROUNDING_SECONDS = 5.0
 
 MOST_FEW = 100
 """Codes of few contributors that a key may have in any case."""
@@ -158,10 +156,12 @@ class TableCheck:
         values, records = self.request.values, self.request.records
         return [str(name) for name, column in values.items() if records[column].isna().any()]
 
-    def base(self) -> str:
-        """Return how other outputs get the same records; nothing if these are all records."""
+    def base(self, ledger: Ledger, names: Sequence[str], positions: Integers) -> str:
+        """Return how other outputs get the same records; nothing if they have them."""
+        if not self.missing or not names:
+            return ledger.of_same_records(names, positions)
         number = len(self.request.records.dropna(subset=[*self.request.values.values()]))
-        return same_records(number, self.missing) if self.missing else ""
+        return same_records(number, self.missing)
 
     def reviews(self) -> list[Reason]:
         """Return what a person has to decide."""
@@ -183,9 +183,14 @@ class TableCheck:
             if is_odd.any() or all_alike:
                 text = f"{measure.variable} is the same throughout a cell, which shows that amount"
                 reasons.append(Reason("review", "constant", text))
-            if measure.has_odd_digits(shown):
-                text = f"few records have digits of {measure.variable} where others have 0: sums "
-                text += "show these; round it"
+            unit = measure.common_unit(shown)
+            if unit:
+                name = measure.variable
+                text = (
+                    f"in one cell or more, most values of {name} are multiples of {unit:g}, and "
+                    f"those of fewer than {self.appetite.safe_threshold} contributors are not: the "
+                    f"sum shows their last digits. Round {name} to multiples of {unit:g} first"
+                )
                 reasons.append(Reason("review", "digits", text))
         ordered = {piece.statistic for piece in self.pieces} & {"median", "min", "max"}
         if ordered:
@@ -437,7 +442,8 @@ def _suppressed(
             break
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
-    reasons += failures(found, table.base()) + ledger.doubts(figures) + unsearched(undecided)
+    reasons += failures(found, lambda one: table.base(ledger, one.outputs, positions))
+    reasons += ledger.doubts(figures) + unsearched(undecided)
     hidden = gaps.hidden[table.grid.places]
     if not hidden.all() and {p.statistic for p in table.pieces} & {"min", "max"}:
         hidden = _without_margins_of_extremes(table, hidden)
@@ -459,9 +465,11 @@ def _suppressed(
     else:
         notes.append(f"no cell of {hidden.size} had to be hidden")
     if mended and not found:
-        notes.append(f"cells are {why_hidden(mended)}")
-        others = [name for each in mended for name in each.outputs]
-        notes += filter(None, [remedy(others), table.base() if others else ""])
+        gone = np.flatnonzero(table.broken["differencing"]).tolist()
+        notes.append(f"cells are {why_hidden(mended, [table.label(cell) for cell in gone])}")
+        others = list(dict.fromkeys(name for each in mended for name in each.outputs))
+        base = table.base(ledger, others, positions)
+        notes += filter(None, [remedy(mended, "these cells as well"), base])
     frame = table.frame.mask(hidden) if n_hidden else table.frame
     outcome = Outcome(
         tuple(reasons),
@@ -484,7 +492,8 @@ def _as_it_is(
             labels = tuple(table.label(int(cell)) for cell in chosen)
             text = f"{rule}: {len(chosen)} cells are unsafe"
             reasons.append(Reason("fail", rule, text, labels))
-    reasons += failures(found, table.base()) + ledger.doubts(figures) + unsearched(undecided)
+    reasons += failures(found, lambda one: table.base(ledger, one.outputs, positions))
+    reasons += ledger.doubts(figures) + unsearched(undecided)
     outcome = Outcome(
         tuple(reasons),
         tuple(table.notes),
@@ -516,9 +525,10 @@ def _rounded(table: TableCheck, ledger: Ledger, reasons: list[Reason], command: 
             lower_bound=np.zeros(n),
             upper_bound=np.full(n, np.inf),
         )
-        release = controlled_rounding(problem, base=base, time_limit=ROUNDING_SECONDS)
+        # Two dimensions: the relaxation has whole corners, and the attack on them ends by itself.
+        release = controlled_rounding(problem, base=base, time_limit=np.inf)
         values = release.values.astype(np.int64)
-        if not audit(problem, release, time_limit=ROUNDING_SECONDS, threads=1).is_safe:
+        if not audit(problem, release, threads=1).is_safe:
             text = "an unsafe count may follow from the rounded ones: use suppression"
             reasons.append(Reason("review", "rounding", text))
         for at, piece in enumerate(table.pieces):

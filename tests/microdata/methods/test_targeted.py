@@ -12,6 +12,9 @@ import tablecloak as tc
 from tablecloak.microdata import TargetedSwapping
 from tablecloak.microdata.methods.targeted import HouseholdPairs, Households, joined
 
+pytestmark = pytest.mark.filterwarnings("ignore::tablecloak.microdata.TellingColumnWarning")
+"""Districts stay, and give swapped places away."""
+
 GEOGRAPHY = ["state", "county", "town"]
 SHARES = [0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02]
 

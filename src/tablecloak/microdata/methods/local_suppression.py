@@ -237,11 +237,16 @@ class LocalSuppressionRelease(Result):
         k = self.asked.k
         if self.asked.anonymity == "k":
             return f"the smallest group of the released file has {self.group_sizes.min()} records"
-        few, alone = int(np.sum(self.fits < k)), int(np.sum(self.fits == 1))
-        return (
-            f"who knows all keys finds fewer than {k} records that fit for {few} persons, and one "
-            f"alone for {alone}"
-        )
+        return found_by_keys(self.fits, k)
+
+
+def found_by_keys(fits: Integers, k: int) -> str:
+    """Say for how many persons few released records fit, or one alone."""
+    few, alone = int(np.sum(fits < k)), int(np.sum(fits == 1))
+    return (
+        f"who knows all keys finds fewer than {k} records that fit for {few} persons, and one "
+        f"alone for {alone}"
+    )
 
 
 def _total(suppressed: Flags, costs: Floats) -> float:

@@ -471,7 +471,7 @@ class DataSwapping(Method[SwapRelease]):
         Sequence[str] | None,
         option(
             "key",
-            "Attribute of the cells that risk and distortion refer to; default: those of other options.",
+            "Attribute of the cells of risk and distortion; default: those named otherwise.",
         ),
     ] = None
 

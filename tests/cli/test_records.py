@@ -237,3 +237,11 @@ def test_one_infinite_value_is_refused_and_named(people, tmp_path, entry):
     assert done.exit_code == 2
     assert "'wage' has an infinite value in row 8" in " ".join(done.output.split())
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_report_of_a_command_knows_its_sensitive_attribute(people, tmp_path):
+    output, report = tmp_path / "out.csv", tmp_path / "out.html"
+    command = ["local-suppression", str(people), "-o", str(output), "--key", "age", "--key", "sex"]
+    done = run([*command, "--sensitive", "region", "--diversity", "2", "--report", str(report)])
+    assert done.exit_code == 0, done.output
+    assert "no sensitive attribute is named" not in report.read_text(encoding="utf-8")

@@ -122,5 +122,12 @@ def _write_report(
         title=f"{type(method).__name__}: {title}",
         summary=written.summary(),
         parameters=method.get_params(),
-        assessment=assess(original, released, keys=columns.keys, household=columns.unit),
+        assessment=assess(
+            original,
+            released,
+            keys=columns.keys,
+            sensitive=columns.sensitive,
+            weight=columns.weight,
+            household=columns.unit,
+        ),
     )

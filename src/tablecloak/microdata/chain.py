@@ -97,6 +97,8 @@ class Chain(Method[ChainRelease]):
             numbers=numbers,
             keys=_all([part.keys for part in parts]),
             unit=next((part.unit for part in parts if part.unit is not None), None),
+            sensitive=_all([part.sensitive for part in parts]),
+            weight=next((part.weight for part in parts if part.weight is not None), None),
         )
 
     def apply(self, frame: pd.DataFrame, random: Any) -> ChainRelease:

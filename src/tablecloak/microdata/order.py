@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pandas as pd
 from tablecloak.arrays import Integers
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, TablecloakWarning
+from tablecloak.microdata.library_frames import LibraryFrame
 
 LEAST_RECORDS = 20
 """Least number of records for which a column is also checked for being sorted in parts, or
@@ -35,23 +37,22 @@ class OrderWarning(TablecloakWarning):
     """The order of the records reveals original values."""
 
 
-def in_random_order(frame: pd.DataFrame, *, seed: int | None = None) -> pd.DataFrame:
+def in_random_order(frame: Any, *, seed: int | None = None) -> Any:
     """Return records in random order, with new labels.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         Records, such as the frame of a release, which is in the order of the original.
     seed : int, optional
         By default drawn at random. Keep it secret, since it restores the original order.
 
     Returns
     -------
-    pandas.DataFrame
-        The records with an index from 0, since the old labels would reveal the order.
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        The records, in pandas with an index from 0, since the old labels would reveal the order.
     """
-    shuffled: pd.DataFrame = frame.iloc[np.argsort(places(len(frame), seed))]
-    return shuffled.reset_index(drop=True)
+    return LibraryFrame(frame).taken(np.argsort(places(len(frame), seed)))
 
 
 def places(count: int, seed: int | None = None) -> Integers:

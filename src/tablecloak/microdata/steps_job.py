@@ -167,7 +167,10 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         release = made.release
         assert isinstance(release, ChainRelease)
         written.append(output)
-        files.state(fingerprint, not release.notes, release.summary())
+        # Only a release that can be checked promises something.
+        promises = any(hasattr(step, "verify") for step in release.steps)
+        is_safe = False if release.notes or made.told else promises or None
+        files.state(fingerprint, is_safe, made.summary())
     return StepsResult(release, assessments[0], [out / p.relative_to(folder) for p in written])
 
 
@@ -187,8 +190,8 @@ def _report(
         released,
         keys=columns.keys if settings.keys is None else settings.keys,
         numbers=settings.numbers,
-        sensitive=settings.sensitive,
-        weight=settings.weight,
+        sensitive=settings.sensitive or columns.sensitive,
+        weight=settings.weight or columns.weight,
         household=settings.household or columns.unit,
     )
     assessments.append(assessment)

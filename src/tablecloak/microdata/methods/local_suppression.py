@@ -405,7 +405,9 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         """Return the keys, which change, and the sensitive attribute."""
         numbers = [] if self.sensitive is None else [self.sensitive]
         read = [*self.keys, *(self.strata or ())]
-        return Columns(changed=self.keys, categories=read, numbers=numbers, keys=self.keys)
+        return Columns(
+            changed=self.keys, categories=read, numbers=numbers, keys=self.keys, sensitive=numbers
+        )
 
     @property
     def costs(self) -> dict[str, float]:

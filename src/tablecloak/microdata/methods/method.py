@@ -66,6 +66,10 @@ class Columns:
     unit : str, optional
         Column of the units that change as a whole, such as the household; by default each record
         is a unit.
+    sensitive : sequence of str, default=()
+        Attributes that must not be inferred, for the report.
+    weight : str, optional
+        Column of sampling weights, for the report.
     """
 
     changed: Sequence[str]
@@ -73,6 +77,8 @@ class Columns:
     numbers: Sequence[str] = ()
     keys: Sequence[str] = ()
     unit: str | None = None
+    sensitive: Sequence[str] = ()
+    weight: str | None = None
 
 
 R_co = TypeVar("R_co", bound=Release, covariant=True)

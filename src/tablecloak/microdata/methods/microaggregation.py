@@ -270,7 +270,11 @@ class Microaggregation(Method[MicroaggregationRelease]):
         if grouping == "optimal" and complete.all():
             bound = lost / total
         size = released.groupby(list(self.columns), dropna=False)[self.columns[0]].transform("size")
-        n_few = 0 if complete.all() else int(np.sum(size.to_numpy()[~np.isnan(values).all(axis=1)] < self.k))
+        n_few = (
+            0
+            if complete.all()
+            else int(np.sum(size.to_numpy()[~np.isnan(values).all(axis=1)] < self.k))
+        )
         return MicroaggregationRelease(
             released, groups, lost / total, grouping, bound, self.k, n_few
         )

@@ -416,6 +416,7 @@ class Recoding(Method[RecodedRelease]):
             categories=[name for name in self.keys if name not in banded],
             numbers=[*banded, *more],
             keys=self.keys,
+            sensitive=more,
         )
 
     @property

@@ -135,8 +135,8 @@ def of_any_library(measure: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(measure)
     def measured(*args: P.args, **kwargs: P.kwargs) -> R:
-        given: Any = [_seen(each) for each in args]
-        named: Any = {name: _seen(each) for name, each in kwargs.items()}
+        given: Any = [_seen(one) for one in args]
+        named: Any = {name: _seen(one) for name, one in kwargs.items()}
         return measure(*given, **named)
 
     return measured

@@ -318,8 +318,8 @@ def _decimals(
     declared = problem.table.decimals
     # A true total is a multiple of the last digit if all contributions are.
     share = HEAPED if totals is None else 1.0
-    found = released_decimals(records.own.data, least, share=share)
-    return found if declared is None else min(declared, found)
+    decimals = released_decimals(records.own.data, least, share=share)
+    return decimals if declared is None else min(declared, decimals)
 
 
 def _true_leaves(problem: ProtectionProblem, records: Contributed) -> Floats:

@@ -32,16 +32,16 @@ class WrittenRecords:
     Parameters
     ----------
     release : Release
-    told : tuple of str
+    warnings : tuple of str
         Sentences on released columns that tell hidden or changed values.
     """
 
     release: Release
-    told: tuple[str, ...]
+    warnings: tuple[str, ...]
 
     def summary(self) -> str:
         """Return the summary of the release, and what columns tell, in one line."""
-        return "; ".join([self.release.summary(), *self.told])
+        return "; ".join([self.release.summary(), *self.warnings])
 
 
 Reporter = Callable[[pd.DataFrame, pd.DataFrame, WrittenRecords, Columns], Any]
@@ -109,10 +109,10 @@ class RecordFiles:
             lambda name: self._column(name).iloc[first],
             keep_order=self.keep_order,
         )
-        told = telling_columns(frame, release.frame, changed, others, self._column)
-        for each in told:
-            warnings.warn(f"{each}.", TellingColumnWarning, stacklevel=2)
-        written = WrittenRecords(release, tuple(map(str, told)))
+        telling = telling_columns(frame, release.frame, changed, others, self._column)
+        for sentence in map(str, telling):
+            warnings.warn(f"{sentence}.", TellingColumnWarning, stacklevel=2)
+        written = WrittenRecords(release, tuple(map(str, telling)))
         if report is not None:
             # Codes that were read as text, such as "01", are compared as text.
             original = read_frame(self.source).assign(**_columns(frame, changed))
@@ -124,16 +124,16 @@ class RecordFiles:
 
     def _others(self, changed: Sequence[str]) -> list[str]:
         """Return the columns that are released as they are."""
-        known = column_names(self.source)
+        names = column_names(self.source)
         for name in self.dropped:
-            if name not in known:
-                raise InputError(f"There is no column {name!r}.{suggestion(name, known)}")
+            if name not in names:
+                raise InputError(f"There is no column {name!r}.{suggestion(name, names)}")
             if name in changed:
                 raise InputError(
                     f"Column {name!r} is to be left out, but {name!r} is what the method changes. "
                     f"Name one of both."
                 )
-        return [name for name in known if name not in {*changed, *self.dropped}]
+        return [name for name in names if name not in {*changed, *self.dropped}]
 
     def _column(self, name: str) -> pd.Series:
         return read_columns(self.source, [name])[name]

@@ -169,7 +169,7 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         written.append(output)
         # Only a release that can be checked promises something.
         promises = any(hasattr(step, "verify") for step in release.steps)
-        is_safe = False if release.notes or made.told else promises or None
+        is_safe = False if release.notes or made.warnings else promises or None
         files.state(fingerprint, is_safe, made.summary())
     return StepsResult(release, assessments[0], [out / p.relative_to(folder) for p in written])
 

@@ -82,21 +82,21 @@ def telling_columns(
         # Of numbers that differ between records no majority shows one.
         if np.any((true != shown) & (true >= 0)) and n <= len(before) / 2
     }
-    found = []
+    tellings = []
     for name in [*others, *changed] if keys else ():
         group = codes[name][1] if name in codes else pd.factorize(column(name))[0]
         for key, (true, shown, n) in keys.items():
-            if key != name and (told := _told(group.astype(np.int64), true, shown, n)):
+            if key != name and (n_told := _told(group.astype(np.int64), true, shown, n)):
                 n_changed = int(np.count_nonzero((true != shown) & (true >= 0)))
-                found.append(Telling(key, name, n_changed, told))
-    return found
+                tellings.append(Telling(key, name, n_changed, n_told))
+    return tellings
 
 
 def warn_of_telling(before: pd.DataFrame, after: pd.DataFrame, changed: Sequence[str]) -> None:
     """Warn of columns that tell values that a method hid or changed."""
     others = [str(name) for name in after.columns if name not in changed]
-    for told in telling_columns(before, after, changed, others, after.__getitem__):
-        warnings.warn(f"{told}.", TellingColumnWarning, stacklevel=3)
+    for telling in telling_columns(before, after, changed, others, after.__getitem__):
+        warnings.warn(f"{telling}.", TellingColumnWarning, stacklevel=3)
 
 
 def _codes(before: pd.Series, after: pd.Series) -> tuple[Integers, Integers, int]:
@@ -130,10 +130,10 @@ def _told(group: Integers, true: Integers, shown: Integers, n: int) -> int:
     guess = np.where(group >= 0, majority[group], -1)
     changed = (true != shown) & (true >= 0)
     usual = int(np.argmax(np.bincount(shown[there], minlength=n)))
-    told, n_changed = (int(np.count_nonzero(changed & of)) for of in (guess == true, changed))
+    n_told, n_changed = (int(np.count_nonzero(changed & of)) for of in (guess == true, changed))
     by_chance = int(np.count_nonzero(changed & (true == usual)))
     spread = np.sqrt(by_chance * (1 - by_chance / n_changed))
-    return told if told == n_changed or told > by_chance + SURE * spread else 0
+    return n_told if n_told == n_changed or n_told > by_chance + SURE * spread else 0
 
 
 def _follows(

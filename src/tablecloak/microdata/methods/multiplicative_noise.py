@@ -204,10 +204,10 @@ class MultiplicativeNoise(Method[MultipliedRelease]):
 
     def _decimals(self, name: str, column: Floats) -> int:
         """Return the decimals with which a column is released."""
-        known = column[~np.isnan(column)]
+        values = column[~np.isnan(column)]
         if self.decimals is None:
-            return released_decimals(known, self.least, share=1.0 if self.keep else HEAPED)
-        finest = finest_decimals(known) if known.any() else self.decimals
+            return released_decimals(values, self.least, share=1.0 if self.keep else HEAPED)
+        finest = finest_decimals(values) if values.any() else self.decimals
         if self.decimals > finest:
             raise InputError(
                 f"`decimals` = {self.decimals}, but column {name!r} has {finest}: from more digits "
@@ -273,11 +273,11 @@ def _evened(units: Floats, column: Floats, changes: Floats, group: Integers, dec
     int
         Number of totals that stay. `units` is changed.
     """
-    true, known = column * 10.0**decimals, ~np.isnan(column)
+    true, there = column * 10.0**decimals, ~np.isnan(column)
     size = np.bincount(group, np.nan_to_num(np.abs(true)))
     noise = np.bincount(group, np.nan_to_num(changes)) * 10.0**decimals
     for one in np.flatnonzero(np.abs(noise) <= KEPT * size).tolist():
-        rows = np.flatnonzero((group == one) & known)
+        rows = np.flatnonzero((group == one) & there)
         surplus = round(float(np.sum(units[rows] - true[rows])))
         free = rows[changes[rows] * surplus < 0]
         if len(free):

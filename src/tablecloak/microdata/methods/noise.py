@@ -421,11 +421,11 @@ class RestrictedNoise(NoiseMethod):
                 f"columns exactly: {2 * n_columns + 2} are needed. Name fewer columns, or take the "
                 "method 'noise'."
             )
-        masked, known = values.copy(), ~np.isnan(values)
+        masked, there = values.copy(), ~np.isnan(values)
         rest = np.zeros(n_records, dtype=bool)
-        for rows in patterns_of(known):
-            cells = np.ix_(rows, known[rows[0]])
-            if not known[rows[0]].any():
+        for rows in patterns_of(there):
+            cells = np.ix_(rows, there[rows[0]])
+            if not there[rows[0]].any():
                 continue
             if _can_be_exact(values[cells]) or len(rows) == n_records:
                 masked[cells] = self._exact(values[cells], random)
@@ -434,19 +434,19 @@ class RestrictedNoise(NoiseMethod):
         if rest.any():
             masked[rest] = self._about(values, random)[rest]
             masked = with_gaps(values, masked)
-        return masked, known
+        return masked, there
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> RestrictedRelease:
         """Add the noise; see `NoiseMethod.apply`."""
         release = super().apply(frame, random)
         values = varying_numbers(frame, self.columns)
-        known = ~np.isnan(values)
+        there = ~np.isnan(values)
         n_about = sum(
             len(rows)
-            for rows in patterns_of(known)
-            if known[rows[0]].any()
+            for rows in patterns_of(there)
+            if there[rows[0]].any()
             and len(rows) < len(values)
-            and not _can_be_exact(values[np.ix_(rows, known[rows[0]])])
+            and not _can_be_exact(values[np.ix_(rows, there[rows[0]])])
         )
         return RestrictedRelease(**vars(release), n_about=n_about)
 
@@ -469,9 +469,9 @@ class RestrictedNoise(NoiseMethod):
         return np.asarray(mean + kept * (values - mean) + np.sqrt(1 - kept**2) * errors)
 
 
-def patterns_of(known: Flags) -> list[Integers]:
+def patterns_of(there: Flags) -> list[Integers]:
     """Return the records of each pattern of known and missing values."""
-    kind = np.unique(known, axis=0, return_inverse=True)[1].ravel()
+    kind = np.unique(there, axis=0, return_inverse=True)[1].ravel()
     return np.split(np.argsort(kind, kind="stable"), np.cumsum(np.bincount(kind))[:-1])
 
 

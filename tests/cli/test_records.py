@@ -66,6 +66,16 @@ def test_pram_names_its_guarantee(people, tmp_path):
     assert "between 3/7 and 1" in refused.output
 
 
+@pytest.mark.parametrize("invariant", [[], ["--invariant"]])
+def test_a_matrix_stands_in_the_report(people, tmp_path, invariant):
+    output, report, matrix = (tmp_path / name for name in ("out.csv", "out.html", "matrix.csv"))
+    matrix.write_text("0.8,0.1,0.1\n0.1,0.8,0.1\n0.1,0.1,0.8\n", encoding="utf-8")
+    command = ["pram-by-matrix", str(people), "-o", str(output), "--attribute", "age"]
+    done = run([*command, "--matrix", str(matrix), "--report", str(report), *invariant])
+    assert done.exit_code == 0, done.output
+    assert "0.8" in report.read_text(encoding="utf-8")
+
+
 def test_noise_and_neighbours(people, tmp_path):
     output = tmp_path / "masked.parquet"
     command = ["noise", str(people), "-o", str(output), "--column", "wage", "--share", "0.1"]
@@ -227,3 +237,11 @@ def test_one_infinite_value_is_refused_and_named(people, tmp_path, entry):
     assert done.exit_code == 2
     assert "'wage' has an infinite value in row 8" in " ".join(done.output.split())
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_report_of_a_command_knows_its_sensitive_attribute(people, tmp_path):
+    output, report = tmp_path / "out.csv", tmp_path / "out.html"
+    command = ["local-suppression", str(people), "-o", str(output), "--key", "age", "--key", "sex"]
+    done = run([*command, "--sensitive", "region", "--diversity", "2", "--report", str(report)])
+    assert done.exit_code == 0, done.output
+    assert "no sensitive attribute is named" not in report.read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import tablecloak as tc
+from tablecloak import microdata
 from tablecloak.microdata import (
     CovarianceNoise,
     DataSwapping,
@@ -19,6 +20,7 @@ from tablecloak.microdata import (
     Recoding,
     Topcoding,
 )
+from tablecloak.microdata.columns import columns_of
 from tablecloak.microdata.library_frames import LibraryFrame
 
 TABLE = pa.table(
@@ -110,3 +112,19 @@ def test_other_things_are_refused_with_a_remedy():
         LibraryFrame(np.zeros((2, 2)))
     with pytest.raises(tc.InputError, match="Two columns are called 'a'"):
         LibraryFrame(pa.table([[1], [2]], names=["a", "a"]))
+
+
+def test_orders_and_measures_take_polars_and_arrow():
+    frame = pd.DataFrame({"age": [20, 20, 30, 41] * 9, "ill": ["a", "b", "a", "a"] * 9})
+    table = pa.Table.from_pandas(frame)
+    expected = microdata.in_random_order(frame, seed=5)
+    assert microdata.in_random_order(pl.from_pandas(frame), seed=5).to_pandas().equals(expected)
+    assert microdata.in_random_order(table, seed=5).to_pandas().equals(expected)
+    for given in (pl.from_pandas(frame), table):
+        assert microdata.key_risk(given, ["age"]).sample.tolist() == (
+            microdata.key_risk(frame, ["age"]).sample.tolist()
+        )
+        assert microdata.group_diversity(given, ["age"], "ill") is not None
+    with pytest.raises(tc.InputError, match=r"records.to_pandas\(\)"):
+        columns_of(table)
+    assert microdata.numbers_compared(table, table).index.tolist() == ["age"]

@@ -67,7 +67,7 @@ def test_a_method_warns_of_records_that_are_sorted_by_what_it_changes(method):
     random = np.random.default_rng(1)
     frame = pd.DataFrame({"age": np.repeat(np.arange(10), 10), "home": random.permutation(100)})
     frame["sex"] = random.choice(["m", "f"], 100)
-    with pytest.warns(OrderWarning, match="sorted by 'age'"):
+    with pytest.warns(OrderWarning, match="'age' is sorted|'age' has equal values side by side"):
         method.protect(frame, seed=1)
     method.protect(in_random_order(frame, seed=2), seed=1)
 
@@ -115,8 +115,32 @@ def test_a_sorted_column_is_not_released_in_its_order():
 )  # fmt: skip
 def test_a_column_that_numbers_sorted_records_gives_their_order_away(numbers):
     frame = pd.DataFrame({"age": range(30), "id": numbers})
-    with pytest.raises(tc.InputError, match="'id' numbers the records in this order"):
+    with pytest.raises(tc.InputError, match="'id' numbers the records, or groups"):
         refused(frame, keep_order=False)
+
+
+def households(n: int = 200) -> pd.DataFrame:
+    """Persons in the order of their households, all of one in one region."""
+    random = np.random.default_rng(4)
+    home = np.repeat(np.arange(n), random.integers(1, 5, n))
+    region = random.choice(["N", "S", "W"], n)[home]
+    return pd.DataFrame({"region": region, "home": [f"H{one:04d}" for one in home]})
+
+
+@pytest.mark.parametrize("numbers", ["home", "person"])
+def test_household_and_person_numbers_give_a_clustered_order_away_alike(numbers):
+    """Regions stand side by side without being sorted, and this is what the message says."""
+    frame = households().assign(person=lambda made: np.arange(len(made)))
+    said = f"'region' has equal values side by side in the file, and {numbers!r} numbers"
+    with pytest.raises(tc.InputError, match=said):
+        refused(frame[["region", numbers]], keep_order=False, changed=("region",))
+    with pytest.raises(tc.InputError, match="'region' has equal values side by side"):
+        refused(frame, keep_order=True, changed=("region",))
+
+
+def test_the_warning_says_how_the_order_tells():
+    with pytest.warns(OrderWarning, match="'region' has equal values side by side"):
+        DataSwapping(["region"], 0.2).protect(households()[["region"]], seed=1)
 
 
 def test_numbers_of_few_values_or_in_random_order_do_not():

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tablecloak.data_file import DataFile
     from tablecloak.microdata.methods.method import Columns, Method, Release
+    from tablecloak.microdata.record_files import WrittenRecords
 
 
 class MethodCommands(Commands):
@@ -61,6 +62,11 @@ KeepOrder = Annotated[
     ),
 ]
 
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="Column to leave out of the release, such as a number of household."),
+]
+
 records = typer.Typer(
     name="records",
     cls=MethodCommands,
@@ -82,14 +88,15 @@ def _command(name: str) -> Any:
         seed: Seed = None,
         report: Report = None,
         keep_order: KeepOrder = False,
+        drop: Drop = None,
         **given: Any,
     ) -> None:
         require_writable(output, report)
         method = METHODS.build(name, **given)
         page = None if report is None else partial(_write_report, report, output.name, method)
         source = cast("DataFile", file)
-        release = RecordFiles(source, output, keep_order, seed).protect(method, page)
-        typer.echo(release.summary())
+        files = RecordFiles(source, output, keep_order, seed, tuple(drop or ()))
+        typer.echo(files.protect(method, page).summary())
 
     text = f"{METHODS.summary(name)}\n\n{METHODS[name].guide}"
     options = [TypedOption(parameter) for parameter in METHODS.parameters(name)]
@@ -102,7 +109,7 @@ def _write_report(
     method: Method[Release],
     original: pd.DataFrame,
     released: pd.DataFrame,
-    release: Release,
+    written: WrittenRecords,
     columns: Columns,
 ) -> None:
     from tablecloak.microdata.assessment import assess
@@ -113,7 +120,14 @@ def _write_report(
         original,
         released,
         title=f"{type(method).__name__}: {title}",
-        summary=release.summary(),
+        summary=written.summary(),
         parameters=method.get_params(),
-        assessment=assess(original, released, keys=columns.keys, household=columns.unit),
+        assessment=assess(
+            original,
+            released,
+            keys=columns.keys,
+            sensitive=columns.sensitive,
+            weight=columns.weight,
+            household=columns.unit,
+        ),
     )

@@ -90,8 +90,11 @@ class JobFiles:
         )
         self.written(name, lambda path: write_frame(content, path, secret=True))
 
-    def state(self, fingerprint: str, is_safe: bool, message: str, **others: object) -> None:
-        """Write how the job went, and the fingerprint of its inputs."""
+    def state(self, fingerprint: str, is_safe: bool | None, message: str, **others: object) -> None:
+        """Write how the job went, and the fingerprint of its inputs.
+
+        `is_safe` is None if nothing was promised that could hold or not.
+        """
         state = {"fingerprint": fingerprint, "is_safe": is_safe, "message": message, **others}
         text = json.dumps(state, indent=2) + "\n"
         self.written(Path(RESULT).name, lambda path: write_text(path, text, secret=True))

@@ -82,6 +82,7 @@ from .risk.population_uniques import population_uniques as population_uniques
 from .risk.special_uniques import SpecialUniqueRisk as SpecialUniqueRisk
 from .risk.special_uniques import special_unique_risk as special_unique_risk
 from .samplers import LegacySampler as LegacySampler
+from .telling_columns import TellingColumnWarning as TellingColumnWarning
 from .utility.comparison import categories_compared as categories_compared
 from .utility.comparison import correlations_compared as correlations_compared
 from .utility.comparison import eigenvalue_loss as eigenvalue_loss

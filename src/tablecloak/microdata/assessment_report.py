@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def write_report(
     page = Page(title)
     page.text(summary)
     page.heading("What was done")
-    shown = {name: value for name, value in parameters.items() if value not in (None, (), [], {})}
+    shown = shown_parameters(parameters)
     page.table(pd.DataFrame({"value": map(str, shown.values())}, index=pd.Index(shown)))
     page.heading("What the analyst gets")
     _add_utility(page, original, released)
@@ -61,6 +61,15 @@ def write_report(
     libraries = f"numpy {np.__version__}, pandas {pd.__version__}"
     page.text(f"{made}, {libraries}; {len(original):,} records")
     page.write(path)
+
+
+def shown_parameters(parameters: Mapping[str, object]) -> dict[str, object]:
+    """Return the parameters that say something: neither missing nor an empty list or mapping."""
+    return {
+        name: value
+        for name, value in parameters.items()
+        if value is not None and (not isinstance(value, Sized) or len(value))
+    }
 
 
 def _add_utility(page: Page, original: pd.DataFrame, released: pd.DataFrame) -> None:

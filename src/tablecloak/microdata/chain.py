@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -11,6 +12,7 @@ from pydantic import Field
 
 from tablecloak.errors import InputError
 from tablecloak.microdata.methods.method import Columns, Method, Release
+from tablecloak.microdata.telling_columns import TellingColumnWarning
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +97,8 @@ class Chain(Method[ChainRelease]):
             numbers=numbers,
             keys=_all([part.keys for part in parts]),
             unit=next((part.unit for part in parts if part.unit is not None), None),
+            sensitive=_all([part.sensitive for part in parts]),
+            weight=next((part.weight for part in parts if part.weight is not None), None),
         )
 
     def apply(self, frame: pd.DataFrame, random: Any) -> ChainRelease:
@@ -112,7 +116,10 @@ class Chain(Method[ChainRelease]):
         current = frame
         for number, step in enumerate(self.steps, start=1):
             try:
-                release = step.protect(current, seed=random)
+                with warnings.catch_warnings():
+                    # What the last release tells is said of all steps together.
+                    warnings.simplefilter("ignore", TellingColumnWarning)
+                    release = step.protect(current, seed=random)
             except InputError as error:
                 raise InputError(f"Step {number} ({step.name}): {error}") from None
             columns = step.uses(known)

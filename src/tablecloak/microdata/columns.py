@@ -25,7 +25,7 @@ def some_rows(n_records: int, most: int | None) -> Integers:
     return np.sort(np.random.default_rng(0).choice(n_records, most, replace=False))
 
 
-def columns_of(frame: pd.DataFrame) -> list[str]:
+def columns_of(frame: Any) -> list[str]:
     """Return the names of the columns of a frame of records.
 
     Raises
@@ -34,9 +34,10 @@ def columns_of(frame: pd.DataFrame) -> list[str]:
         If it is no frame, or a name is no text or occurs twice.
     """
     if not isinstance(frame, pd.DataFrame):
+        way = "records.to_pandas()" if hasattr(frame, "to_pandas") else "pandas.DataFrame(records)"
         raise InputError(
             f"Records must be a pandas.DataFrame. Got {type(frame).__name__}; convert it first, as "
-            "with pandas.DataFrame(records)."
+            f"with {way}."
         )
     names = list(frame.columns)
     for name in names:

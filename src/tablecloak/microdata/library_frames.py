@@ -6,15 +6,20 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import pandas as pd
 
+from tablecloak.arrays import Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import columns_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class LibraryFrame:
@@ -61,6 +66,12 @@ class LibraryFrame:
         names = arrow.schema.names
         columns_of(pd.DataFrame(columns=names))
         self.pandas = pd.DataFrame(dict(zip(names, columns, strict=True)))
+
+    def taken(self, order: Integers) -> Any:
+        """Return the records in another order, as what the caller gave."""
+        if isinstance(self._given, pd.DataFrame):
+            return self._given.iloc[order].reset_index(drop=True)
+        return self._given.take(order) if _is_arrow(self._given) else self._given[order]
 
     def back(self, released: pd.DataFrame, changed: Collection[str]) -> Any:
         """Return a release as what the caller gave; columns that did not change are the caller's.
@@ -117,6 +128,23 @@ def seen_by_pandas(check: Callable[[Any, Any], float]) -> Callable[[Any, Any], f
         return check(seen, LibraryFrame(original).pandas)
 
     return checked
+
+
+def of_any_library(measure: Callable[P, R]) -> Callable[P, R]:
+    """Let a measure of frames of pandas take frames of polars and tables of Arrow as well."""
+
+    @wraps(measure)
+    def measured(*args: P.args, **kwargs: P.kwargs) -> R:
+        given: Any = [_seen(one) for one in args]
+        named: Any = {name: _seen(one) for name, one in kwargs.items()}
+        return measure(*given, **named)
+
+    return measured
+
+
+def _seen(given: Any) -> Any:
+    is_frame = _is_arrow(given) or (hasattr(given, "to_arrow") and hasattr(given, "columns"))
+    return LibraryFrame(given).pandas if is_frame else given
 
 
 def _for_pandas(column: pa.ChunkedArray) -> pd.Series:

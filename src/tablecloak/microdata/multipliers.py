@@ -27,6 +27,7 @@ from scipy.sparse import vstack as stacked
 from tablecloak.arrays import Floats
 from tablecloak.budget import generator
 from tablecloak.errors import InputError
+from tablecloak.tables.published import common_decimals
 
 KEPT = 1e-9
 """Difference from the true total, as a share of the sum of absolute contributions, below which a
@@ -42,6 +43,13 @@ HALVINGS = 60
 REACH = 1e3
 """Largest correction in widths of the distribution: enough for a contributor of which a thousandth
 belongs to a total to go from one bound to the other."""
+
+SIGNIFICANT = 6
+"""Digits of the median that are released of amounts that are no decimal numbers."""
+
+HEAPED = 0.5
+"""Share of amounts that are multiples of a coarser digit from which on that one is released. Of
+amounts with evenly spread last digits a tenth are multiples of the next coarser digit."""
 
 Least = Annotated[
     float, Field(gt=0, lt=1, description="Least change of a contribution, as a share of it.")
@@ -250,6 +258,68 @@ def kept(directions: Floats, sizes: Floats, groups: csr_array, bounds: Sizes) ->
         step = np.bincount(who, np.abs(part) * (moved - current[who]), minlength=len(sizes))
         current = np.clip(current + step, bounds.least, bounds.most)
     return current
+
+
+def finest_decimals(amounts: Floats) -> int:
+    """Return the decimals of amounts.
+
+    Of amounts that are no decimal numbers so many that the median has six digits.
+    """
+    decimals = common_decimals(amounts)
+    if decimals is None:
+        decimals = (
+            SIGNIFICANT - 1 - int(np.floor(np.log10(np.median(np.abs(amounts[amounts != 0])))))
+        )
+    return decimals
+
+
+def released_decimals(amounts: Floats, least: float, *, share: float = HEAPED) -> int:
+    """Return the decimals with which multiplied amounts are released; negative for tens.
+
+    With more digits than the amounts have, the ratio of two amounts of one contributor gives both:
+    it is a fraction of whole numbers, which a continued fraction finds. Rounded to the unit of the
+    amounts, no multiplier below 1 is refuted by any number of them: for each there are whole
+    numbers that it takes to what is released. Where amounts are multiples of a coarser unit, such
+    as hundreds, this is what is rounded to, unless it exceeds the noise of the median.
+
+    Parameters
+    ----------
+    amounts : numpy.ndarray of float
+        Without missing values.
+    least : float
+        Least change, as a share.
+    share : float
+        Share of the amounts that must be multiples of a unit.
+    """
+    sizes = np.abs(amounts[amounts != 0])
+    if not len(sizes):
+        return 0
+    finest = finest_decimals(sizes)
+    coarsest = int(np.ceil(-np.log10(least * np.median(sizes))))
+    for decimals in range(coarsest, finest):
+        units = sizes * 10.0**decimals
+        if np.mean(np.abs(units - np.rint(units)) <= KEPT * np.maximum(units, 1)) >= share:
+            return decimals
+    return finest
+
+
+def rounded_away(true: Floats, changes: Floats, decimals: int) -> Floats:
+    """Return changed amounts in whole numbers of the last digit, rounded away from the truth.
+
+    Rounding to the nearest would undo small changes.
+    """
+    scale = 10.0**decimals
+    units = true * scale
+    whole = np.rint(units)
+    units = np.where(np.abs(units - whole) <= KEPT * np.maximum(np.abs(units), 1), whole, units)
+    moved = units + changes * scale
+    away = np.where(changes > 0, np.ceil(moved - KEPT), np.floor(moved + KEPT))
+    return np.where(changes == 0, whole, away)
+
+
+def of_units(units: Floats, decimals: int) -> Floats:
+    """Return whole numbers of the last digit as amounts, the nearest doubles of these decimals."""
+    return units / 10.0**decimals if decimals >= 0 else units * 10.0**-decimals
 
 
 def _shares(names: Sequence[object], seed: Any) -> Floats:

@@ -18,7 +18,15 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, VerificationError, suggestion
-from tablecloak.microdata.multipliers import KEPT, ContributorMultipliers, Sizes
+from tablecloak.microdata.multipliers import (
+    HEAPED,
+    KEPT,
+    ContributorMultipliers,
+    Sizes,
+    of_units,
+    released_decimals,
+    rounded_away,
+)
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_order, published_rows
 from tablecloak.tables.tabulation.contributed import Contributed
@@ -281,16 +289,20 @@ def noisy_table(
         None if totals is None else csr_array(totals @ records.own),
     )
     multipliers = design.drawn(records.names.tolist(), seed)
-    digit = _digit(problem)
-    changes, kept = _leaf_changes(records.own, multipliers.changes, totals, digit)
+    decimals = _decimals(problem, records, least, totals)
+    values, kept = _leaves(problem, records, multipliers.changes, totals, decimals)
+    declared = problem.table.decimals
+    changes = values - _true_leaves(problem, records)
     noisy = NoisyTable(
         problem=problem,
-        values=problem.table.values + member @ changes,
+        values=np.round(
+            problem.table.values + member @ changes, decimals if declared is None else declared
+        ),
         cells=csr_array(member @ records.own),
         multipliers=multipliers,
         design=design,
         gross=member @ (abs(records.own) @ np.ones(records.own.shape[1])),
-        blur=digit * np.asarray(member.sum(axis=1)).ravel(),
+        blur=10.0**-decimals * np.asarray(member.sum(axis=1)).ravel(),
         kept=kept,
         kept_cells=_kept_cells(totals, kept, member),
         seconds=budget.elapsed,
@@ -299,12 +311,21 @@ def noisy_table(
     return noisy
 
 
-def _digit(problem: ProtectionProblem) -> float:
-    """Return the last digit of published values; 0 if they are not rounded."""
-    table = problem.table
-    if table.decimals is not None:
-        return float(10.0**-table.decimals)
-    return 1.0 if table.integer else 0.0
+def _decimals(
+    problem: ProtectionProblem, records: Contributed, least: float, totals: csr_array | None
+) -> int:
+    """Return the decimals of published values: no more than those of the contributions."""
+    declared = problem.table.decimals
+    # A true total is a multiple of the last digit if all contributions are.
+    share = HEAPED if totals is None else 1.0
+    decimals = released_decimals(records.own.data, least, share=share)
+    return decimals if declared is None else min(declared, decimals)
+
+
+def _true_leaves(problem: ProtectionProblem, records: Contributed) -> Floats:
+    """Return the true values of leaves, as the table adds them up."""
+    declared = problem.table.decimals
+    return records.totals if declared is None else np.round(records.totals, declared)
 
 
 def _groups(records: Contributed, names: Sequence[str], parameter: str) -> csr_array | None:
@@ -350,32 +371,34 @@ def _kept_cells(totals: csr_array | None, kept: Flags, member: csr_array) -> Fla
     return np.asarray(_within(csr_array(totals[kept]), member)[1])
 
 
-def _leaf_changes(
-    own: csr_array, changes: Floats, totals: csr_array | None, digit: float
+def _leaves(
+    problem: ProtectionProblem,
+    records: Contributed,
+    changes: Floats,
+    totals: csr_array | None,
+    decimals: int,
 ) -> tuple[Floats, Flags]:
-    """Return the noise of each leaf in multiples of the last digit, and which totals stay."""
+    """Return the published value of each leaf, and which totals stay."""
+    own, true = records.own, _true_leaves(problem, records)
     exact = own @ changes
     kept = np.zeros(0, dtype=bool)
+    units = rounded_away(true, exact, decimals)
     if totals is not None:
         size = totals @ (abs(own) @ np.ones(own.shape[1]))
         kept = np.abs(totals @ exact) <= KEPT * size
-    if not digit:
-        return exact, kept
-    # Away from the truth: rounding to the nearest would undo small changes. What lies within
-    # rounding of a multiple is one.
-    units = np.sign(exact) * np.ceil(np.abs(exact) / digit - KEPT)
-    if totals is not None:
         several = np.diff(own.indptr) > 1
         for group in np.flatnonzero(kept).tolist():
             leaves = totals.indices[totals.indptr[group] : totals.indptr[group + 1]]
-            kept[group] = _evened(units, leaves, several)
-    return units * digit, kept
+            surplus = float(np.sum(units[leaves]) - np.sum(true[leaves]) * 10.0**decimals)
+            kept[group] = _evened(units, leaves, several, surplus)
+    return of_units(units, decimals), kept
 
 
-def _evened(units: Floats, leaves: Integers, several: Flags) -> bool:
+def _evened(units: Floats, leaves: Integers, several: Flags, added: float) -> bool:
     """Take what rounding added to a total from its leaves of several contributors."""
-    surplus, free = int(units[leaves].sum()), leaves[several[leaves]]
-    if surplus and not len(free):
+    surplus, free = round(added), leaves[several[leaves]]
+    whole = abs(added - surplus) <= KEPT * max(float(np.abs(units[leaves]).sum()), 1.0)
+    if not whole or (surplus and not len(free)):
         return False
     if surplus:
         each, rest = divmod(abs(surplus), len(free))

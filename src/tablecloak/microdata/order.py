@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ import pandas as pd
 from tablecloak.arrays import Integers
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, TablecloakWarning
+from tablecloak.microdata.library_frames import LibraryFrame
 
 LEAST_RECORDS = 20
 """Least number of records for which a column is also checked for being sorted in parts, or
@@ -22,6 +24,10 @@ clustered; with fewer, only for being sorted throughout.
 
 See docs/decisions, "Order of records".
 """
+
+LARGEST_GROUP = 10
+"""Most records for each number of a column that counts as numbering them: that of persons,
+households or dwellings, not years."""
 
 OF_THE_ORDER = 0x5EED
 """Number that is combined with a seed, so that the order has random numbers of its own."""
@@ -31,23 +37,22 @@ class OrderWarning(TablecloakWarning):
     """The order of the records reveals original values."""
 
 
-def in_random_order(frame: pd.DataFrame, *, seed: int | None = None) -> pd.DataFrame:
+def in_random_order(frame: Any, *, seed: int | None = None) -> Any:
     """Return records in random order, with new labels.
 
     Parameters
     ----------
-    frame : pandas.DataFrame
+    frame : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         Records, such as the frame of a release, which is in the order of the original.
     seed : int, optional
         By default drawn at random. Keep it secret, since it restores the original order.
 
     Returns
     -------
-    pandas.DataFrame
-        The records with an index from 0, since the old labels would reveal the order.
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        The records, in pandas with an index from 0, since the old labels would reveal the order.
     """
-    shuffled: pd.DataFrame = frame.iloc[np.argsort(places(len(frame), seed))]
-    return shuffled.reset_index(drop=True)
+    return LibraryFrame(frame).taken(np.argsort(places(len(frame), seed)))
 
 
 def places(count: int, seed: int | None = None) -> Integers:
@@ -57,7 +62,12 @@ def places(count: int, seed: int | None = None) -> Integers:
 
 
 def order_tells(column: pd.Series) -> bool:
-    """Whether a column is sorted, sorted in parts, or clustered.
+    """Whether a column is sorted, sorted in parts, or clustered."""
+    return bool(_order_of(column))
+
+
+def _order_of(column: pd.Series) -> str:
+    """Return in words how a column follows the order of the records, or "".
 
     In random order a share 1 - sum p^2 of consecutive records differ, half of them upwards. A
     column counts as sorted if one direction is less than half as frequent as that, and as clustered
@@ -68,24 +78,27 @@ def order_tells(column: pd.Series) -> bool:
     codes = pd.factorize(numbers if numbers.notna().all() else column, sort=True)[0]
     steps = np.diff(codes)
     if len(codes) < 2 or not steps.any():
-        return False
+        return ""
     if bool(np.all(steps >= 0) or np.all(steps <= 0)):
-        return True
+        return "is sorted"
     if len(codes) < LEAST_RECORDS:
-        return False
+        return ""
     differing = 1 - float(np.sum((np.bincount(codes - codes.min()) / len(codes)) ** 2))
+    if float(np.mean(steps != 0)) < differing / 2:
+        return "has equal values side by side"
     rarer = min(float(np.mean(steps > 0)), float(np.mean(steps < 0)))
-    return rarer < differing / 4 or float(np.mean(steps != 0)) < differing / 2
+    return "is sorted in parts" if rarer < differing / 4 else ""
 
 
 def warn_of_order(frame: pd.DataFrame, names: Sequence[str]) -> None:
     """Warn if the records are sorted by a column that a method changes."""
-    orders = [name for name in names if len(frame) >= LEAST_RECORDS and order_tells(frame[name])]
-    if orders:
+    orders = {name: _order_of(frame[name]) for name in names if len(frame) >= LEAST_RECORDS}
+    said = ", ".join(f"{name!r} {how}" for name, how in orders.items() if how)
+    if said:
         warnings.warn(
-            f"The records are sorted by {', '.join(map(repr, orders))}: whoever sees them in this "
-            f"order can tell which values changed. Publish them with `in_random_order`, and "
-            f"without columns that number them.",
+            f"In the order of the records {said}: whoever sees them in this order can tell which "
+            f"values changed. Publish them with `in_random_order`, and without columns that number "
+            f"them or their households.",
             OrderWarning,
             stacklevel=3,
         )
@@ -119,19 +132,23 @@ def refuse_sorted(
     InputError
         If a column is sorted and the order is kept, or another column numbers the records.
     """
-    orders = [name for name in changed if order_tells(frame[name])]
-    if orders and keep_order:
+    said = {name: how for name in changed if (how := _order_of(frame[name]))}
+    if not said:
+        return
+    name, how = next(iter(said.items()))
+    if keep_order:
         raise InputError(
-            f"Column {orders[0]!r} is sorted in the file: whoever sees the records in this order "
-            f"can tell which of its values changed, and from what. Release them in random order, "
-            f"or sort the file by something else first."
+            f"Column {name!r} {how} in the file: whoever sees the records in this order can tell "
+            f"which of its values changed, and from what. Release them in random order, or sort "
+            f"the file by something else first."
         )
-    for name in others if orders else ():
-        if _numbers_records(column(name)):
+    for other in others:
+        if _numbers_records(column(other)):
             raise InputError(
-                f"Column {orders[0]!r} is sorted in the file, and {name!r} numbers the records in "
-                f"this order: whoever sorts by it can tell which values of {orders[0]!r} changed, "
-                f"and from what. Leave {name!r} out, or number the records anew."
+                f"Column {name!r} {how} in the file, and {other!r} numbers the records, or groups "
+                f"of them such as households, in this order: whoever sorts by it can tell which "
+                f"values of {name!r} changed, and from what. Leave {other!r} out (--drop {other}), "
+                f"or number the records of a shuffled file anew."
             )
 
 
@@ -140,6 +157,6 @@ def _numbers_records(column: pd.Series) -> bool:
     if not pd.api.types.is_numeric_dtype(column):
         digits = column.astype(str).str.extract(r"(\d+)\D*$", expand=False)
         column = pd.to_numeric(digits, errors="coerce") if digits.notna().all() else column
-    if column.isna().any() or column.nunique() < max(len(column) / 2, 2):
+    if column.isna().any() or column.nunique() < max(len(column) / LARGEST_GROUP, 3):
         return False
     return bool(column.is_monotonic_increasing or column.is_monotonic_decreasing)

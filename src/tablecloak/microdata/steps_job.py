@@ -21,10 +21,10 @@ from tablecloak.jobs.job_file import JOB_KINDS, JobKind, in_words
 from tablecloak.jobs.schema import HowRead
 from tablecloak.jobs.write import RESULT, JobFiles
 from tablecloak.microdata.assessment import Assessment, assess
-from tablecloak.microdata.assessment_report import write_report
+from tablecloak.microdata.assessment_report import shown_parameters, write_report
 from tablecloak.microdata.chain import Chain, ChainRelease
-from tablecloak.microdata.methods.method import METHODS, Columns, Method, Release
-from tablecloak.microdata.record_files import RecordFiles
+from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.record_files import RecordFiles, WrittenRecords
 from tablecloak.registered import Section, SiblingIn
 from tablecloak.storage import (
     checksum,
@@ -60,6 +60,7 @@ class WrittenSpec(_RecordsPart):
     """``[output]`` of a job for records."""
 
     keep_order: bool = False
+    drop: list[str] = []
 
 
 class StepsJob(_RecordsPart):
@@ -158,12 +159,18 @@ def run_steps(path: str | Path, out: str | Path) -> StepsResult:
         files.begin()
         output = folder / "release" / f"records{_ending(job.data.file)}"
         source = job.data.of(existing_file(job.data.file))
-        records = RecordFiles(source, output, job.output.keep_order, job.seed)
+        records = RecordFiles(
+            source, output, job.output.keep_order, job.seed, tuple(job.output.drop)
+        )
         assessments: list[Assessment] = []
-        release = records.protect(method, partial(_report, job, files, assessments))
+        made = records.protect(method, partial(_report, job, files, assessments))
+        release = made.release
         assert isinstance(release, ChainRelease)
         written.append(output)
-        files.state(fingerprint, not release.notes, release.summary())
+        # Only a release that can be checked promises something.
+        promises = any(hasattr(step, "verify") for step in release.steps)
+        is_safe = False if release.notes or made.warnings else promises or None
+        files.state(fingerprint, is_safe, made.summary())
     return StepsResult(release, assessments[0], [out / p.relative_to(folder) for p in written])
 
 
@@ -173,7 +180,7 @@ def _report(
     assessments: list[Assessment],
     original: pd.DataFrame,
     released: pd.DataFrame,
-    release: Release,
+    made: WrittenRecords,
     columns: Columns,
 ) -> None:
     """Measure the release and write the report; the assessment is added to `assessments`."""
@@ -183,8 +190,8 @@ def _report(
         released,
         keys=columns.keys if settings.keys is None else settings.keys,
         numbers=settings.numbers,
-        sensitive=settings.sensitive,
-        weight=settings.weight,
+        sensitive=settings.sensitive or columns.sensitive,
+        weight=settings.weight or columns.weight,
         household=settings.household or columns.unit,
     )
     assessments.append(assessment)
@@ -198,7 +205,7 @@ def _report(
         original=original,
         released=released,
         title=job.title or job.data.file.name,
-        summary=release.summary(),
+        summary=made.summary(),
         parameters=steps,
         assessment=assessment,
     )
@@ -206,9 +213,7 @@ def _report(
 
 
 def _in_words(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name} = {value}" for name, value in parameters.items() if value not in (None, (), [], {})
-    )
+    return ", ".join(f"{name} = {value}" for name, value in shown_parameters(parameters).items())
 
 
 def _with_paths(step: Any, folder: Path) -> Any:

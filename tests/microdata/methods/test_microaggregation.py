@@ -202,3 +202,17 @@ def test_records_with_gaps_join_the_nearest_group():
 def test_optimal_groups_of_several_columns_are_refused():
     with pytest.raises(tc.InputError, match="for one column only"):
         Microaggregation(["x", "y"], grouping="optimal")
+
+
+def test_the_summary_counts_who_shares_all_columns_with_too_few():
+    random = np.random.default_rng(2)
+    frame = pd.DataFrame(random.normal(size=(400, 2)), columns=["a", "b"])
+    assert "each column by itself" not in Microaggregation(["a", "b"], k=4).protect(frame).summary()
+    gaps = frame.mask(random.random(frame.shape) < 0.1)
+    release = Microaggregation(["a", "b"], k=4).protect(gaps)
+    pairs = list(release.frame.fillna(-99).itertuples(index=False, name=None))
+    few = sum(pairs.count(pair) < 4 and pair != (-99, -99) for pair in pairs)
+    assert few > 0
+    assert f"{few} records with missing values" in release.summary()
+    for name in ("a", "b"):
+        assert release.frame[name].value_counts().min() >= 4

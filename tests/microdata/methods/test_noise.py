@@ -189,3 +189,26 @@ def test_columns_that_cannot_be_masked_are_named(kind, values, message):
 def test_zeros_cannot_stay_if_nothing_else_varies():
     with pytest.raises(tc.InputError, match="that are not 0 are equal"):
         IndependentNoise(["x"], 0.1, keep_zeros=True).protect(pd.DataFrame({"x": [0.0, 0.0, 3.0]}))
+
+
+def test_restricted_noise_keeps_covariances_exactly_where_values_are_missing():
+    """Each pattern of missing values keeps its own moments, so that the file keeps those of all."""
+    random = np.random.default_rng(6)
+    mixed = random.normal(size=(900, 3)) @ random.normal(size=(3, 3))
+    frame = pd.DataFrame(mixed, columns=[*"abc"])
+    frame = frame.mask(random.random(frame.shape) < 0.3)
+    released = RestrictedNoise(["a", "b", "c"], 0.2).protect(frame, seed=1)
+    assert np.allclose(released.frame.cov(), frame.cov(), rtol=1e-9)
+    assert np.allclose(released.frame.mean(), frame.mean(), rtol=0, atol=1e-9)
+    both = frame.dropna(), released.frame.dropna()
+    assert np.allclose(both[0].cov(), both[1].cov(), rtol=1e-9)
+    assert released.summary().endswith("means, variances and covariances stay exactly")
+
+
+def test_restricted_noise_says_which_records_are_in_no_large_pattern():
+    random = np.random.default_rng(6)
+    frame = pd.DataFrame(random.normal(size=(300, 2)), columns=["a", "b"])
+    frame.loc[:4, "b"] = np.nan
+    released = RestrictedNoise(["a", "b"], 0.2).protect(frame, seed=1)
+    assert "but covariances only about, for 5 records" in released.summary()
+    assert not np.isclose(released.frame.a[:5], frame.a[:5]).any()

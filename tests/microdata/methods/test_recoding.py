@@ -149,3 +149,22 @@ def test_hierarchies_that_do_not_fit(hierarchies, message):
     frame = pd.DataFrame({"place": [*"abcde"], "age": range(5)})
     with pytest.raises(tc.InputError, match=message):
         Recoding(["place", "age"], hierarchies, k=2).protect(frame)
+
+
+def test_with_missing_values_the_summary_says_for_how_many_persons_one_record_alone_fits():
+    """Counted the plain way: a record fits a person if it agrees in each key that it has."""
+    random = np.random.default_rng(3)
+    frame = pd.DataFrame({name: random.binomial(5, 0.3, 120) for name in ("a", "b", "c")})
+    release = Recoding(["a", "b", "c"], k=3, suppression=0.5).protect(frame)
+    assert release.suppressed.any()
+    assert not any(release.levels.values())
+    fits = [
+        sum(
+            all(pd.isna(value) or value == person[name] for name, value in record.items())
+            for _, record in release.frame.iterrows()
+        )
+        for _, person in frame.iterrows()
+    ]
+    assert release.fits.tolist() == fits
+    assert f"and one alone for {fits.count(1)}" in release.summary()
+    assert "one alone" not in Recoding(["a", "b", "c"], k=3).protect(frame).summary()

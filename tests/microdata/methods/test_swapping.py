@@ -704,3 +704,16 @@ def test_a_constant_attribute_has_no_association():
     assert np.isnan(association(np.array([[3, 4]]))).all()
     assert np.isnan(association(np.array([[3, 4], [0, 0]]))).all()
     assert np.isnan(association(np.zeros((2, 2), dtype=int))).all()
+
+
+def test_a_file_with_numbers_and_identifiers_is_swapped_without_naming_keys():
+    """Risk then refers to the columns that other options name."""
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame({name: random.permutation(3000) for name in ("id", "home", "income")})
+    frame = frame.assign(
+        ill=random.choice(list("abc"), 3000), place=random.choice(list("NS"), 3000)
+    )
+    release = DataSwapping(["ill"], 0.1, equal_on=["place"]).protect(frame, seed=1)
+    assert release.records.names == ("ill", "place")
+    assert "cells of ill, place" in release.summary()
+    assert DataSwapping(["ill"], 0.1).uses(list(frame)).keys == ["ill"]

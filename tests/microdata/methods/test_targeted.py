@@ -12,6 +12,9 @@ import tablecloak as tc
 from tablecloak.microdata import TargetedSwapping
 from tablecloak.microdata.methods.targeted import HouseholdPairs, Households, joined
 
+pytestmark = pytest.mark.filterwarnings("ignore::tablecloak.microdata.TellingColumnWarning")
+"""Districts stay, and give swapped places away."""
+
 GEOGRAPHY = ["state", "county", "town"]
 SHARES = [0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02]
 
@@ -276,3 +279,18 @@ def test_nobody_is_swapped_where_all_live_in_one_area():
 def test_combinations_of_two_numbers_are_numbered_in_order():
     one, other = np.array([2, 0, 2, 0]), np.array([1, 5, 0, 5])
     assert joined(one, other).tolist() == [2, 0, 1, 0]
+
+
+def test_the_summary_says_what_weights_hide_and_that_risky_households_exceed_the_rate():
+    frame = census(3).assign(weight=100.0)
+    method = TargetedSwapping(["state"], "home", ["job", "tenure"], k=15, rate=0.01)
+    plain = method.protect(frame, seed=1)
+    assert "a rate of 1 % was asked for, and risky households are swapped beyond it" in (
+        plain.summary()
+    )
+    weighted = TargetedSwapping(**{**method.get_params(), "weight": "weight"}).protect(
+        frame, seed=1
+    )
+    assert weighted.risk_before == 0
+    assert weighted.risk_unweighted == plain.risk_before > 0
+    assert f"a share of {plain.risk_before:.6g} is risky" in weighted.summary()

@@ -237,11 +237,16 @@ class LocalSuppressionRelease(Result):
         k = self.asked.k
         if self.asked.anonymity == "k":
             return f"the smallest group of the released file has {self.group_sizes.min()} records"
-        few, alone = int(np.sum(self.fits < k)), int(np.sum(self.fits == 1))
-        return (
-            f"who knows all keys finds fewer than {k} records that fit for {few} persons, and one "
-            f"alone for {alone}"
-        )
+        return found_by_keys(self.fits, k)
+
+
+def found_by_keys(fits: Integers, k: int) -> str:
+    """Say for how many persons few released records fit, or one alone."""
+    few, alone = int(np.sum(fits < k)), int(np.sum(fits == 1))
+    return (
+        f"who knows all keys finds fewer than {k} records that fit for {few} persons, and one "
+        f"alone for {alone}"
+    )
 
 
 def _total(suppressed: Flags, costs: Floats) -> float:
@@ -400,7 +405,9 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         """Return the keys, which change, and the sensitive attribute."""
         numbers = [] if self.sensitive is None else [self.sensitive]
         read = [*self.keys, *(self.strata or ())]
-        return Columns(changed=self.keys, categories=read, numbers=numbers, keys=self.keys)
+        return Columns(
+            changed=self.keys, categories=read, numbers=numbers, keys=self.keys, sensitive=numbers
+        )
 
     @property
     def costs(self) -> dict[str, float]:

@@ -33,6 +33,7 @@ from tablecloak.microdata.columns import row_label
 from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.microdata.methods.parameters import require_in_range
 from tablecloak.microdata.samplers import LegacySampler
+from tablecloak.microdata.telling_columns import warn_of_telling
 from tablecloak.parameters import parameters_of
 from tablecloak.registry import Registry
 
@@ -65,6 +66,10 @@ class Columns:
     unit : str, optional
         Column of the units that change as a whole, such as the household; by default each record
         is a unit.
+    sensitive : sequence of str, default=()
+        Attributes that must not be inferred, for the report.
+    weight : str, optional
+        Column of sampling weights, for the report.
     """
 
     changed: Sequence[str]
@@ -72,6 +77,8 @@ class Columns:
     numbers: Sequence[str] = ()
     keys: Sequence[str] = ()
     unit: str | None = None
+    sensitive: Sequence[str] = ()
+    weight: str | None = None
 
 
 R_co = TypeVar("R_co", bound=Release, covariant=True)
@@ -123,9 +130,10 @@ class Method(ABC, Generic[R_co]):
         with np.errstate(over="ignore", invalid="ignore"):
             release = self.apply(given.pandas, random)
         self._require_numbers(given.pandas, release.frame)
+        changed = self.uses([str(name) for name in given.pandas.columns]).changed
+        warn_of_telling(given.pandas, release.frame, changed)
         if given.is_pandas:
             return release
-        changed = self.uses([str(name) for name in given.pandas.columns]).changed
         returned = copy.copy(release)
         # Releases are frozen for their readers.
         object.__setattr__(returned, "frame", given.back(release.frame, changed))

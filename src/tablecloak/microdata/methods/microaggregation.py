@@ -140,6 +140,9 @@ class MicroaggregationRelease:
         How groups were made.
     bound : float, optional
         Proved: no groups of these records lose a smaller share. None if nothing was proved.
+    k, n_few : int
+        Smallest size of a group, and number of records that share all columns, missing values
+        included, with fewer than k - 1 others.
     """
 
     frame: pd.DataFrame
@@ -147,6 +150,8 @@ class MicroaggregationRelease:
     loss: float
     grouping: str = "mdav"
     bound: float | None = None
+    k: int = 3
+    n_few: int = 0
 
     def summary(self) -> str:
         """Return number of records and groups, and the lost variance, in one line."""
@@ -154,9 +159,15 @@ class MicroaggregationRelease:
         proof = ", the least possible" if self.grouping == "optimal" else ""
         if self.bound is not None and not proof:
             proof = f", and at least {100 * self.bound:.4g} % in any groups"
+        few = (
+            f"; groups of {self.k} hold for each column by itself: {self.n_few:,} records with "
+            f"missing values, or beside them, share all columns with fewer than {self.k - 1} others"
+            if self.n_few
+            else ""
+        )
         return (
             f"microaggregation: {len(self.frame)} records in {n_groups} groups, "
-            f"{100 * self.loss:.4g} % of the variance lost{proof}"
+            f"{100 * self.loss:.4g} % of the variance lost{proof}{few}"
         )
 
 
@@ -190,7 +201,8 @@ class Microaggregation(Method[MicroaggregationRelease]):
     (lognormal: 1.00 times), and up to 1.18 times as much where they are normal in four columns.
 
     Missing values stay missing. Groups are made of the records with all values; each of the others
-    joins the group whose means are nearest in the values that it has.
+    joins the group whose means are nearest in the values that it has. Then k records share each
+    released value of a column, but not all columns together; the summary counts who does not.
     """
 
     name: ClassVar[str] = "microaggregate"
@@ -257,7 +269,15 @@ class Microaggregation(Method[MicroaggregationRelease]):
             total += float(np.sum(points[known, at] ** 2))
         if grouping == "optimal" and complete.all():
             bound = lost / total
-        return MicroaggregationRelease(released, groups, lost / total, grouping, bound)
+        size = released.groupby(list(self.columns), dropna=False)[self.columns[0]].transform("size")
+        n_few = (
+            0
+            if complete.all()
+            else int(np.sum(size.to_numpy()[~np.isnan(values).all(axis=1)] < self.k))
+        )
+        return MicroaggregationRelease(
+            released, groups, lost / total, grouping, bound, self.k, n_few
+        )
 
     def _grouping(self, count: int) -> str:
         if self.grouping != "auto":

@@ -26,12 +26,16 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.arrays import Flags, Floats
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, numbers_of
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
+
+FEWEST_EXACT = 20
+"""Fewest records of a pattern of missing values whose moments stay exactly: with fewer, noise that
+is uncorrelated with the values has little freedom."""
 
 TINY = 1e-12
 """Singular values and eigenvalues below this share of the largest count as 0."""
@@ -347,6 +351,29 @@ class IndependentNoise(NoiseMethod):
         return masked, chosen
 
 
+@dataclass(frozen=True, eq=False)
+class RestrictedRelease(MaskedRelease):
+    """Masked records with the moments of the original; see `MaskedRelease`.
+
+    Parameters
+    ----------
+    n_about : int
+        Number of records in small patterns of missing values, which keep moments only about.
+    """
+
+    n_about: int = 0
+
+    def summary(self) -> str:
+        """Return noise asked for and drawn, and what stays, in one line."""
+        rest = (
+            f", but covariances only about, for {self.n_about:,} records whose pattern of missing "
+            f"values is rare"
+            if self.n_about
+            else ""
+        )
+        return f"{super().summary()}; means, variances and covariances stay exactly{rest}"
+
+
 @METHODS.register
 @dataclass(frozen=True)
 class RestrictedNoise(NoiseMethod):
@@ -366,8 +393,11 @@ class RestrictedNoise(NoiseMethod):
 
     Notes
     -----
-    Missing values stay missing; then means and variances of the known values still stay exactly,
-    and covariances about. Columns of whole numbers become columns of floating-point numbers.
+    Missing values stay missing. Each pattern of missing values keeps its own means and covariances,
+    so that those of complete records and of all records, each two columns over the records that
+    have both, stay exactly. With patterns of fewer than 20 records, which the summary counts, means
+    and variances still stay exactly, and covariances about. Columns of whole numbers become columns
+    of floating-point numbers.
     """
 
     name: ClassVar[str] = "restricted-noise"
@@ -391,10 +421,65 @@ class RestrictedNoise(NoiseMethod):
                 f"columns exactly: {2 * n_columns + 2} are needed. Name fewer columns, or take the "
                 "method 'noise'."
             )
-        mean, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-        points = np.nan_to_num((values - mean) / spread, nan=0.0)
+        masked, there = values.copy(), ~np.isnan(values)
+        rest = np.zeros(n_records, dtype=bool)
+        for rows in patterns_of(there):
+            cells = np.ix_(rows, there[rows[0]])
+            if not there[rows[0]].any():
+                continue
+            if _can_be_exact(values[cells]) or len(rows) == n_records:
+                masked[cells] = self._exact(values[cells], random)
+            else:
+                rest[rows] = True
+        if rest.any():
+            masked[rest] = self._about(values, random)[rest]
+            masked = with_gaps(values, masked)
+        return masked, there
+
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> RestrictedRelease:
+        """Add the noise; see `NoiseMethod.apply`."""
+        release = super().apply(frame, random)
+        values = varying_numbers(frame, self.columns)
+        there = ~np.isnan(values)
+        n_about = sum(
+            len(rows)
+            for rows in patterns_of(there)
+            if there[rows[0]].any()
+            and len(rows) < len(values)
+            and not _can_be_exact(values[np.ix_(rows, there[rows[0]])])
+        )
+        return RestrictedRelease(**vars(release), n_about=n_about)
+
+    def _exact(self, values: Floats, random: np.random.Generator) -> Floats:
+        """Return complete records with noise, and with their means and covariances."""
+        mean, spread = values.mean(axis=0), values.std(axis=0)
+        points = (values - mean) / spread
+        root = root_of(points.T @ points / (len(points) - 1))
+        errors = normal_draws(points, points.shape[1], random) @ root.T
         kept = 1 / np.sqrt(1 + self.noise)
-        root = root_of(points.T @ points / (n_records - 1))
-        errors = normal_draws(points, n_columns, random) @ root.T
-        drawn = kept * (points - points.mean(axis=0)) + np.sqrt(1 - kept**2) * errors
-        return with_gaps(values, mean + spread * drawn), ~np.isnan(values)
+        return np.asarray(
+            mean + spread * (kept * (points - points.mean(axis=0)) + np.sqrt(1 - kept**2) * errors)
+        )
+
+    def _about(self, values: Floats, random: np.random.Generator) -> Floats:
+        """Return records with noise whose moments are about those of the file."""
+        mean = np.nanmean(values, axis=0)
+        errors = random.standard_normal(values.shape) @ root_of(_covariance(values)).T
+        kept = 1 / np.sqrt(1 + self.noise)
+        return np.asarray(mean + kept * (values - mean) + np.sqrt(1 - kept**2) * errors)
+
+
+def patterns_of(there: Flags) -> list[Integers]:
+    """Return the records of each pattern of known and missing values."""
+    kind = np.unique(there, axis=0, return_inverse=True)[1].ravel()
+    return np.split(np.argsort(kind, kind="stable"), np.cumsum(np.bincount(kind))[:-1])
+
+
+def _can_be_exact(values: Floats) -> bool:
+    """Whether there are enough different records to keep their moments exactly."""
+    n_records, n_columns = values.shape
+    return bool(
+        n_records >= FEWEST_EXACT
+        and is_exact(n_records, n_columns, n_columns)
+        and np.all(np.ptp(values, axis=0) > 0)
+    )

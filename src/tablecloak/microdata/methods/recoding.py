@@ -40,7 +40,11 @@ from tablecloak.microdata.anonymity.problem import (
     with_missing,
 )
 from tablecloak.microdata.library_frames import seen_by_pandas
-from tablecloak.microdata.methods.local_suppression import LocalSuppression, LocalSuppressionRelease
+from tablecloak.microdata.methods.local_suppression import (
+    LocalSuppression,
+    LocalSuppressionRelease,
+    found_by_keys,
+)
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import (
     Closeness,
@@ -53,6 +57,7 @@ from tablecloak.microdata.methods.parameters import (
     Subsets,
     option,
 )
+from tablecloak.microdata.risk.outsiders import fitting
 from tablecloak.results import Result
 
 Node = tuple[int, ...]
@@ -248,6 +253,8 @@ class RecodedRelease(Result):
         Combinations of levels whose groups were counted.
     bound : float
         Proved lower bound on the loss of every choice of levels and missing values.
+    fits : numpy.ndarray of int, shape (n_records,), optional
+        With missing values, the number of released records that fit each person.
     seconds : float
     notes : tuple of str
     """
@@ -259,6 +266,7 @@ class RecodedRelease(Result):
     method: Recoding
     n_counted: int
     bound: float
+    fits: Integers | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
 
@@ -325,10 +333,11 @@ class RecodedRelease(Result):
         """Return the levels, the loss and its gap in one line."""
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items() if level)
         missing = int(self.suppressed.sum())
+        outsider = "" if self.fits is None else f"; {found_by_keys(self.fits, self.method.k)}"
         return (
             f"recoding: levels {levels or 'unchanged'}, {missing} values missing, loss "
             f"{self.loss:.6g} of {self.method.most(len(self.frame)):.6g}; proved bound "
-            f"{self.bound:.6g}, {self._gaps()}; {self.method.local().asked().words()}"
+            f"{self.bound:.6g}, {self._gaps()}; {self.method.local().asked().words()}{outsider}"
         )
 
 
@@ -341,7 +350,10 @@ class Recoding(Method[RecodedRelease]):
     of groups, or all in one (full-domain generalisation [1]_). The loss of a value is (n - 1) /
     (N - 1), with n the values of the file that share its group and N all values of the key [2]_; a
     value in the total loses 1. Weights multiply it. With `suppression`, single values may be
-    missing as well, each at this cost on top, counted as in local suppression.
+    missing as well, each at this cost on top, counted as in local suppression with "1-k": k true
+    records fit each released one, but released records need not fall into groups of k equal ones.
+    The summary says for how many persons one record alone fits. `LocalSuppression` of the recoded
+    keys gives groups of k.
 
     What is proved: no choice of levels, and of missing values where they are allowed, satisfies
     the requirement and loses less than `bound`. Levels are tried in the order of their loss, so
@@ -373,7 +385,12 @@ class Recoding(Method[RecodedRelease]):
     k: GroupSize = 3
     suppression: Annotated[
         float | None,
-        Field(gt=0, description="Cost of a missing value; by default none may be missing."),
+        Field(
+            gt=0,
+            description="Cost of a missing value; by default none may be missing. With it the "
+            "promise is (1,k): k true records fit each released one, where one record alone may "
+            "fit a person.",
+        ),
     ] = None
     subsets: Subsets = None
     weights: Annotated[
@@ -399,6 +416,7 @@ class Recoding(Method[RecodedRelease]):
             categories=[name for name in self.keys if name not in banded],
             numbers=[*banded, *more],
             keys=self.keys,
+            sensitive=more,
         )
 
     @property
@@ -450,8 +468,13 @@ class Recoding(Method[RecodedRelease]):
         levels = dict(zip(self.keys, search.node, strict=True))
         missing = flags_of(search.suppressed[base.patterns.of_record], len(self.keys))
         missing &= ~frame[list(self.keys)].isna().to_numpy()
+        recoded, fits = _recoded(frame, steps, levels), None
+        released = with_missing(recoded, self.keys, missing)
+        if self.suppression is not None:
+            fits = fitting(recoded, released, self.local().asked().combinations)
         return RecodedRelease(
-            frame=with_missing(_recoded(frame, steps, levels), self.keys, missing),
+            frame=released,
+            fits=fits,
             levels=levels,
             suppressed=missing,
             recoding_loss=search.loss(search.node),

@@ -29,7 +29,7 @@ from scipy.stats import contingency, entropy
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import generator
 from tablecloak.errors import InputError, ModelError
-from tablecloak.microdata.coding import CodedRecords
+from tablecloak.microdata.coding import MOST_CELLS, CodedRecords
 from tablecloak.microdata.columns import columns_of, taken_from
 from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
@@ -389,7 +389,7 @@ class SwapRelease:
 
     def summary(self) -> str:
         """Return rate, risk and distortion in one line."""
-        return self.report.summary()
+        return f"{self.report.summary()}; cells of {', '.join(self.records.names)}"
 
     def model_utility(self, model: LogLinearModel, *, refit: bool = False) -> float:
         """Return the change of the log-likelihood of a log-linear model."""
@@ -437,7 +437,8 @@ class DataSwapping(Method[SwapRelease]):
         Unswapped attributes in which they differ.
     keys : sequence of str, optional
         Attributes of the cross-classification on which risk and distortion are measured; by
-        default all columns.
+        default all columns of a frame, and if they have too many cells, or of a file, those that
+        are swapped and those of the constraints.
 
     Examples
     --------
@@ -468,7 +469,10 @@ class DataSwapping(Method[SwapRelease]):
     ] = ()
     keys: Annotated[
         Sequence[str] | None,
-        option("key", "Attribute of the cells that risk and distortion refer to; default: all."),
+        option(
+            "key",
+            "Attribute of the cells of risk and distortion; default: those named otherwise.",
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -481,9 +485,14 @@ class DataSwapping(Method[SwapRelease]):
 
     def uses(self, known: Sequence[str]) -> Columns:
         """Return the attributes to swap, those of the constraints, and the keys."""
-        keys = list(known) if self.keys is None else list(self.keys)
-        needed = [*self.attributes, *keys, *self.equal_on, *self.differ_on]
+        del known
+        keys = self.named() if self.keys is None else list(self.keys)
+        needed = list(dict.fromkeys([*keys, *self.named()]))
         return Columns(changed=self.attributes, categories=needed, keys=keys)
+
+    def named(self) -> list[str]:
+        """Return the attributes that are swapped, and those of the constraints."""
+        return list(dict.fromkeys([*self.attributes, *self.equal_on, *self.differ_on]))
 
     def n_pairs(self, n_records: int) -> int:
         """Return the number of pairs, round(rate n / 2), at most half of the records."""
@@ -529,6 +538,8 @@ class DataSwapping(Method[SwapRelease]):
                 f"{len(frame) - 1}. `pairs` name one twice, or a position outside of this range."
             )
         keys = records if self.keys is None else records.only(self.keys)
+        if self.keys is None and records.n_cells > MOST_CELLS:
+            keys = records.only(self.named())
         table = SwapTable(keys)
         inside = [name for name in self.attributes if name in keys.names]
         report, after = table.evaluate(given, inside, self.alters(records, given))
@@ -571,7 +582,7 @@ class DataSwapping(Method[SwapRelease]):
     def coded_columns(self, frame: pd.DataFrame) -> list[str]:
         """Return the columns to code: keys, swapped attributes, and those of the constraints."""
         keys = columns_of(frame) if self.keys is None else list(self.keys)
-        return list(dict.fromkeys([*keys, *self.attributes, *self.equal_on, *self.differ_on]))
+        return list(dict.fromkeys([*keys, *self.named()]))
 
 
 def _as_pairs(pairs: npt.ArrayLike) -> Integers:

@@ -250,6 +250,8 @@ class TargetedSwapRelease:
         are risky after it and were not swapped.
     asked : float
         Required rate.
+    risk_unweighted : float, optional
+        With weights, the share of records that would be risky if records were counted.
     """
 
     frame: pd.DataFrame
@@ -262,6 +264,7 @@ class TargetedSwapRelease:
     risk_before: float
     risk: float
     asked: float = 0.0
+    risk_unweighted: float | None = None
 
     @property
     def rate(self) -> float:
@@ -279,6 +282,16 @@ class TargetedSwapRelease:
         )
         if len(self.alone):
             text += f"; {len(self.alone)} risky households found no partner and keep their place"
+        if self.risk_unweighted is not None:
+            text += (
+                f"; weights make each record count as many people: of the records themselves, a "
+                f"share of {self.risk_unweighted:.6g} is risky"
+            )
+        if 2 * int(self.forced.sum()) > (self.asked + 0.005) * len(self.households):
+            text += (
+                f"; a rate of {100 * self.asked:.3g} % was asked for, and risky households are "
+                f"swapped beyond it"
+            )
         # Of the households of an area a whole number is swapped.
         if self.rate < self.asked - 0.005:
             text += (
@@ -351,7 +364,12 @@ class TargetedSwapping(Method[TargetedSwapRelease]):
         float, Field(ge=0, description="Members are risky if fewer people than this are alike.")
     ] = 3
     rate: Annotated[
-        float, Field(ge=0, le=1, description="Share of households of each area to swap.")
+        float,
+        Field(
+            ge=0,
+            le=1,
+            description="Least share of households of each area to swap; risky ones all are.",
+        ),
     ] = 0.05
     similar: Annotated[
         Sequence[Sequence[str]],
@@ -363,7 +381,10 @@ class TargetedSwapping(Method[TargetedSwapRelease]):
     carry_along: Annotated[
         Sequence[str], Field(description="Column that is swapped with the geography.")
     ] = ()
-    weight: Annotated[str | None, Field(description="Column of sampling weights.")] = None
+    weight: Annotated[
+        str | None,
+        Field(description="Column of sampling weights; `k` then counts people of the population."),
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -388,6 +409,7 @@ class TargetedSwapping(Method[TargetedSwapRelease]):
             numbers=[] if self.weight is None else [self.weight],
             keys=[*self.hierarchy, *self.risk_variables],
             unit=self.household,
+            weight=self.weight,
         )
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> TargetedSwapRelease:
@@ -437,7 +459,12 @@ class TargetedSwapping(Method[TargetedSwapRelease]):
             float(np.mean(counts[-1] < self.k)),
             float(np.mean(left & ~swapped[homes.of_record])),
             self.rate,
+            self._alike_in_file(areas[-1], traits) if self.weight else None,
         )
+
+    def _alike_in_file(self, area: Integers, traits: Integers) -> float:
+        """Return the share of records that would be risky if records were counted, not people."""
+        return float(np.mean(_counts(area, traits, np.ones(len(area))) < self.k))
 
     def _coded(self, frame: pd.DataFrame) -> CodedRecords:
         names = [*self.hierarchy, *self.risk_variables, *(n for p in self.similar for n in p)]

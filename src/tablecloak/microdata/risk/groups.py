@@ -30,6 +30,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import is_number
+from tablecloak.microdata.library_frames import of_any_library
 from tablecloak.microdata.risk.keys import KeyCells
 
 
@@ -247,6 +248,7 @@ def is_ordered(column: pd.Series) -> bool:
     return is_number(column)
 
 
+@of_any_library
 def group_diversity(
     frame: pd.DataFrame,
     keys: Sequence[str],
@@ -422,6 +424,7 @@ class GroupLikeness:
         return self._shares / self._in_file[self.histograms.value] - 1
 
 
+@of_any_library
 def group_likeness(
     frame: pd.DataFrame,
     keys: Sequence[str],

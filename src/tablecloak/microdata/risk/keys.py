@@ -25,6 +25,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, numbers_of, require_column, row_label
+from tablecloak.microdata.library_frames import of_any_library
 
 NEAR = 0.999
 """Sampling fraction from which on the closed forms for one and two records lose digits."""
@@ -164,6 +165,7 @@ class KeyRisk:
         )
 
 
+@of_any_library
 def key_risk(
     frame: pd.DataFrame,
     keys: Sequence[str],
@@ -324,6 +326,7 @@ class HouseholdRisk:
         )
 
 
+@of_any_library
 def household_risk(
     frame: pd.DataFrame,
     keys: Sequence[str],

@@ -25,6 +25,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of
+from tablecloak.microdata.library_frames import of_any_library
 from tablecloak.microdata.loglinear import LogLinearModel
 from tablecloak.microdata.risk.keys import KeyCells, weights_of
 
@@ -83,6 +84,7 @@ class PopulationRisk:
         )
 
 
+@of_any_library
 def population_risk(
     frame: pd.DataFrame,
     keys: Sequence[str],

@@ -30,6 +30,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of
+from tablecloak.microdata.library_frames import of_any_library
 
 SMALL_FRACTION = 0.1
 """Sampling fraction up to which Pitman's estimate is the best one, by the simulations of [5]_."""
@@ -169,6 +170,7 @@ def slide_moments(classes: float, alpha: float, beta: float, pi: float) -> Float
     return np.array([once, twice])
 
 
+@of_any_library
 def population_uniques(
     frame: pd.DataFrame, keys: Sequence[str], *, fraction: float
 ) -> UniqueEstimates:

@@ -23,6 +23,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of
+from tablecloak.microdata.library_frames import of_any_library
 from tablecloak.microdata.risk.keys import KeyCells
 
 MANY_KEYS = 16
@@ -73,6 +74,7 @@ class SpecialUniqueRisk:
         )
 
 
+@of_any_library
 def special_unique_risk(
     frame: pd.DataFrame,
     keys: Sequence[str],

@@ -31,11 +31,13 @@ from tablecloak.microdata.columns import (
     require_numeric,
     require_same_records,
 )
+from tablecloak.microdata.library_frames import of_any_library
 
 MOST_CATEGORIES = 100
 """Most different values of a column of categories."""
 
 
+@of_any_library
 def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
     """Compare numeric columns: mean, standard deviation, share of records changed.
 
@@ -60,6 +62,7 @@ def numbers_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataF
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("column")
 
 
+@of_any_library
 def categories_compared(original: pd.DataFrame, released: pd.DataFrame) -> pd.DataFrame:
     """Compare columns of categories: distances of their distributions, records changed.
 
@@ -98,6 +101,7 @@ DEPENDENT = 1e-9
 """A predictor is left out if the others explain all but this share of its variance."""
 
 
+@of_any_library
 def regression_compared(
     original: pd.DataFrame, released: pd.DataFrame, response: str, predictors: Sequence[str]
 ) -> pd.DataFrame:
@@ -173,6 +177,7 @@ def interval_overlap(one: npt.ArrayLike, other: npt.ArrayLike) -> Floats:
     return np.asarray(np.where(np.isnan(common), np.nan, covered.mean(axis=0)))
 
 
+@of_any_library
 def correlations_compared(
     original: pd.DataFrame, released: pd.DataFrame, columns: Sequence[str]
 ) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -116,6 +116,7 @@ def replace_columns(
     target: str | Path,
     changed: pd.DataFrame,
     places: Integers | None = None,
+    dropped: Sequence[str] = (),
 ) -> None:
     """Copy a file of records with other values in some columns, piece by piece.
 
@@ -127,6 +128,8 @@ def replace_columns(
         One row for each record of the source, in its order.
     places : numpy.ndarray of int, shape (n_records,), optional
         The place of each record in the target; by default the order stays.
+    dropped : sequence of str, default=()
+        Columns that are left out.
 
     Raises
     ------
@@ -143,7 +146,10 @@ def replace_columns(
         appender = written.appender(temporary)
         with tempfile.TemporaryDirectory(dir=target.absolute().parent, prefix=".order-") as aside:
             # From CSV to Parquet types must be known, so that the file is read whole.
-            replaced = _replaced(source, changed, typed=not is_copied)
+            replaced = (
+                piece.drop(columns=list(dropped))
+                for piece in _replaced(source, changed, typed=not is_copied)
+            )
             for piece in replaced if places is None else _placed(replaced, places, Path(aside)):
                 appender.add(piece)
         appender.close()
@@ -168,7 +174,7 @@ def _replaced(source: FilePath, changed: pd.DataFrame, *, typed: bool) -> Iterat
 
 
 def _placed(
-    pieces: Iterator[pd.DataFrame], places: Integers, aside: Path
+    pieces: Iterable[pd.DataFrame], places: Integers, aside: Path
 ) -> Iterator[pd.DataFrame]:
     """Bring records into another order; those beyond memory wait in a private folder."""
     at = 0

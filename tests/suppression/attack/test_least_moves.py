@@ -50,6 +50,21 @@ def test_no_move_that_meets_a_need_is_less_in_sum(seed):
     assert met >= len(system.needs.cells)
 
 
+def test_a_cell_moves_to_the_end_of_its_room_where_a_little_more_is_asked_for():
+    """A level that is the whole value: searches ask for a millionth more than a need."""
+    system, reached = system_of(0), 0
+    attack = Attack(system)
+    for cell in system.needs.cells:
+        room = -float(system.low[cell])
+        whole = attack.least(int(cell), -1, room)
+        more = attack.least(int(cell), -1, room * (1 + 1e-6))
+        assert len(whole) == len(more)
+        if len(more):
+            reached += 1
+            assert more[cell] == pytest.approx(-room, rel=1e-9)
+    assert reached > 5
+
+
 def test_needs_are_proved_where_moves_of_many_cells_never_become_exact(monkeypatch):
     """As in large tables with cents, whose eliminations end without an answer."""
     add, refused = WitnessPool.add, []

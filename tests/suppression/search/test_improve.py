@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.portfolio import clean_up, exchange
+from tablecloak.suppression.search.portfolio import clean_up, exchange, turned_in_part
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import HASTY, PORTFOLIO
@@ -74,3 +75,23 @@ def test_pattern_goes_on_from_what_was_begun(state, hasty):
     found = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], Budget.of(), begun=hasty)
     assert found.is_proved
     assert np.array_equal(found.hidden, hasty.hidden)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("seconds", [0.0, np.inf])
+def test_turn_of_some_cells_stays_within_the_pattern(share, seconds):
+    """Whatever is drawn, and wherever it is cut short: proved, no dearer, and no cell is added."""
+    gained = 0
+    for seed in range(12):
+        problem = random_problem(seed, shape=(4, 5, 4), n_sensitive=8)
+        state = SearchState.of(problem, Requirement.TWO_SIDED, "sequential")
+        hasty = protect_one_by_one(state.problem, state.system, HASTY, Budget.of())
+        random = np.random.default_rng(seed)
+        published = hasty.hidden & ~state.must & (random.random(len(hasty.hidden)) < share)
+        turned = turned_in_part(state, hasty, published, random, Budget.of(seconds))
+        assert turned.is_proved
+        assert turned.loss <= hasty.loss
+        assert np.all(hasty.hidden[turned.hidden])
+        assert np.all(turned.hidden[state.must])
+        gained += turned.loss < hasty.loss
+    assert gained or not seconds or share < 0.5

@@ -18,6 +18,9 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack.moves_program import FARTHEST, Units, nearest_unit
 
+BEYOND = 1e-5
+"""Share of its room by which a cell may be asked to move beyond it; it then moves to its end."""
+
 
 class LeastMoves:
     """min of the sum of |z| over A z = 0, low <= z <= high, where one z is at least a distance.
@@ -70,8 +73,10 @@ class LeastMoves:
         ways = np.array([column, column + n_columns])[::sign]
         before = self._solver.upper[ways].copy()
         wanted = distance / length[column]
-        if wanted > before[0]:
+        # A little more than the need is asked for, for which its cell may have no room.
+        if wanted > before[0] * (1 + BEYOND):
             return np.zeros(0)
+        wanted = min(wanted, before[0])
         self._solver.change_bounds(ways, np.array([wanted, 0.0]), np.array([before[0], 0.0]))
         self._solver.basis = self._still
         solution = self._solver.solve(time_limit, confirm=False)

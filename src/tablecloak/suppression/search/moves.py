@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Stopwatch
@@ -21,7 +22,7 @@ from tablecloak.suppression.search.opening_phases import bare, opened_pattern
 from tablecloak.suppression.search.portfolio import (
     LEAST_GAIN,
     exchange,
-    turned,
+    turned_in_part,
 )
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -35,6 +36,16 @@ FREE_CELLS = 1500
 
 TURN_SHARE = 0.9
 """Most of the time left for a turn."""
+
+TURNED = (0.03, 1.0)
+"""Least and largest share of the secondaries that later turns publish before they begin.
+docs/decisions, "Moves"."""
+
+NEARBY_SHARE, LEAST_NEARBY = 0.1, 0.5
+"""Share of the time left for turns near single cells at a time, and least seconds."""
+
+TURNED_NEARBY = (5, 80)
+"""Fewest and most of them where they are near each other. docs/decisions, "Moves"."""
 
 MOST_INSIDE = 3_000
 """Most secondaries of a pattern among whose cells is searched."""
@@ -76,9 +87,10 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     """Return a phase that improves the best pattern by whatever gains most in the same time.
 
     Each move is made once, and again as long as it saves more a second than the others did when
-    they were last made: a turn within the pattern, unless that would take too long; a search among
-    the cells of the pattern and of openings; turns among the cells of the pattern and of one
-    opening; and exchanges of single cells.
+    they were last made: turns within the pattern, of cells near each other and, unless that would
+    take too long, of cells anywhere; a search among the cells of the pattern and of openings; and
+    exchanges of single cells. Turns among the cells of the pattern and of one opening wait until
+    the others save nothing.
 
     Parameters
     ----------
@@ -90,11 +102,13 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
         if state.best is None or budget.is_over or not len(state.system.needs.cells):
             return state
         relieving = Relieving(budget.seed + 4)
-        moves: list[_Move] = [relieving, _Inside(phases, budget.seed + 1), _Exchanging()]
+        nearby, inside = _TurningNearby(budget.seed + 5), _Inside(phases, budget.seed + 1)
+        moves: list[_Move] = [nearby, relieving, inside, _Exchanging()]
         if state.is_priced or state.n_free <= CROSSED_CELLS:
             turning = _Turning(budget.seed + 2)
             moves = [turning, *moves, _Crossing(budget.seed + 3, turning)]
-        rates, last = np.full(len(moves), np.inf), np.arange(len(moves)) - len(moves)
+        rates = np.array([move.expected for move in moves])
+        last = np.arange(len(moves)) - len(moves)
         stale = number = 0
         while not budget.is_over and stale < STALE:
             best, watch = state.best, Stopwatch()
@@ -113,7 +127,15 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
 
 
 class _Move(Protocol):
-    """A way to look for a better pattern, for some seconds at a time."""
+    """A way to look for a better pattern, for some seconds at a time.
+
+    Attributes
+    ----------
+    expected : float
+        What it is said to save in a second before it has been made: inf, if it comes early.
+    """
+
+    expected: float
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a pattern, be it better, worse or the best one."""
@@ -125,24 +147,68 @@ SHAKEN = replace(PORTFOLIO[0], shaken=True)
 
 
 class _Turning:
-    """Turns within the best pattern.
+    """Turns within the best pattern: of all its secondaries at first, then of some, drawn anywhere.
 
     Parameters
     ----------
     seed : int
     """
 
+    expected = np.inf
+
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
-        self.seconds = 0.0
+        self.share, self.seconds = 1.0, 0.0
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a better pattern, or the best one."""
-        watch, seed = Stopwatch(), int(self.random.integers(2**31))
-        part = replace(budget.share(TURN_SHARE).quiet(), seed=seed)
-        better = turned(state, best, SHAKEN, part)
+        watch, part = Stopwatch(), budget.share(TURN_SHARE).quiet()
+        published = best.hidden & ~state.must & (self.random.random(len(best.hidden)) < self.share)
+        better = turned_in_part(state, best, published, self.random, part)
+        self.share = float(np.exp(self.random.uniform(*np.log(TURNED))))
         self.seconds = watch.seconds
         return better
+
+
+class _TurningNearby:
+    """Turns of secondaries near each other, of which a table of any size takes seconds.
+
+    Parameters
+    ----------
+    seed : int
+    """
+
+    expected = np.inf
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+
+    def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+        """Return a better pattern, or the best one."""
+        # A turn that is cut short saves next to nothing, so that the last one may take longer.
+        begun = budget.within(max(NEARBY_SHARE * budget.left, LEAST_NEARBY))
+        while not begun.is_over and (secondaries := best.hidden & ~state.must).any():
+            published = self._near(state.system.matrix, secondaries, best.weights)
+            best = turned_in_part(state, best, published, self.random, budget.quiet())
+        return best
+
+    def _near(self, relations: csr_array, secondaries: Flags, weights: Floats) -> Flags:
+        """Return secondaries that relations join to one that is drawn; heavy ones save most."""
+        some = np.flatnonzero(secondaries)
+        share = weights[some] + LEAST_GAIN * weights[some].max() + LEAST_GAIN
+        size = round(float(np.exp(self.random.uniform(*np.log(TURNED_NEARBY)))))
+        near = np.zeros(len(weights))
+        near[self.random.choice(some, p=share / share.sum())] = 1.0
+        joined, n_near = abs(relations), -1
+        while n_near < np.count_nonzero(near[some]) < size:
+            n_near = int(np.count_nonzero(near[some]))
+            near = joined.T @ (joined @ near)
+            near /= near.max()
+        # Of those joined alike, chance decides.
+        order = np.argsort(-near[some] * self.random.random(len(some)), kind="stable")
+        chosen: Flags = np.zeros(len(weights), dtype=bool)
+        chosen[some[order[:size]]] = True
+        return chosen & (near > 0)
 
 
 class _Inside:
@@ -153,6 +219,8 @@ class _Inside:
     phases : sequence of Phase
     seed : int
     """
+
+    expected = np.inf
 
     def __init__(self, phases: Sequence[Phase[SearchState]], seed: int) -> None:
         self.phases, self.random = phases, np.random.default_rng(seed)
@@ -193,6 +261,9 @@ class _Crossing:
         Says how long a turn takes: too little time is not begun with.
     """
 
+    # It takes longest, so that it waits until nothing else gains.
+    expected = 0.0
+
     def __init__(self, seed: int, turning: _Turning) -> None:
         self.random, self.turning = np.random.default_rng(seed), turning
 
@@ -214,6 +285,8 @@ class _Crossing:
 
 class _Exchanging:
     """Exchanges single cells, the costliest first, and all again once each has been tried."""
+
+    expected = np.inf
 
     def __init__(self) -> None:
         self.tried: set[int] = set()

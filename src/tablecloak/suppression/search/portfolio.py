@@ -60,6 +60,10 @@ UNHURRIED_SHARE = 0.85
 """Share of the time of a turn after which the needs that are left are met in a hurry. Chosen by
 trial."""
 
+MOST_FAILURES = 3
+"""Needs that a neighbourhood does not meet, after which the needs that are left keep the witnesses
+they had. Chosen by trial."""
+
 TURN_SHARE = 0.8
 """Least time left for which a turn is begun, as a multiple of the seconds that the pattern took."""
 
@@ -264,6 +268,31 @@ def turned(state: SearchState, best: Candidate, strategy: Strategy, budget: Budg
         latest=budget,
     )
     return cheaper(best, completed(rebuilt, best, state.must))
+
+
+def turned_in_part(
+    state: SearchState,
+    best: Candidate,
+    published: Flags,
+    random: np.random.Generator,
+    budget: Budget,
+) -> Candidate:
+    """Publish some secondaries, and meet the needs that this opens within the rest of the pattern.
+
+    The cells that were published may be hidden again. Needs come in an order and at costs that are
+    drawn; what is left open keeps the witnesses it had.
+    """
+    pool = best.pool.within(~published)
+    hidden = state.must | pool.moved()
+    builder = Builder(state.system, best.weights, best.hidden, budget, random)
+    failures = 0
+    for index in in_order(pool, largest_first=True, random=random):
+        if budget.is_over or failures == MOST_FAILURES:
+            break
+        if pool.is_open(index):
+            failures += not protect_need(builder, pool, hidden, index, PORTFOLIO[0])
+    met = Candidate(hidden, pool, best.weights)
+    return cheaper(best, completed(met, best, state.must))
 
 
 def _each(

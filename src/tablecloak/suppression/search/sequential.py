@@ -152,7 +152,7 @@ def protect_one_by_one(
     if np.any(pool.open) and not working.is_over:
         _protect_groups(builder, attack, pool, hidden, budget)
     if np.any(pool.open) and within is None and not working.is_over:
-        _at_any_cost(problem, pool, hidden, working)
+        protect_at_any_cost(problem, pool, hidden, working)
     return Candidate(hidden, pool, weights)
 
 
@@ -215,7 +215,7 @@ def _cheapest_for_many(
     return cells[moved], found[moved]
 
 
-def _at_any_cost(
+def protect_at_any_cost(
     problem: ProtectionProblem, pool: WitnessPool, hidden: Flags, budget: Budget
 ) -> None:
     """Protect all open cells by attacking the table with every cell suppressed.

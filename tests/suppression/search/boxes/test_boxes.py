@@ -164,3 +164,31 @@ def test_a_search_that_was_stopped_begins_no_pattern():
     state, budget = state_of(problem_of(7)), Budget.of()
     budget.stop()
     assert protect_by_boxes(state, budget) is state
+
+
+def sparse_problem(seed: int) -> tc.ProtectionProblem:
+    """Four dimensions with few records, cents, and levels of whole values below 1."""
+    random = np.random.default_rng(seed)
+    codes = {"w": "abcde", "x": "abcd", "y": "abc", "z": "abc"}
+    share = {name: random.lognormal(0, 1, len(some)) for name, some in codes.items()}
+    frame = pd.DataFrame(
+        {
+            name: random.choice(list(some), 150, p=share[name] / share[name].sum())
+            for name, some in codes.items()
+        }
+    ).assign(v=np.round(random.lognormal(1, 2.5, 150), 2) + 0.01)
+    rules = tc.PPercent(15), tc.MinimumFrequency(3)
+    return tc.tabulate(frame, dict.fromkeys(codes), "v", decimals=2).protect(*rules)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_boxes_that_suit_a_table_badly_serve_where_programs_would_not_end_in_time(seed):
+    problem = sparse_problem(seed)
+    state = SearchState.of(problem, Requirement.TWO_SIDED, "sequential")
+    assert protect_by_boxes(state, Budget.of()).best is None
+    best = protect_by_boxes(state, Budget.of(0.0)).best
+    assert best is not None
+    assert best.is_proved
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    hidden[state.system.cells[best.hidden]] = True
+    assert tc.audit(problem, hidden).is_safe

@@ -8,6 +8,8 @@ from functools import partial
 import numpy as np
 
 from tablecloak.budget import Budget, generator
+from tablecloak.suppression.attack.attack import Attack
+from tablecloak.suppression.attack.prove import prove_by_few_moves
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate, cheaper, completed
 from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
@@ -23,7 +25,7 @@ from tablecloak.suppression.search.boxes.sums import (
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.protect import in_order, protect_in_region, protect_need
-from tablecloak.suppression.search.sequential import protect_one_by_one
+from tablecloak.suppression.search.sequential import protect_at_any_cost, protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
 from tablecloak.suppression.system.paths import Paths
@@ -31,6 +33,10 @@ from tablecloak.suppression.system.paths import Paths
 MOST_OPEN_SHARE = 0.1
 """Largest share of the needs that boxes may leave to programs. If they leave more, boxes do not
 suit the table, and another phase builds the pattern. Chosen by trial; not measured."""
+
+HURRIED_SECONDS = 1e-3
+"""Least seconds for each need with which programs end in time where boxes leave many needs open.
+docs/decisions, "First pattern in haste"."""
 
 GROUPS = (1, 4)
 """Numbers of boxes that are exchanged at once, in this order. docs/decisions, "Boxes"."""
@@ -69,11 +75,13 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         pattern = of_sums(state, grid, QUICK)
     else:
         pattern = _of_boxes(state, grid)
-    most_open = MOST_OPEN_SHARE * len(pattern.size)
+    # Where programs would not end in time either, boxes that suit the table badly still do.
+    is_hurried = state.best is None and budget.left < HURRIED_SECONDS * len(pattern.size)
+    most_open = np.inf if is_hurried else MOST_OPEN_SHARE * len(pattern.size)
     pattern.build(working, most_open)
     if len(pattern.open) > most_open:
         return state
-    left = _protect_others(state, pattern, budget)
+    left = _protect_others(state, pattern, budget, is_hurried=is_hurried)
     candidate = candidate_of(state, pattern, left)
     if not candidate.is_proved:
         return state
@@ -178,7 +186,9 @@ def _nearly_all(state: SearchState, begun: Candidate, grid: Grid, budget: Budget
     return _extended(of_sums(state, grid, THOROUGH), state, begun, budget)
 
 
-def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
+def _protect_others(
+    state: SearchState, pattern: BoxPattern, budget: Budget, *, is_hurried: bool
+) -> Witnesses:
     """Meet otherwise the needs that a pattern leaves open; it then hides their cells for good."""
     open_ = pattern.open
     if not len(open_):
@@ -187,7 +197,12 @@ def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> 
     found = _nearly_all(state, found, pattern.finder.grid, working)
     # Programs over the whole table would move nearly all hidden cells, none of which could then be
     # published by an exchange.
-    builder = _protect_each(state, found, REMAINING, working)
+    programs = budget.at_least(LAST_SECONDS) if is_hurried else working
+    builder = _protect_each(state, found, REMAINING, programs)
+    if is_hurried and not found.is_proved:
+        # With every cell hidden; what these moves leave open is proved or refuted.
+        prove_by_few_moves(Attack(state.system), found.pool, working)
+        protect_at_any_cost(state.problem, found.pool, found.hidden, working)
     for need in np.flatnonzero(found.pool.open).tolist():
         protect_in_region(builder, found.pool, found.hidden, need)
     if not found.is_proved:

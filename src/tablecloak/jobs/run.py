@@ -24,6 +24,7 @@ from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
 from tablecloak.publish.audit import known_ends, told_by_result
+from tablecloak.publish.records import restriction
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
@@ -104,6 +105,7 @@ def _run(
                     title=job.title or name,
                     receiver=registered.receiver,
                     series=job.series,
+                    only=restriction(job.data.only),
                     is_bounded=is_bounded,
                 )
                 files = sorted((folder / "release").iterdir())

@@ -67,11 +67,14 @@ class EarlierRelease:
         Its true table at that time, with the levels of its sensitive cells.
     lower, upper : numpy.ndarray of float, shape (n_cells,)
         Ends of what was published of each cell: equal where its value was.
+    stands : mapping of str to str, default={}
+        Codes at which a table that lacks these dimensions stands, where that is not their total.
     """
 
     problem: ProtectionProblem
     lower: Floats
     upper: Floats
+    stands: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, release: EarlierRelease | PublishedResult) -> EarlierRelease:
@@ -245,7 +248,8 @@ def _joined_table(table: Table, published: Published) -> Table:
     tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    keys = dict(zip(tables, comparable_keys(every), strict=True))
+    stands = {name: code for each in releases.values() for name, code in each.stands.items()}
+    keys = dict(zip(tables, comparable_keys(every, stands), strict=True))
     equated = {name for equation in equations for name in equation.variables} - {NOW}
     compared = np.repeat([name not in equated for name in tables], [one.n_cells for one in every])
     periods = published.periods
@@ -307,11 +311,12 @@ def _refuse_second_names(marked: pd.DataFrame, values: Floats, names: Sequence[s
                 )
 
 
-def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
+def comparable_keys(tables: Sequence[Table], stands: Mapping[str, str]) -> list[pd.DataFrame]:
     """Return the keys of each table over the dimensions of all, so that equal keys mean one cell.
 
-    A dimension that a table lacks stands at its total there. Where one table holds several
-    variables, each of the others holds the variable that it is named after.
+    A dimension that a table lacks stands at its total there, or at another code that `stands` has
+    for it. Where one table holds several variables, each of the others holds the variable that it
+    is named after.
 
     Raises
     ------
@@ -319,7 +324,7 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
         If the total of a dimension that a table lacks is not known.
     """
     column = next((table.variables.dimension for table in tables if table.variables), None)
-    keys = completed_keys([table.keys for table in tables], _totals(tables, column))
+    keys = completed_keys([table.keys for table in tables], _totals(tables, column, stands))
     if column is None:
         return keys
     return [
@@ -328,13 +333,16 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
     ]
 
 
-def _totals(tables: Sequence[Table], variable: str | None) -> dict[str, str]:
+def _totals(
+    tables: Sequence[Table], variable: str | None, stands: Mapping[str, str]
+) -> dict[str, str]:
     """Return the total of each dimension that some table lacks.
 
     Where no table has a hierarchy, as those read from files of problems, it is the code that is the
     total of relations and never a part. The dimension of variables has none.
     """
-    totals = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
+    trees = linked_hierarchies(tables)
+    totals = {**{name: tree.total for name, tree in trees.items()}, **stands}
     for name in dict.fromkeys(name for table in tables for name in table.keys.columns):
         holders = [table for table in tables if name in table.keys.columns]
         if name in totals or len(holders) == len(tables):

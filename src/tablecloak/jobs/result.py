@@ -91,6 +91,7 @@ class JobResult:
             beside = listed([str(number) for number in entry.beside])
             together = f", protected together with {beside}" if beside else ""
             yield f"Entered in the register as {entry.number}{together}. Receipt: {entry.receipt}"
+            yield from entry.revisions()
 
     def refusals(self) -> Iterator[str]:
         """Yield what is said of releases that are not safe, each sentence once."""

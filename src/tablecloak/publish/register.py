@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -35,7 +35,15 @@ from tablecloak.publish.records import (
 )
 from tablecloak.publish.released_cells import ENDS, read_published
 from tablecloak.storage import checksum, existing_file, temporary_beside, write_text
-from tablecloak.tables.changes.earlier_releases import NOW, SAME, EarlierRelease, totals_of
+from tablecloak.tables.changes.earlier_releases import (
+    NOW,
+    SAME,
+    EarlierRelease,
+    detail_cells,
+    digits_of,
+    half_units,
+    totals_of,
+)
 from tablecloak.tables.formats import read_frame, read_problem, write_frame, write_problem
 from tablecloak.tables.keys import are_rests, number_rows
 from tablecloak.tables.link import completed_keys
@@ -48,6 +56,9 @@ _purpose = attrgetter("kind", "receiver", "series", "only", "variables", "recall
 
 PUBLIC = "public"
 """The receiver of what is published: everybody."""
+
+NEARLY_ALL, MANY = 0.9, 10
+"""Share of many common cells from which revised ones are doubted. Chosen."""
 
 Kind = Literal["release", "transmission", "recall"]
 
@@ -114,6 +125,10 @@ class Entry(BaseModel):
     only : mapping of str to tuple of str, optional
         Which records of the series it is about; None in entries of older versions, which have that
         in the text of the series.
+    decimals : int, optional
+        Digits to which its job rounded values; None where it did not.
+    revised : mapping of int to tuple of int, optional
+        Of each entry that it revises, how many cells are revised, and how many are shared.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -137,6 +152,8 @@ class Entry(BaseModel):
     files: dict[str, str] = {}
     previous: str = ""
     only: dict[str, tuple[str, ...]] | None = None
+    decimals: int | None = None
+    revised: dict[int, tuple[int, int]] | None = None
 
     @property
     def text(self) -> str:
@@ -153,6 +170,17 @@ class Entry(BaseModel):
         """Number and digest: who keeps it notices if this entry or one before it is lost."""
         return f"{self.number}:{self.digest}"
 
+    def revisions(self) -> Iterator[str]:
+        """Yield how many cells of each earlier entry it revises."""
+        for number, (revised, shared) in (self.revised or {}).items():
+            doubt = ""
+            if shared >= MANY and revised >= NEARLY_ALL * shared:
+                doubt = " These are nearly all: are both about the same records, in one unit?"
+            yield (
+                f"Of {shared} cells that it shares with {number}, {revised} count as revised: "
+                f"nothing is computed from one value for the other.{doubt}"
+            )
+
     def chosen(self, series: str) -> Restriction | None:
         """Return which records of a series it is about, None if it is of another series."""
         if self.only is None:
@@ -166,6 +194,7 @@ class Entry(BaseModel):
             "variables": variables.names if variables else (table.name,),
             "dimension": variables.dimension if variables else "",
             "totals": totals_of(table),
+            "decimals": table.decimals,
         })  # fmt: skip
 
     def names(self, problem: ProtectionProblem) -> ProtectionProblem:
@@ -187,7 +216,7 @@ class Overlap:
     shared : int
         Cells that both have; 0 where only another entry leads from one to the other.
     revised : int
-        Those of them whose values differ.
+        Those of them whose values differ by more than rounding.
     further : int
         Cells of the entry that the new table does not have.
     """
@@ -321,12 +350,14 @@ class Register:
         """
         cells, _ = self._cells(problem, series, receiver, only)
         place, _ = _numbered(_completed(cells), cells)
-        value_of = dict(zip(place[0].tolist(), cells[0].values.tolist(), strict=True))
+        row_of = dict(zip(place[0].tolist(), range(len(place[0])), strict=True))
         overlaps = []
         for n in sorted(_linked(place)):
-            pairs = zip(place[n].tolist(), cells[n].values.tolist(), strict=True)
-            both = [(value, value_of[key]) for key, value in pairs if key in value_of]
-            revised = sum(bool(abs(a - b) > SAME * max(abs(a), abs(b))) for a, b in both)
+            both = [
+                (row_of[key], row) for row, key in enumerate(place[n].tolist()) if key in row_of
+            ]
+            here, there = np.array(both, dtype=np.int64).reshape(-1, 2).T
+            revised = int(np.sum(~cells[0].agrees(here, cells[n], there)))
             further = len(place[n]) - len(both)
             overlaps.append(Overlap(cells[n].entry, len(both), revised, further))
         return overlaps
@@ -357,16 +388,21 @@ class Register:
         are about entries whose records are others, without cells that tell how.
         """
         new, refusals = _Cells.of(problem.table, series, only), list[str]()
-        cells = [new]
-        for entry in self.counted(series, receiver):
-            one = _Cells.read(entry, self._place(entry.number) / TOLD, series)
+        counted = self.counted(series, receiver)
+        entered = [_Cells.read(each, self._place(each.number) / TOLD, series) for each in counted]
+        digits = [digits_of(one.values, one.entry.decimals) for one in (new, *entered)]
+        units = half_units(digits, [one.entry.decimals for one in (new, *entered)])
+        new, cells = new.rounded(units[0], problem.table), list[_Cells]()
+        for each, unit in zip(entered, units[1:], strict=True):
+            truth = self._place(each.entry.number) / PROBLEM
+            one = each.rounded(unit, read_problem(truth).table) if unit else each
             here, there = _comparable(new, one)
-            known, missing = related(here, there, SAME)
+            chosen, missing = related(here, there, SAME)
             if missing:
                 refusals.append(self._refusal(one, new, missing))
-            cells.append(replace(one, only=known))
+            cells.append(replace(one, only=chosen))
         frame = Frame(only, new.entry.totals)
-        cells[1:] = [replace(one, keys=one.placed(frame)) for one in cells[1:]]
+        cells = [new, *(replace(one, keys=one.placed(frame)) for one in cells)]
         for column, codes in dict.fromkeys(
             chosen for one in cells for chosen in one.only.items() if len(chosen[1]) > 1
         ):
@@ -424,6 +460,8 @@ class Register:
         place, unknown = _numbered(keys, cells)
         linked, hiding = _linked(place), _linked(unknown)
         hiding |= {n for n in linked if not cells[n].entry.is_bounded}
+        # Sums show by how much rounding may have changed values, so that all of them are read.
+        hiding |= _agreeing(place, cells) & linked
         wanted = np.unique(np.concatenate([place[n] for n in (0, *hiding)]))
         releases = {}
         for n in sorted(linked):
@@ -521,8 +559,13 @@ class Register:
                     f"{self.folder}: entries {new} came while this release was protected, and "
                     f"share cells with it. Protect it again, together with them."
                 )
-            revised = tuple(overlap.entry.number for overlap in overlaps if overlap.revised)
-            return entry.model_copy(update={"beside": tuple(numbers), "revises": revised})
+            revised = {each.entry.number: (each.revised, each.shared)
+                       for each in overlaps if each.revised}  # fmt: skip
+            return entry.model_copy(update={
+                "beside": tuple(numbers),
+                "revises": tuple(revised),
+                "revised": revised or None,
+            })  # fmt: skip
 
         return self._added(entry, fill, beside)
 
@@ -597,6 +640,8 @@ class _Cells:
         Which values the release shows; none of those of a new table.
     only : mapping of str to tuple of str
         Which records of its series it is about.
+    room : numpy.ndarray of float
+        The most by which rounding may have changed each value.
     sums : tuple of Sums, default=()
         Of its cells; the last ones.
     """
@@ -606,14 +651,15 @@ class _Cells:
     values: Floats
     is_shown: Flags
     only: Restriction
+    room: Floats
     sums: tuple[Sums, ...] = ()
 
     @classmethod
     def of(cls, table: Table, series: str, only: Restriction) -> _Cells:
         kept = ~are_rests(table.keys)
         entry = Entry(kind="release", series=series).of(table)
-        shown = np.zeros(kept.sum(), dtype=bool)
-        return cls(entry, table.keys[kept], table.values[kept], shown, only)
+        shown, room = np.zeros(kept.sum(), dtype=bool), np.zeros(kept.sum())
+        return cls(entry, table.keys[kept], table.values[kept], shown, only, room)
 
     @classmethod
     def read(cls, entry: Entry, path: Path, series: str) -> _Cells:
@@ -621,7 +667,20 @@ class _Cells:
         frame = frame[~are_rests(frame[list(entry.totals)])].reset_index(drop=True)
         values, low, high = (frame[name].to_numpy(np.float64) for name in ("value", *ENDS))
         keys = frame[list(entry.totals)].astype(str)
-        return cls(entry, keys, values, low == high, entry.chosen(series) or {})
+        room = np.zeros(len(values))
+        return cls(entry, keys, values, low == high, entry.chosen(series) or {}, room)
+
+    def rounded(self, unit: float, table: Table) -> _Cells:
+        """Return the cells of a table whose most detailed ones may be off by so much."""
+        room = unit * detail_cells(table) if unit else np.zeros(table.n_cells)
+        return replace(self, room=room[~are_rests(table.keys)])
+
+    def agrees(self, rows: AnyIntegers, other: _Cells, others: AnyIntegers) -> Flags:
+        """Return which cells have the value of a cell of another table, but for rounding."""
+        a, b = self.values[rows], other.values[others]
+        room = self.room[rows] + other.room[others]
+        near: Flags = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + room
+        return near
 
     def placed(self, frame: Frame) -> pd.DataFrame:
         """Return its codes as they read beside a new table."""
@@ -644,6 +703,7 @@ class _Cells:
             is_shown=np.append(
                 self.is_shown, np.bincount(sums.number, ~self.is_shown[sums.parts], n) == 0
             ),
+            room=np.append(self.room, np.bincount(sums.number, self.room[sums.parts], n)),
             sums=(*self.sums, sums),
         )
 
@@ -652,7 +712,8 @@ class _Cells:
         keys = pd.concat([self.keys.iloc[sums.parts], sums.keys], ignore_index=True)
         parts = self.values[sums.parts]
         values: Floats = np.append(parts, np.bincount(sums.number, parts, len(sums.keys)))
-        bare = Table(keys, values, sums.relations, np.zeros(len(sums.keys)))
+        room = np.bincount(sums.number, self.room[sums.parts]).max()
+        bare = Table(keys, values, sums.relations, np.zeros(len(sums.keys)), tolerance=float(room))
         # Wider than the bounds that the table has itself.
         wide = np.full(len(values), FAR * float(np.abs(self.values).sum() + 1))
         problem = bare.protect(Manual([]), external_bounds=(-wide, wide))
@@ -684,7 +745,7 @@ class _Cells:
 def _comparable(*cells: _Cells) -> list[ChosenCells]:
     """Return the cells of tables over the dimensions of all, to see which records are theirs."""
     return [
-        ChosenCells(keys, one.values, one.entry.totals, one.only, np.zeros(len(one.values)))
+        ChosenCells(keys, one.values, one.entry.totals, one.only, one.room)
         for keys, one in zip(_completed(cells), cells, strict=True)
     ]
 
@@ -728,6 +789,21 @@ def _numbered(
     parts = zip(np.split(place, ends), np.split(unknown, ends), strict=True)
     split = [(numbers, numbers[flags]) for numbers, flags in parts]
     return [numbers for numbers, _ in split], [numbers for _, numbers in split]
+
+
+def _agreeing(place: Sequence[AnyIntegers], cells: Sequence[_Cells]) -> set[int]:
+    """Return the tables with a value that differs from that of another one by rounding alone."""
+    of = np.repeat(np.arange(len(place)), [len(numbers) for numbers in place])
+    number = np.concatenate(place)
+    values, room = (
+        np.concatenate([getattr(table, name) for table in cells]) for name in ("values", "room")
+    )
+    order = np.lexsort((values, number))
+    one, other = order[:-1], order[1:]
+    off = values[other] - values[one]
+    near = (off <= room[one] + room[other]) & (number[one] == number[other])
+    near &= off > SAME * np.maximum(np.abs(values[one]), np.abs(values[other]))
+    return {int(table) for table in (*of[one[near]], *of[other[near]])} - {0}
 
 
 def _linked(place: Sequence[AnyIntegers]) -> set[int]:

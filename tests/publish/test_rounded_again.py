@@ -78,7 +78,7 @@ def test_rounding_counts_as_no_revision_and_a_revision_is_counted(tmp_path):
     assert (overlap.shared, overlap.revised) == (35, 35)
     entry = register.enter(Entry(kind="release"), other, other.ends(other.sensitive), [])
     assert entry.revised == {1: (35, 35)}
-    (sentence,) = entry.revisions()
+    _, sentence = entry.statements()
     assert "Of 35 cells that it shares with 1, 35 count as revised" in sentence
     assert "in one unit?" in sentence
 

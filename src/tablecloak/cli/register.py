@@ -34,6 +34,15 @@ Series = Annotated[
 Receiver = Annotated[str, typer.Option(help="Who gets it; 'public' is everybody.")]
 
 
+NO_BOUNDS = (
+    "A file of values without gaps is read as an adjusted table. Of a rounded table or one with "
+    "small counts changed, which were safe in their job, give a file with the columns lower and "
+    "upper, the ends between which each true value lies; or enter it with --already-out: other "
+    "releases of its cells are then refused."
+)
+"""What is said of a release that tells no bounds of its cells."""
+
+
 def _begun(folder: Path) -> Register:
     """Return a register with entries: a name that was mistyped must not look like an empty one."""
     from tablecloak.publish.register import Register
@@ -192,9 +201,13 @@ def add(
                 raise
             is_safe = False
         else:
-            is_safe = audit(truth, file, published=earlier).is_safe
+            audited = audit(truth, file, published=earlier)
+            is_safe = audited.is_safe
         if not is_safe and not has_left:
-            typer.echo("Not entered: together with earlier releases it is not safe.", err=True)
+            together = f" together with {listed(list(earlier))}" if earlier and is_bounded else ""
+            typer.echo(f"Not entered: it is not safe{together}. {audited.summary()}", err=True)
+            if not is_bounded:
+                typer.echo(NO_BOUNDS, err=True)
             raise typer.Exit(NOT_SAFE)
     entry = Entry(
         kind="transmission" if transmission else "release",

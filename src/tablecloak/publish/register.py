@@ -170,8 +170,11 @@ class Entry(BaseModel):
         """Number and digest: who keeps it notices if this entry or one before it is lost."""
         return f"{self.number}:{self.digest}"
 
-    def revisions(self) -> Iterator[str]:
-        """Yield how many cells of each earlier entry it revises."""
+    def statements(self) -> Iterator[str]:
+        """Yield what people are told: its number, and how many cells of others it revises."""
+        beside = listed([str(number) for number in self.beside])
+        together = f", protected together with {beside}" if beside else ""
+        yield f"Entered in the register as {self.number}{together}. Receipt: {self.receipt}"
         for number, (revised, shared) in (self.revised or {}).items():
             doubt = ""
             if shared >= MANY and revised >= NEARLY_ALL * shared:

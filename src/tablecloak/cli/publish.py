@@ -101,8 +101,8 @@ def publish(
             leaving, folder, title=title, formats=kinds, report=report, withheld=None, layout=layout
         )
         if job is not None and registered is not None:
-            told = problem, problem.ends(suppressed), True
-            entry = enter_release(job, title or job.title, *told, files, after=last)
+            content = problem, problem.ends(suppressed), True
+            entry = enter_release(job, title or job.title, *content, files, after=last)
     for file in files:
         typer.echo(str(out / file.relative_to(folder)))
     if registered is not None:

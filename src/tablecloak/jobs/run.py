@@ -99,9 +99,9 @@ def _run(
             if registered is not None and result.is_safe:
                 # Before the results are seen: what is killed in between is entered, but unknown.
                 ((name, product),) = result.products.items()
-                told = _entered(product, material)
+                content = _entered(product, material)
                 files = sorted((folder / "release").iterdir())
-                entry = enter_release(job, job.title or name, *told, files, after=last)
+                entry = enter_release(job, job.title or name, *content, files, after=last)
                 result.entries.append(entry)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result

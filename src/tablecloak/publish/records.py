@@ -139,7 +139,7 @@ def related(
     columns = [c for c in {**new.only, **earlier.only} if new.only.get(c) != earlier.only.get(c)]
     common = {}
     for column in columns:
-        sets = [set(each.only[column]) for each in (new, earlier) if column in each.only]
+        sets = [set(table.only[column]) for table in (new, earlier) if column in table.only]
         common[column] = tuple(sorted(set.intersection(*sets)))
         if not common[column]:
             return earlier.only, ()

@@ -392,13 +392,15 @@ class Register:
         """
         new, refusals = _Cells.of(problem.table, series, only), list[str]()
         counted = self.counted(series, receiver)
-        entered = [_Cells.read(each, self._place(each.number) / TOLD, series) for each in counted]
+        entered = [
+            _Cells.read(entry, self._place(entry.number) / TOLD, series) for entry in counted
+        ]
         digits = [digits_of(one.values, one.entry.decimals) for one in (new, *entered)]
         units = half_units(digits, [one.entry.decimals for one in (new, *entered)])
         new, cells = new.rounded(units[0], problem.table), list[_Cells]()
-        for each, unit in zip(entered, units[1:], strict=True):
-            truth = self._place(each.entry.number) / PROBLEM
-            one = each.rounded(unit, read_problem(truth).table) if unit else each
+        for read, unit in zip(entered, units[1:], strict=True):
+            truth = self._place(read.entry.number) / PROBLEM
+            one = read.rounded(unit, read_problem(truth).table) if unit else read
             here, there = _comparable(new, one)
             chosen, missing = related(here, there, SAME)
             if missing:
@@ -416,9 +418,9 @@ class Register:
         entry, names = one.entry, listed(list(columns))
         chosen = [
             "all records"
-            if not each
-            else listed([f"{c}={' or '.join(v)}" for c, v in each.items()])
-            for each in (one.only, new.only)
+            if not only
+            else listed([f"{column}={' or '.join(codes)}" for column, codes in only.items()])
+            for only in (one.only, new.only)
         ]
         return (
             f"{self.folder}: entry {entry.number} ({entry.title}) is about {chosen[0]} of this "
@@ -482,7 +484,7 @@ class Register:
             of = f"register {cells[n].entry.number}" if n else NOW
             for number, sums in enumerate(cells[n].sums, start=1):
                 releases[f"sums {number} of {of}"] = cells[n].sums_alone(sums)
-        return {name: replace(each, stands=stands) for name, each in releases.items()}
+        return {name: replace(release, stands=stands) for name, release in releases.items()}
 
     def _told(self, cells: _Cells, only: Restriction, new: _Cells) -> EarlierRelease:
         entry = cells.entry
@@ -562,8 +564,8 @@ class Register:
                     f"{self.folder}: entries {new} came while this release was protected, and "
                     f"share cells with it. Protect it again, together with them."
                 )
-            revised = {each.entry.number: (each.revised, each.shared)
-                       for each in overlaps if each.revised}  # fmt: skip
+            revised = {overlap.entry.number: (overlap.revised, overlap.shared)
+                       for overlap in overlaps if overlap.revised}  # fmt: skip
             return entry.model_copy(update={
                 "beside": tuple(numbers),
                 "revises": tuple(revised),

@@ -249,7 +249,7 @@ def _joined_table(table: Table, published: Published) -> Table:
     tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    stands = {name: code for each in releases.values() for name, code in each.stands.items()}
+    stands = {name: code for member in releases.values() for name, code in member.stands.items()}
     keys = dict(zip(tables, comparable_keys(every, stands), strict=True))
     equated = {name for equation in equations for name in equation.variables} - {NOW}
     compared = np.repeat([name not in equated for name in tables], [one.n_cells for one in every])
@@ -424,8 +424,8 @@ def _equalities(
 
 def digits_of(values: Floats, declared: int | None) -> int:
     """Return how many digits after the decimal point a table has."""
-    known = common_decimals(values) if declared is None else declared
-    return MOST_DECIMALS if known is None else known
+    digits = common_decimals(values) if declared is None else declared
+    return MOST_DECIMALS if digits is None else digits
 
 
 def half_units(digits: Sequence[int], declared: Sequence[int | None]) -> list[float]:

@@ -75,6 +75,22 @@ def test_a_job_that_others_overtook_is_protected_again_together_with_them(folder
     assert "1: industry shares" in found.output
 
 
+def test_publish_enters_what_it_writes_and_takes_the_statuses_of_the_job(folder):
+    register = Register(folder / "register")
+    tc.run_job(folder / "industry.toml", folder / "industry")
+    tc.run_job(folder / "size.toml", folder / "size")
+    statuses = folder / "size/internal/suppression_statuses.csv"
+    assert "~earlier~register 1" in statuses.read_text()
+    done = command("publish", folder / "size.toml", statuses, "-o", folder / "out", "--no-report")
+    assert done.exit_code == 0, done.output
+    assert "Entered in the register as 3, protected together with 1, 2" in done.output
+    entered = register.folder / "000003/release/table.csv"
+    assert entered.read_bytes() == (folder / "out/table.csv").read_bytes()
+    sent = command("transmit", folder / "size.toml", statuses, "-o", folder / "sent.csv")
+    assert sent.exit_code == 0, sent.output
+    assert "~earlier~" not in (folder / "sent.csv").read_text()
+
+
 def test_commands_enter_recall_and_check(folder):
     register = folder / "register"
     result = tc.run_job(folder / "industry.toml", folder / "out")
@@ -102,6 +118,25 @@ def test_commands_enter_recall_and_check(folder):
     assert command("register", "check", register).exit_code == 0
     (register / "000002/told.csv").unlink()
     assert command("register", "check", register).exit_code == 1
+
+
+def test_a_rounded_table_is_refused_with_what_can_be_done(folder):
+    """An empty register has no earlier releases that could be to blame."""
+    job = folder / "size.toml"
+    text = job.read_text().partition("[suppression]")[0]
+    text = text.replace('value = "turnover"\n', "")
+    (folder / "counts.toml").write_text(f"{text}[rounding]\nbase = 5\ntime_limit = 5\n")
+    tc.run_job(folder / "counts.toml", folder / "counts")
+    table = folder / "counts/release/rounding/table.csv"
+    truth = ["--problem", folder / "counts/internal/problem.csv", "--variable", "count"]
+    refused = command("register", "add", folder / "register", table, *truth)
+    assert refused.exit_code == 1, refused.output
+    said = " ".join(refused.output.split())
+    assert "Not entered: it is not safe" in said
+    assert "earlier releases" not in said
+    assert "rounded" in said
+    assert "--already-out" in said
+    assert "lower and upper" in said
 
 
 def test_a_register_keeps_the_figures_beside_a_release(folder):

@@ -117,7 +117,7 @@ def held_against(
 
 
 def read_pattern(problem: ProtectionProblem, path: Path) -> Flags:
-    """Return which cells a file hides.
+    """Return which cells a file hides; of other releases and figures in it the job knows itself.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def read_pattern(problem: ProtectionProblem, path: Path) -> Flags:
     """
     from tablecloak.publish.released_cells import read_release
 
-    suppressed, _ = read_release(problem, path)
+    suppressed, _ = read_release(problem, path, of_table=True)
     if suppressed is None:
         raise InputError(f"{path}: holds adjusted values. Give a suppression pattern.")
     return suppressed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -57,9 +58,10 @@ def publish(
     """Write the files of a release: what everybody may read of a table and its pattern.
 
     The pattern is attacked first by somebody outside, and each file is searched for hidden values.
-    If ORIGINAL is a job, its earlier releases are known to all who attack, and the insiders whom it
-    must keep out attack as well. With --columns the table is wide: the codes of these dimensions
-    are its columns.
+    If ORIGINAL is a job, its earlier releases are known to all who attack, the insiders whom it
+    must keep out attack as well, and a section [register] enters what is written, before it
+    appears. Figures of [[derived]] are not written. With --columns the table is wide: the codes of
+    these dimensions are its columns.
 
     Exit code 0: written; 1: the pattern does not protect, nothing is written; 2: wrong input.
 
@@ -67,9 +69,11 @@ def publish(
 
     Example: tablecloak publish job.toml pattern.csv -o release --into yearbook.xlsx
     """
+    from tablecloak.jobs.run import enter_release
     from tablecloak.publish.audit import audit
     from tablecloak.publish.publication import ABOUT, write_leaving
-    from tablecloak.storage import require_own_folder
+    from tablecloak.publish.register import Register
+    from tablecloak.storage import replacing_folder, require_own_folder
     from tablecloak.tables.formats import OfficeWorkbook, ReleaseFormat
     from tablecloak.tables.formats.format import can_hold
     from tablecloak.tables.formats.layouts import Layout
@@ -82,6 +86,8 @@ def publish(
             f"and the format with --format."
         )
     problem, job = read_original(original, tolerance)
+    registered = None if job is None else job.registered
+    last = 0 if registered is None else Register(registered.folder).last
     suppressed = read_pattern(problem, pattern)
     require_own_folder(out, ABOUT)
     if layout.is_wide:
@@ -89,7 +95,9 @@ def publish(
     with reporting() as reporter:
         earlier = read_earlier(problem, None, None, job)
         insiders = insiders_of_job(problem, job, required=True)
-        audited = audit(problem, pattern, intruders=insiders, published=earlier, progress=reporter)
+        audited = audit(
+            problem, suppressed, intruders=insiders, published=earlier, progress=reporter
+        )
     note_idle(problem, job, insiders, "the job keeps them out as far as possible. See `audit`.")
     if not audited.is_safe:
         typer.echo(audited.summary())
@@ -99,8 +107,15 @@ def publish(
     kinds: list[str | ReleaseFormat] = [*formats]
     if into is not None:
         kinds.append(OfficeWorkbook(into, sheet, marker))
-    files = write_leaving(
-        leaving, out, title=title, formats=kinds, report=report, withheld=None, layout=layout
-    )
+    with nullcontext(out) if registered is None else replacing_folder(out) as folder:
+        files = write_leaving(
+            leaving, folder, title=title, formats=kinds, report=report, withheld=None, layout=layout
+        )
+        if job is not None and registered is not None:
+            content = problem, problem.ends(suppressed), True
+            entry = enter_release(job, title or job.title, *content, files, after=last)
     for file in files:
-        typer.echo(str(file))
+        typer.echo(str(out / file.relative_to(folder)))
+    if registered is not None:
+        for statement in entry.statements():
+            typer.echo(statement)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,15 @@ Series = Annotated[
 Receiver = Annotated[str, typer.Option(help="Who gets it; 'public' is everybody.")]
 
 
+NO_BOUNDS = (
+    "A file of values without gaps is read as an adjusted table. Of a rounded table or one with "
+    "small counts changed, which were safe in their job, give a file with the columns lower and "
+    "upper, the ends between which each true value lies; or enter it with --already-out: other "
+    "releases of its cells are then refused."
+)
+"""What is said of a release that tells no bounds of its cells."""
+
+
 def _begun(folder: Path) -> Register:
     """Return a register with entries: a name that was mistyped must not look like an empty one."""
     from tablecloak.publish.register import Register
@@ -56,11 +66,12 @@ def list_(folder: Folder) -> None:
         if entry.recalls and not entry.has_left:
             what += ", which nobody received"
         revised = f", revises {listed(list(map(str, entry.revises)))}" if entry.revises else ""
+        chosen = "".join(f", {c}={' or '.join(v)}" for c, v in (entry.only or {}).items())
         names = f", {listed(list(entry.variables))}" if entry.variables else ""
         safe = "" if entry.is_safe else ", NOT SAFE with those before"
         typer.echo(
             f"{entry.number}  {entry.date}  {what} to {entry.receiver}: {entry.title} "
-            f"[{entry.series}]{names}{revised}{safe}"
+            f"[{entry.series}{chosen}]{names}{revised}{safe}"
         )
 
 
@@ -104,14 +115,22 @@ def find(
     """
     from tablecloak.jobs.job_file import read_job
     from tablecloak.jobs.load import load_problem
+    from tablecloak.publish.records import restriction
     from tablecloak.publish.register import PUBLIC
 
     named = read_job(job)
     receiver = PUBLIC if named.registered is None else named.registered.receiver
-    overlaps = _begun(folder).overlaps(load_problem(named), named.series, receiver)
+    kept, problem = _begun(folder), load_problem(named)
+    only = restriction(named.data.only)
+    overlaps = kept.overlaps(problem, named.series, receiver, only=only)
     for overlap in overlaps:
         typer.echo(_said(overlap))
     typer.echo(f"{len(overlaps)} earlier releases count.")
+    refusals = kept.refusals(problem, named.series, receiver, only=only)
+    for refusal in refusals:
+        typer.echo(refusal, err=True)
+    if refusals:
+        raise typer.Exit(NOT_SAFE)
 
 
 def _said(overlap: Overlap) -> str:
@@ -134,6 +153,10 @@ def add(
     ],
     series: Series = "",
     variable: Annotated[str, typer.Option(help="Name of the variable of the table.")] = "value",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=CODE: `only` of its job, records with this code; repeat."),
+    ] = None,
     receiver: Receiver = "public",
     title: Annotated[str, typer.Option(help="Title, for people.")] = "",
     transmission: Annotated[
@@ -159,7 +182,7 @@ def add(
     from dataclasses import replace
 
     from tablecloak.publish.audit import audit, known_ends, told_by
-    from tablecloak.publish.register import PUBLIC, Entry, Register
+    from tablecloak.publish.register import PUBLIC, Entry, Register, UnrelatedError
     from tablecloak.publish.released_cells import FIGURES
     from tablecloak.tables.formats import read_problem
 
@@ -167,26 +190,50 @@ def add(
         raise InputError("--transmission: a file with all values is not public. Give --receiver.")
     truth = read_problem(problem)
     truth = replace(truth, table=replace(truth.table, name=variable))
-    kept = Register(folder)
+    kept, chosen = Register(folder), _chosen(only or [])
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
         ends, is_bounded = known_ends(truth, told_by(truth, file))
-        earlier = kept.published(truth, series, receiver)
-        is_safe = audit(truth, file, published=earlier).is_safe
+        try:
+            earlier = kept.published(truth, series, receiver, only=chosen)
+        except UnrelatedError:
+            if not has_left:
+                raise
+            is_safe = False
+        else:
+            audited = audit(truth, file, published=earlier)
+            is_safe = audited.is_safe
         if not is_safe and not has_left:
-            typer.echo("Not entered: together with earlier releases it is not safe.", err=True)
+            together = f" together with {listed(list(earlier))}" if earlier and is_bounded else ""
+            typer.echo(f"Not entered: it is not safe{together}. {audited.summary()}", err=True)
+            if not is_bounded:
+                typer.echo(NO_BOUNDS, err=True)
             raise typer.Exit(NOT_SAFE)
     entry = Entry(
         kind="transmission" if transmission else "release",
         title=title or file.stem,
         receiver=receiver,
         series=series,
+        only=chosen,
         is_bounded=is_bounded,
         is_safe=is_safe,
     )
     left = [file, *(path for path in [file.with_name(FIGURES)] if path.is_file())]
     entered = kept.enter(entry, truth, ends, left)
     typer.echo(f"Entered as {entered.number}. Receipt: {entered.receipt}")
+
+
+def _chosen(only: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return which records a release is about."""
+    from tablecloak.publish.records import restriction
+
+    codes: dict[str, list[str]] = {}
+    for given in only:
+        column, sign, code = given.partition("=")
+        if not column or not sign:
+            raise InputError(f"--only {given}: give COLUMN=CODE.")
+        codes.setdefault(column, []).append(code)
+    return restriction(codes)
 
 
 @register.command()

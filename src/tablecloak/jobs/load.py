@@ -23,6 +23,7 @@ from tablecloak.errors import (
 )
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
+from tablecloak.publish.records import restriction
 from tablecloak.publish.register import Register
 from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.cell_arrays import CellStatus
@@ -100,7 +101,9 @@ def published_beside(job: Job, problem: ProtectionProblem) -> Published | None:
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     if job.registered is not None:
         register = Register(job.registered.folder)
-        found |= register.published(problem, job.series, job.registered.receiver)
+        found |= register.published(
+            problem, job.series, job.registered.receiver, only=restriction(job.data.only)
+        )
     return Published(found, tuple(job.between), periods) if found else None
 
 

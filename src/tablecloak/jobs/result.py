@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tablecloak.errors import listed
 from tablecloak.protection import Material, Product
 from tablecloak.publish.register import Entry
 from tablecloak.results import Result
@@ -88,9 +87,7 @@ class JobResult:
                 yield f"{product.way.noun.capitalize()}: {promise}"
             yield from product.way.statements(product)
         for entry in self.entries:
-            beside = listed([str(number) for number in entry.beside])
-            together = f", protected together with {beside}" if beside else ""
-            yield f"Entered in the register as {entry.number}{together}. Receipt: {entry.receipt}"
+            yield from entry.statements()
 
     def refusals(self) -> Iterator[str]:
         """Yield what is said of releases that are not safe, each sentence once."""

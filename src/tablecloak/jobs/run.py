@@ -7,7 +7,7 @@ statuses, intervals, certificates and the report.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
 from tablecloak.publish.audit import known_ends, told_by_result
+from tablecloak.publish.records import restriction
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
@@ -98,20 +99,36 @@ def _run(
             if registered is not None and result.is_safe:
                 # Before the results are seen: what is killed in between is entered, but unknown.
                 ((name, product),) = result.products.items()
-                problem, ends, is_bounded = _entered(product, material)
-                entry = Entry(
-                    kind="release",
-                    title=job.title or name,
-                    receiver=registered.receiver,
-                    series=job.series,
-                    is_bounded=is_bounded,
-                )
+                content = _entered(product, material)
                 files = sorted((folder / "release").iterdir())
-                register = Register(registered.folder)
-                entry = register.enter(entry, problem, ends, files, after=last)
+                entry = enter_release(job, job.title or name, *content, files, after=last)
                 result.entries.append(entry)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
+
+
+def enter_release(
+    job: Job,
+    title: str,
+    problem: ProtectionProblem,
+    ends: tuple[Floats, Floats],
+    is_bounded: bool,
+    files: Sequence[Path],
+    *,
+    after: int,
+) -> Entry:
+    """Enter a release of a job with a section ``[register]``; parameters as of `Register.enter`."""
+    registered = job.registered
+    assert registered is not None
+    entry = Entry(
+        kind="release",
+        title=title,
+        receiver=registered.receiver,
+        series=job.series,
+        only=restriction(job.data.only),
+        is_bounded=is_bounded,
+    )
+    return Register(registered.folder).enter(entry, problem, ends, files, after=after)
 
 
 def _entered(

@@ -380,11 +380,8 @@ class Job(_JobPart):
 
     @property
     def series(self) -> str:
-        """What the register calls the cells of the job: other records are another series."""
-        named = [self.registered.series] if self.registered and self.registered.series else []
-        return " ".join(
-            [*named, *(f"{key}={code}" for key, code in sorted(self.data.only.items()))]
-        )
+        """What the register calls the records of the job."""
+        return self.registered.series if self.registered else ""
 
     @property
     def paths(self) -> list[Path]:

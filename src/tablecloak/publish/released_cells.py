@@ -17,7 +17,7 @@ from tablecloak.tables.changes.rests import values_with_rests
 from tablecloak.tables.figures.figure import FIGURES as FIGURE_KINDS
 from tablecloak.tables.formats import Format, formats_holding, original_codes, read_frame
 from tablecloak.tables.formats.csv_file import CSV
-from tablecloak.tables.keys import DERIVED, are_derived
+from tablecloak.tables.keys import DERIVED, are_derived, are_rests
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.text_numbers import numbers_of
@@ -84,7 +84,7 @@ def _statuses(frame: pd.DataFrame, path: Path) -> pd.Series:
 
 
 def read_release(
-    problem: ProtectionProblem, release: pd.DataFrame | str | Path
+    problem: ProtectionProblem, release: pd.DataFrame | str | Path, *, of_table: bool = False
 ) -> tuple[Flags | None, Floats | None]:
     """Read a release: which cells are suppressed, or else the adjusted values.
 
@@ -98,6 +98,9 @@ def read_release(
         like the measure) holds adjusted values, or is empty for suppressed cells. A file
         without names in its first row is read as code-value output of tau-ARGUS: the codes,
         the value, and the status from 1 to 14.
+    of_table : bool, default=False
+        Whether rows that are no cell of a table count only if the problem has them: those of
+        earlier releases, sums and figures, as in the statuses that a job writes.
 
     Returns
     -------
@@ -116,6 +119,11 @@ def read_release(
     frame = release if isinstance(release, pd.DataFrame) else _read(problem, Path(release), keys)
     if not isinstance(release, pd.DataFrame):
         frame = _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
+    if of_table and all(key in frame.columns for key in keys):
+        codes = frame[keys].astype(str)
+        cells = pd.MultiIndex.from_frame(problem.table.keys)
+        further = are_rests(codes) & ~pd.MultiIndex.from_frame(codes).isin(cells)
+        frame = frame[~further].reset_index(drop=True)
     frame = with_rows_of_rests(problem, frame, keys, source)
     frame = frame.iloc[rows_in_table_order(problem, frame, keys, source)]
     rests = problem.table.rests

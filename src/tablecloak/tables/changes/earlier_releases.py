@@ -35,6 +35,7 @@ from tablecloak.tables.keys import (
 )
 from tablecloak.tables.link import completed_keys, linked_hierarchies, stacked_contributions
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import MOST_DECIMALS, common_decimals
 from tablecloak.tables.table import Table
 
 NOW = "now"
@@ -67,11 +68,14 @@ class EarlierRelease:
         Its true table at that time, with the levels of its sensitive cells.
     lower, upper : numpy.ndarray of float, shape (n_cells,)
         Ends of what was published of each cell: equal where its value was.
+    stands : mapping of str to str, default={}
+        Codes at which a table that lacks these dimensions stands, where that is not their total.
     """
 
     problem: ProtectionProblem
     lower: Floats
     upper: Floats
+    stands: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, release: EarlierRelease | PublishedResult) -> EarlierRelease:
@@ -245,7 +249,8 @@ def _joined_table(table: Table, published: Published) -> Table:
     tables = {NOW: table, **{name: member.problem.table for name, member in releases.items()}}
     every = list(tables.values())
     hierarchies = linked_hierarchies(every)
-    keys = dict(zip(tables, comparable_keys(every), strict=True))
+    stands = {name: code for member in releases.values() for name, code in member.stands.items()}
+    keys = dict(zip(tables, comparable_keys(every, stands), strict=True))
     equated = {name for equation in equations for name in equation.variables} - {NOW}
     compared = np.repeat([name not in equated for name in tables], [one.n_cells for one in every])
     periods = published.periods
@@ -255,8 +260,10 @@ def _joined_table(table: Table, published: Published) -> Table:
     marked = _marked(table, keys)
     values = np.concatenate([member.values for member in every])
     _refuse_second_names(marked, values, list(releases))
+    compared &= ~are_rests(one_each)
+    _refuse_other_units(one_each, compared, every, list(releases))
     between = [
-        _equalities(one_each, compared & ~are_rests(one_each), every),
+        _equalities(one_each, compared, every),
         _equalities(without_later_marks(marked), are_earlier(marked), every),
         *_equated(tables, keys, equations),
     ]
@@ -307,11 +314,12 @@ def _refuse_second_names(marked: pd.DataFrame, values: Floats, names: Sequence[s
                 )
 
 
-def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
+def comparable_keys(tables: Sequence[Table], stands: Mapping[str, str]) -> list[pd.DataFrame]:
     """Return the keys of each table over the dimensions of all, so that equal keys mean one cell.
 
-    A dimension that a table lacks stands at its total there. Where one table holds several
-    variables, each of the others holds the variable that it is named after.
+    A dimension that a table lacks stands at its total there, or at another code that `stands` has
+    for it. Where one table holds several variables, each of the others holds the variable that it
+    is named after.
 
     Raises
     ------
@@ -319,7 +327,7 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
         If the total of a dimension that a table lacks is not known.
     """
     column = next((table.variables.dimension for table in tables if table.variables), None)
-    keys = completed_keys([table.keys for table in tables], _totals(tables, column))
+    keys = completed_keys([table.keys for table in tables], _totals(tables, column, stands))
     if column is None:
         return keys
     return [
@@ -328,13 +336,16 @@ def comparable_keys(tables: Sequence[Table]) -> list[pd.DataFrame]:
     ]
 
 
-def _totals(tables: Sequence[Table], variable: str | None) -> dict[str, str]:
+def _totals(
+    tables: Sequence[Table], variable: str | None, stands: Mapping[str, str]
+) -> dict[str, str]:
     """Return the total of each dimension that some table lacks.
 
     Where no table has a hierarchy, as those read from files of problems, it is the code that is the
     total of relations and never a part. The dimension of variables has none.
     """
-    totals = {name: tree.total for name, tree in linked_hierarchies(tables).items()}
+    trees = linked_hierarchies(tables)
+    totals = {**{name: tree.total for name, tree in trees.items()}, **stands}
     for name in dict.fromkeys(name for table in tables for name in table.keys.columns):
         holders = [table for table in tables if name in table.keys.columns]
         if name in totals or len(holders) == len(tables):
@@ -384,14 +395,24 @@ def _equalities(
     """
     values = np.concatenate([table.values for table in tables])
     tolerance = np.repeat([one.tolerance for one in tables], [one.n_cells for one in tables])
+    units = half_units([digits_of(one.values, one.decimals) for one in tables],
+                       [one.decimals for one in tables])  # fmt: skip
+    room = np.concatenate([
+        unit * detail_cells(one) if unit else np.zeros(one.n_cells)
+        for unit, one in zip(units, tables, strict=True)
+    ])  # fmt: skip
     cells = np.flatnonzero(compared)
     _, number = number_rows(keys.iloc[cells])
     order = np.lexsort((values[cells], number))
     number, cells = number[order], cells[order]
     one, other = cells[:-1], cells[1:]
     a, b = values[one], values[other]
-    near = np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b)) + np.maximum(
-        tolerance[one], tolerance[other]
+    near = (
+        np.abs(a - b)
+        <= SAME * np.maximum(np.abs(a), np.abs(b))
+        + np.maximum(tolerance[one], tolerance[other])
+        + room[one]
+        + room[other]
     )
     same = (number[:-1] == number[1:]) & near
     one, other = one[same], other[same]
@@ -399,6 +420,79 @@ def _equalities(
     entries = np.concatenate([np.ones(n), -np.ones(n)])
     rows, columns = np.tile(np.arange(n), 2), np.concatenate([one, other])
     return csr_array((entries, (rows, columns)), shape=(n, len(values))), a[same] - b[same]
+
+
+def digits_of(values: Floats, declared: int | None) -> int:
+    """Return how many digits after the decimal point a table has."""
+    digits = common_decimals(values) if declared is None else declared
+    return MOST_DECIMALS if digits is None else digits
+
+
+def half_units(digits: Sequence[int], declared: Sequence[int | None]) -> list[float]:
+    """Return half a unit of the last digit of each table whose values may be rounded, 0 of others.
+
+    A table may be rounded if it has fewer digits than another one of the same cells, or as many as
+    a job asks for: what has two digits because the records have is not rounded.
+    """
+    finest = max(digits, default=0)
+    return [0.5 * 10.0**-count if count < finest or count in declared else 0.0 for count in digits]
+
+
+def detail_cells(table: Table) -> Floats:
+    """Return of how many cells without parts each cell is the sum, shape (n_cells,).
+
+    Most detailed cells are rounded before they are added up, so that sums are off by as much more.
+    """
+    rows = table.relations
+    totals = (rows < 0).astype(np.int64)
+    of_table = (abs(rows) @ table.rests.astype(float) == 0) & (totals.sum(axis=1) == 1)
+    kept = np.flatnonzero(of_table)
+    total, first = np.unique(totals[kept].tocoo().coords[1], return_index=True)
+    parts = rows[kept[first]].maximum(0) != 0
+    counts, is_open = np.ones(table.n_cells), np.zeros(table.n_cells, dtype=bool)
+    is_open[total] = True
+    while len(ready := np.flatnonzero(is_open[total] & (parts @ is_open.astype(float) == 0))):
+        counts[total[ready]] = parts[ready] @ counts
+        is_open[total[ready]] = False
+    return counts
+
+
+def _refuse_other_units(
+    keys: pd.DataFrame, compared: Flags, tables: Sequence[Table], names: Sequence[str]
+) -> None:
+    """Refuse a release whose values are those of the new table in another unit.
+
+    Raises
+    ------
+    InputError
+        Names it, and how many times as large its values are.
+    """
+    _, number = number_rows(keys)
+    number = np.where(compared, number, -1)
+    ends = np.cumsum([table.n_cells for table in tables])
+    numbers = np.split(number, ends[:-1])
+    for name, table, place in zip(names, tables[1:], numbers[1:], strict=True):
+        here, there, both = np.intersect1d(numbers[0], place, return_indices=True)
+        a, b = tables[0].values[there], table.values[both]
+        is_cell = (here >= 0) & (a != 0) & (b != 0)
+        if is_cell.sum() < FEWEST_SHARED:
+            continue
+        ratio = float(np.median(b[is_cell] / a[is_cell]))
+        power = round(np.log10(abs(ratio)))
+        total = float(np.abs(b[is_cell]).sum() / np.abs(a[is_cell]).sum())
+        if power and abs(total / 10.0**power - 1) < UNIT_ERROR:
+            raise InputError(
+                f"Values of the earlier release {name!r} are {10.0**power:g} times those of the "
+                f"new table in the same cells: they have another unit, so that nothing could be "
+                f"compared. Make both tables in one unit."
+            )
+
+
+FEWEST_SHARED = 3
+"""Fewest common cells that tell a unit."""
+
+UNIT_ERROR = 0.01
+"""Largest relative error of a unit, which rounding leaves."""
 
 
 def _equated(

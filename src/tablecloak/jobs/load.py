@@ -28,6 +28,7 @@ from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.code_lists import read_code_list
+from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.join import join
@@ -36,6 +37,7 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import in_published_order, published_decimals
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.rules.rule import protect
+from tablecloak.tables.shared_records import RecordSum, leaves_below, with_shared_records
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.exact_sum import MOST_DIGITS
@@ -134,10 +136,48 @@ def _joined(job: Job, parts: Sequence[ProtectionProblem]) -> ProtectionProblem:
     problem = parts[0]
     if job.variables:
         problems = dict(zip(job.variables, parts, strict=True))
-        problem = join(problems, [spec.made for spec in job.equations])
+        equations = [spec.made for spec in job.equations]
+        problem = join(problems, equations)
+        if job.data.kind == "microdata":
+            problem = _with_shared_records(job, problem, problems, equations)
     if not job.derived:
         return problem
     return replace(problem, table=replace(problem.table, figures=tuple(job.derived)))
+
+
+def _with_shared_records(
+    job: Job,
+    problem: ProtectionProblem,
+    problems: Mapping[str, ProtectionProblem],
+    equations: Sequence[Equation],
+) -> ProtectionProblem:
+    """Return the problem with the relations between variables of the same records."""
+    columns = {name: spec.column for name, spec in _dimensions(job).items()}
+    coarse = {level: name for name, spec in job.dimensions.items() for level in spec.levels[:-1]}
+    sums, files = dict[str, RecordSum](), dict[Path, set[str]]()
+    for name, made in problems.items():
+        alone = job.of_variable(name)
+        trees, only = made.table.hierarchies, dict[str, frozenset[str]]()
+        for given, wanted in alone.data.only.items():
+            column, chosen = given, {wanted} if isinstance(wanted, str) else set(wanted)
+            if given in coarse and coarse[given] in trees:
+                tree = trees[coarse[given]]
+                column = columns[coarse[given]]
+                chosen = {leaf for code in chosen for leaf in leaves_below(tree)[code]}
+            only[column] = only.get(column, frozenset(chosen)) & chosen
+        tables = alone.tables or [TableSpec(dimensions=list(alone.dimensions))]
+        shown = [frozenset(spec.dimensions) for spec in tables]
+        file = alone.data.file and alone.data.file.resolve()
+        sums[name] = RecordSum((alone.data.value, file), only, trees, shown)
+        if only and file is not None:
+            files.setdefault(file, set()).update(only)
+    codes = dict[str, frozenset[str]]()
+    for file, limited in files.items():
+        frame = read_frame(job.data.of(file), tuple(limited))
+        for column in limited:
+            found = frozenset(frame[column].astype(str))
+            codes[column] = codes.get(column, frozenset()) | found
+    return with_shared_records(problem, sums, columns, codes, equations)
 
 
 def _alone(job: Job, engine: str) -> ProtectionProblem:

@@ -23,6 +23,7 @@ from tablecloak.errors import (
 )
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
+from tablecloak.publish.besides import besides, refuse_besides
 from tablecloak.publish.register import Register
 from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.cell_arrays import CellStatus
@@ -61,7 +62,7 @@ def load_data(job: Job, engine: str = "duckdb") -> Material:
     return Material(
         tabulated=joined,
         parts=parts,
-        earlier=partial(published_beside, job),
+        earlier=lambda problem: published_beside(job, problem, parts()),
         sums=lambda column: _sums(job, joined(), column),
         records=partial(keyed_records, job, engine),
         contributions=partial(contributed_records, job, engine, needs_contributor=False),
@@ -88,8 +89,18 @@ def _settings(job: Job) -> dict[str, Any]:
     }
 
 
-def published_beside(job: Job, problem: ProtectionProblem) -> Published | None:
-    """Read the earlier releases of a job: of ``[[published]]``, and of its register."""
+def published_beside(
+    job: Job, problem: ProtectionProblem, parts: Sequence[ProtectionProblem] = ()
+) -> Published | None:
+    """Read the earlier releases of a job: of ``[[published]]``, and of its register.
+
+    Parameters
+    ----------
+    job : Job
+    problem : ProtectionProblem
+    parts : sequence of ProtectionProblem, default=()
+        The problem of each of several variables.
+    """
     found: dict[str, EarlierRelease] = {}
     periods = {spec.name or spec.file.stem: spec.period for spec in job.published if spec.period}
     for spec in job.published:
@@ -101,7 +112,8 @@ def published_beside(job: Job, problem: ProtectionProblem) -> Published | None:
         truth = None if spec.problem is None else read_problem(spec.problem)
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     if job.registered is not None:
-        register = Register(job.registered.folder)
+        register, told = Register(job.registered.folder), besides(parts or [problem], job.derived)
+        refuse_besides(register, told, job.series, job.registered.receiver)
         found |= register.published(problem, job.series, job.registered.receiver)
     return Published(found, tuple(job.between), periods) if found else None
 
@@ -135,6 +147,10 @@ def _joined(job: Job, parts: Sequence[ProtectionProblem]) -> ProtectionProblem:
     """Return the problem of all variables with the equations between them, and its figures."""
     problem = parts[0]
     if job.variables:
+        counts = [name for name, part in zip(job.variables, parts, strict=True)
+                  if part.table.is_count]  # fmt: skip
+        for figure in job.derived:
+            figure.check_beside(counts)
         problems = dict(zip(job.variables, parts, strict=True))
         equations = [spec.made for spec in job.equations]
         problem = join(problems, equations)

@@ -24,6 +24,7 @@ from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
 from tablecloak.publish.audit import known_ends, told_by_result
+from tablecloak.publish.besides import besides
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
 from tablecloak.storage import replacing_folder, require_own_folder
@@ -105,6 +106,7 @@ def _run(
                     receiver=registered.receiver,
                     series=job.series,
                     is_bounded=is_bounded,
+                    besides=besides(material.variables, job.derived) or None,
                 )
                 files = sorted((folder / "release").iterdir())
                 register = Register(registered.folder)

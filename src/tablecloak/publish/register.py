@@ -91,6 +91,9 @@ class Entry(BaseModel):
         Digest (SHA-256) of each file of the entry, by its path in the folder.
     previous : str
         Digest of the entry before.
+    besides : tuple of str, optional
+        What it tells besides its cells; see `tablecloak.publish.besides`. None in entries of older
+        versions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -113,11 +116,12 @@ class Entry(BaseModel):
     reason: str = ""
     files: dict[str, str] = {}
     previous: str = ""
+    besides: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
         """What stands in the file of the entry."""
-        return self.model_dump_json(indent=2) + "\n"
+        return self.model_dump_json(indent=2, exclude_none=True) + "\n"
 
     @property
     def digest(self) -> str:

@@ -10,10 +10,10 @@ else finds that
     x_j >= max(floor of the lowest place, T - x_k - sum of the caps of all other places).
 
 A statistic is hidden unless enough contributors lie between floor and cap of its place, which other
-statistics of the cell narrow, and unless the first is at least (1 + p) x_j and the second at most (1 - p) x_j
-for all k and j, in its cell and in each cell below it. The total is at least the sum of the floors
-and at most that of the caps. These become external bounds of the problem: everybody is taken to
-know them, so that totals are protected against whoever reads the statistics.
+statistics of the cell narrow, and unless the first is at least (1 + p) x_j and the second at most
+(1 - p) x_j for all k and j, in its cell and in each cell below it. The total is at least the sum of
+the floors and at most that of the caps. These become external bounds of the problem: everybody is
+taken to know them, so that totals are protected against whoever reads the statistics.
 
 Source: the p% rule, in which all floors are 0 and no place has a cap; W. Bond, M. Brandt, P.-P. de
 Wolf, *Guidelines for the checking of output based on microdata research* (2015), for the number of

@@ -94,7 +94,8 @@ def test_other_order_statistics_of_one_series_are_refused_and_the_same_are_not(r
 
 
 def test_a_publication_with_means_in_one_cluster_and_counts_in_another_is_refused(run):
-    lines = "table_name,field,indicator,spanning_1,hrc_spanning_1\nt,f,sales,region,\nn,f,firms,region,\n"
+    names = "table_name,field,indicator,spanning_1,hrc_spanning_1\n"
+    lines = f"{names}t,f,sales,region,\nn,f,firms,region,\n"
     (run.folder / "meta.csv").write_text(lines)
     head = HEAD.format(title="all", value="").replace("[dimensions.industry]\n", "")
     plan = '[publication]\nmetadata = "meta.csv"\ncolumns = {firms = ""}\n'

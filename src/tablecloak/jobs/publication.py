@@ -289,7 +289,7 @@ def _state_of(outcome: JobOutcome, folder: Path) -> ClusterState:
     link = report.relative_to(folder.parent).as_posix() if report.exists() else ""
     if outcome.has_failed:
         return ClusterState({}, f"failed: {outcome.message}")
-    return ClusterState(outcome.figures, "safe" if outcome.is_safe else "NOT SAFE", link)
+    return ClusterState(outcome.figures, outcome.state, link)
 
 
 def expected_seconds(job: Job, problem: ProtectionProblem) -> float:

@@ -105,3 +105,11 @@ def test_a_publication_with_means_in_one_cluster_and_counts_in_another_is_refuse
         read_publication(path, run.folder / "out")
     path.write_text(head + plan)
     assert len(read_publication(path, run.folder / "out").jobs) == 2
+
+
+def test_a_count_without_a_column_of_its_own_is_told_how_to_be_one(run):
+    with pytest.raises(tc.InputError, match=r"no column 'firms'.*columns = \{firms = ''\}"):
+        run("count", 'value = "firms"')
+    amounts = '[[rules]]\nrule = "p-percent"\np = 10\n'
+    with pytest.raises(tc.InputError, match=r"\[variables.NAME\] rules"):
+        run("rules", "", amounts)

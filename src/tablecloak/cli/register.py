@@ -167,12 +167,12 @@ def add(
     if transmission and receiver == PUBLIC:
         raise InputError("--transmission: a file with all values is not public. Give --receiver.")
     truth = read_problem(problem)
-    told = besides([truth], ())
+    further = besides([truth], ())
     truth = replace(truth, table=replace(truth.table, name=variable))
     kept = Register(folder)
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
-        refuse_besides(kept, told, series, receiver)
+        refuse_besides(kept, further, series, receiver)
         ends, is_bounded = known_ends(truth, told_by(truth, file))
         earlier = kept.published(truth, series, receiver)
         is_safe = audit(truth, file, published=earlier).is_safe
@@ -186,7 +186,7 @@ def add(
         series=series,
         is_bounded=is_bounded,
         is_safe=is_safe,
-        besides=told or None,
+        besides=further or None,
     )
     left = [file, *(path for path in [file.with_name(FIGURES)] if path.is_file())]
     entered = kept.enter(entry, truth, ends, left)

@@ -112,8 +112,9 @@ def published_beside(
         truth = None if spec.problem is None else read_problem(spec.problem)
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     if job.registered is not None:
-        register, told = Register(job.registered.folder), besides(parts or [problem], job.derived)
-        refuse_besides(register, told, job.series, job.registered.receiver)
+        register = Register(job.registered.folder)
+        further = besides(parts or [problem], job.derived)
+        refuse_besides(register, further, job.series, job.registered.receiver)
         found |= register.published(problem, job.series, job.registered.receiver)
     return Published(found, tuple(job.between), periods) if found else None
 

@@ -125,7 +125,7 @@ class JobResult:
         release = product.release
         if isinstance(release, Result):
             figures |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
-        n_open = sum(each.way.open_insiders(each.release) for each in self.products.values())
+        n_open = sum(one.way.open_insiders(one.release) for one in self.products.values())
         figures |= {OPEN_INSIDERS: n_open} if n_open else {}
         return {name: float(figure) for name, figure in figures.items()}
 

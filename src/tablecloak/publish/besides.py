@@ -34,21 +34,21 @@ def besides(
     """
     parts = list(parts)
     hides = any((part.sensitive | part.forced).any() for part in parts)
-    told = [COUNTS] if hides and any(part.table.is_count for part in parts) else []
-    told += [MEANS] if any(isinstance(figure, Average) for figure in figures) else []
-    told += [f"{STATISTIC}{figure!r}" for figure in figures if figure.needs_contributions]
-    return tuple(told)
+    names = [COUNTS] if hides and any(part.table.is_count for part in parts) else []
+    names += [MEANS] if any(isinstance(figure, Average) for figure in figures) else []
+    names += [f"{STATISTIC}{figure!r}" for figure in figures if figure.needs_contributions]
+    return tuple(names)
 
 
 def refuse_besides(
-    register: Register, told: Sequence[str], series: str, receiver: str = PUBLIC
+    register: Register, new: Sequence[str], series: str, receiver: str = PUBLIC
 ) -> None:
     """Refuse a release that tells with an earlier one what nothing proves to be safe.
 
     Parameters
     ----------
     register : Register
-    told : sequence of str
+    new : sequence of str
         What the new release tells besides its cells.
     series, receiver : str
         As in `Entry`.
@@ -60,21 +60,21 @@ def refuse_besides(
     """
     for entry in register.counted(series, receiver):
         others = entry.besides or ()
-        name = f"{register.folder}: entry {entry.number} ({entry.title})"
-        for one, other in ((told, others), (others, told)):
+        label = f"{register.folder}: entry {entry.number} ({entry.title})"
+        for one, other in ((new, others), (others, new)):
             if COUNTS in one and MEANS in other:
                 has = "hides counts" if one is others else "has means"
                 raise InputError(
-                    f"{name} {has} of the same records. A mean beside its total tells the count. "
+                    f"{label} {has} of the same records. A mean beside its total tells the count. "
                     f"Protect totals and counts in one job, with a ratio of the two instead of the "
                     f"mean, or publish only one of these."
                 )
         mine, theirs = (
-            [each for each in one if each.startswith(STATISTIC)] for one in (told, others)
+            [name for name in one if name.startswith(STATISTIC)] for one in (new, others)
         )
         if mine and theirs and mine != theirs:
             raise InputError(
-                f"{name} has other order statistics of the same records. It is not known what both "
-                f"together tell of a contribution. Ask for all of them in one job, for the same "
+                f"{label} has other order statistics of the same records. It is not known what "
+                f"both together tell of a contribution. Ask for all of them in one job, for the same "
                 f"ones as there, or for none."
             )

@@ -101,8 +101,8 @@ def with_shared_records(
     table, rows = problem.table, list[dict[int, float]]()
     assert table.variables is not None
     released = ~are_rests(table.keys)
-    for of in dict.fromkeys(each.of for each in sums.values()):
-        names = [name for name, each in sums.items() if each.of == of]
+    for of in dict.fromkeys(one.of for one in sums.values()):
+        names = [name for name, one in sums.items() if one.of == of]
         if len(names) > 1:
             chosen = released & table.keys[table.variables.dimension].isin(names).to_numpy()
             family = {name: sums[name] for name in names}
@@ -110,7 +110,7 @@ def with_shared_records(
     if not rows:
         return problem
     entries = [(row, cell, sign) for row, terms in enumerate(rows) for cell, sign in terms.items()]
-    row, cell, sign = (np.array(each) for each in zip(*entries, strict=True))
+    row, cell, sign = map(np.array, zip(*entries, strict=True))
     further = csr_array((sign.astype(float), (row, cell)), shape=(len(rows), table.n_cells))
     larger = replace(
         table,
@@ -134,17 +134,17 @@ class _Family:
     @cached_property
     def limited(self) -> tuple[str, ...]:
         """Columns to which some variable is limited."""
-        return tuple(dict.fromkeys(name for each in self.sums.values() for name in each.only))
+        return tuple(dict.fromkeys(name for summed in self.sums.values() for name in summed.only))
 
     @cached_property
     def ranges(self) -> dict[str, Sets]:
         """The codes of all records of each variable."""
         return {
             name: tuple(
-                each.only.get(column, self.codes[column]) & self.codes[column]
+                summed.only.get(column, self.codes[column]) & self.codes[column]
                 for column in self.limited
             )
-            for name, each in self.sums.items()
+            for name, summed in self.sums.items()
         }
 
     def relations(self, chosen: Any) -> Iterator[dict[int, float]]:
@@ -172,8 +172,8 @@ class _Family:
         shown = [name for name in shown if self.columns[name] in self.limited]
         below = {
             (name, dimension): leaves_below(tree)
-            for name, each in self.sums.items()
-            for dimension, tree in each.trees.items()
+            for name, summed in self.sums.items()
+            for dimension, tree in summed.trees.items()
             if dimension in shown
         }
         rows = keys[[variable, *shown]].itertuples(index=True, name=None)
@@ -192,14 +192,14 @@ class _Family:
             of_variable.setdefault(cell.variable, {}).setdefault(cell.sets, cell)
         shown_in: dict[int, set[str]] = {cell.number: {cell.variable} for cell in group}
         for cell in group:
-            for name, own in of_variable.items():
+            for name, shown in of_variable.items():
                 if name == cell.variable:
                     continue
-                same = own.get(cell.sets)
+                same = shown.get(cell.sets)
                 if same is not None:
                     parts = [same] if cell.number < same.number else []
                 elif self._shows(name, cell, key):
-                    parts = _parts(cell, own.values())
+                    parts = _parts(cell, shown.values())
                 else:
                     continue
                 shown_in[cell.number].add(name)
@@ -209,7 +209,7 @@ class _Family:
 
     def _shows(self, name: str, cell: _Cell, key: Mapping[str, str]) -> bool:
         """Whether a variable has a table in which the records of a cell are some of its cells."""
-        each, everything = self.sums[name], self.ranges[name]
+        tables, everything = self.sums[name].tables, self.ranges[name]
         if not cell.is_within(everything):
             return False
         needed = {name for name, code in key.items() if not self._is_total(name, code)}
@@ -221,11 +221,11 @@ class _Family:
         return any(
             needed <= table
             and all(any(self.columns[name] == column for name in table) for column in narrower)
-            for table in each.tables
+            for table in tables
         )
 
     def _is_total(self, dimension: str, code: str) -> bool:
-        trees = (each.trees.get(dimension) for each in self.sums.values())
+        trees = (summed.trees.get(dimension) for summed in self.sums.values())
         return any(tree is not None and tree.total == code for tree in trees)
 
     def _refuse_differences(

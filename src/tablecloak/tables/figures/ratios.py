@@ -163,8 +163,8 @@ class Average(DerivedFigure):
         if found is not None and table.variables is not None:
             of_cells = {name: cells_of(table, name, self.label) for name in table.variables.names}
             self.check_beside([
-                name for name, own in of_cells.items()
-                if np.array_equal(table.values[own], found.count[own])
+                name for name, places in of_cells.items()
+                if np.array_equal(table.values[places], found.count[places])
             ])  # fmt: skip
         if found is None:
             raise InputError(

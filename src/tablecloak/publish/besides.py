@@ -75,6 +75,6 @@ def refuse_besides(
         if mine and theirs and mine != theirs:
             raise InputError(
                 f"{label} has other order statistics of the same records. It is not known what "
-                f"both together tell of a contribution. Ask for all of them in one job, for the same "
-                f"ones as there, or for none."
+                f"both together tell of a contribution. Ask for all of them in one job, for "
+                f"the same ones as there, or for none."
             )

@@ -149,8 +149,9 @@ def _all(jobs: Path, out: Path, executor: str) -> None:
     from tablecloak.jobs.campaign import run_campaign
 
     def said(outcome: JobOutcome) -> None:
+        state = outcome.state if outcome.is_safe else "NOT SAFE"
         again = "" if outcome.is_new else " (was there already)"
-        typer.echo(f"{outcome.name}: {outcome.state}{again}: {outcome.message}")
+        typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")
 
     outcomes = run_campaign(jobs, out, executor=executor_named(executor), said=said)
     unsafe = [outcome.name for outcome in outcomes if not outcome.is_safe]

@@ -495,6 +495,12 @@ class Protection(Section, BaseModel, ABC):
         return None
 
     @classmethod
+    def open_insiders(cls, release: Any) -> int:
+        """Return how many insiders succeed, or are not settled, against whom it was to hold."""
+        del release
+        return 0
+
+    @classmethod
     def insiders(cls, release: Any) -> Sequence[str]:
         """Return the kinds of insiders against whom a release was asked to protect."""
         del release

@@ -130,9 +130,8 @@ def _publication(job: Path, out: Path, engine: str, executor: str) -> None:
 
 def _tell_outcome(outcome: JobOutcome) -> None:
     """Print how the job of a cluster went."""
-    state = "safe" if outcome.is_safe else "FAILED" if outcome.has_failed else "NOT SAFE"
     again = "" if outcome.is_new else " (was there already)"
-    typer.echo(f"\ncluster {outcome.name}: {state}{again}")
+    typer.echo(f"\ncluster {outcome.name}: {outcome.state}{again}")
     for line in outcome.report or (outcome.message,):
         typer.echo(indent(line, "  "))
 
@@ -150,7 +149,7 @@ def _all(jobs: Path, out: Path, executor: str) -> None:
     from tablecloak.jobs.campaign import run_campaign
 
     def said(outcome: JobOutcome) -> None:
-        state = "safe" if outcome.is_safe else "NOT SAFE"
+        state = outcome.state if outcome.is_safe else "NOT SAFE"
         again = "" if outcome.is_new else " (was there already)"
         typer.echo(f"{outcome.name}: {state}{again}: {outcome.message}")
 

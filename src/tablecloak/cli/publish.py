@@ -71,6 +71,7 @@ def publish(
     """
     from tablecloak.jobs.run import enter_release
     from tablecloak.publish.audit import audit
+    from tablecloak.publish.besides import besides
     from tablecloak.publish.publication import ABOUT, write_leaving
     from tablecloak.publish.register import Register
     from tablecloak.storage import replacing_folder, require_own_folder
@@ -113,7 +114,10 @@ def publish(
         )
         if job is not None and registered is not None:
             content = problem, problem.ends(suppressed), True
-            entry = enter_release(job, title or job.title, *content, files, after=last)
+            further = besides([problem], ())
+            entry = enter_release(
+                job, title or job.title, *content, files, besides=further, after=last
+            )
     for file in files:
         typer.echo(str(out / file.relative_to(folder)))
     if registered is not None:

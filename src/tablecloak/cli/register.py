@@ -182,6 +182,7 @@ def add(
     from dataclasses import replace
 
     from tablecloak.publish.audit import audit, known_ends, told_by
+    from tablecloak.publish.besides import besides, refuse_besides
     from tablecloak.publish.register import PUBLIC, Entry, Register, UnrelatedError
     from tablecloak.publish.released_cells import FIGURES
     from tablecloak.tables.formats import read_problem
@@ -189,10 +190,12 @@ def add(
     if transmission and receiver == PUBLIC:
         raise InputError("--transmission: a file with all values is not public. Give --receiver.")
     truth = read_problem(problem)
+    further = besides([truth], ())
     truth = replace(truth, table=replace(truth.table, name=variable))
     kept, chosen = Register(folder), _chosen(only or [])
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
+        refuse_besides(kept, further, series, receiver)
         ends, is_bounded = known_ends(truth, told_by(truth, file))
         try:
             earlier = kept.published(truth, series, receiver, only=chosen)
@@ -217,6 +220,7 @@ def add(
         only=chosen,
         is_bounded=is_bounded,
         is_safe=is_safe,
+        besides=further or None,
     )
     left = [file, *(path for path in [file.with_name(FIGURES)] if path.is_file())]
     entered = kept.enter(entry, truth, ends, left)

@@ -26,6 +26,7 @@ from tablecloak.errors import (
 from tablecloak.executors import Executor, SerialExecutor
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
+from tablecloak.jobs.result import OPEN_INSIDERS
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, subject_of
@@ -49,7 +50,8 @@ class JobOutcome:
     report : tuple of str
         What is said of the releases, line by line; empty if the job failed.
     figures : mapping of str to float
-        ``cells``, ``relations``, ``sensitive``, ``loss``, ``bound``, ``seconds``, as far as known.
+        ``cells``, ``relations``, ``sensitive``, ``loss``, ``bound``, ``seconds``,
+        ``open insiders``, as far as known.
     """
 
     name: str
@@ -63,6 +65,14 @@ class JobOutcome:
     def has_failed(self) -> bool:
         """Whether there are no results."""
         return not self.report
+
+    @property
+    def state(self) -> str:
+        """Say in a few words how safe its releases are."""
+        if self.has_failed or not self.is_safe:
+            return "FAILED" if self.has_failed else "NOT SAFE"
+        n = int(self.figures.get(OPEN_INSIDERS, 0))
+        return f"not proved against {n:,} insider{'s' * (n > 1)}" if n else "safe"
 
 
 def run_campaign(

@@ -23,12 +23,14 @@ from tablecloak.errors import (
 )
 from tablecloak.jobs.schema import DimensionSpec, Job, TableSpec
 from tablecloak.protection import Material, Records
+from tablecloak.publish.besides import besides, refuse_besides
 from tablecloak.publish.records import restriction
 from tablecloak.publish.register import Register
 from tablecloak.publish.released_cells import read_published
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.earlier_releases import EarlierRelease, Published
 from tablecloak.tables.code_lists import read_code_list
+from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.join import join
@@ -37,6 +39,7 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import in_published_order, published_decimals
 from tablecloak.tables.rules.manual import Manual
 from tablecloak.tables.rules.rule import protect
+from tablecloak.tables.shared_records import RecordSum, leaves_below, with_shared_records
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.contributed import Contributed, contributed
 from tablecloak.tables.tabulation.exact_sum import MOST_DIGITS
@@ -60,7 +63,7 @@ def load_data(job: Job, engine: str = "duckdb") -> Material:
     return Material(
         tabulated=joined,
         parts=parts,
-        earlier=partial(published_beside, job),
+        earlier=lambda problem: published_beside(job, problem, parts()),
         sums=lambda column: _sums(job, joined(), column),
         records=partial(keyed_records, job, engine),
         contributions=partial(contributed_records, job, engine, needs_contributor=False),
@@ -87,8 +90,18 @@ def _settings(job: Job) -> dict[str, Any]:
     }
 
 
-def published_beside(job: Job, problem: ProtectionProblem) -> Published | None:
-    """Read the earlier releases of a job: of ``[[published]]``, and of its register."""
+def published_beside(
+    job: Job, problem: ProtectionProblem, parts: Sequence[ProtectionProblem] = ()
+) -> Published | None:
+    """Read the earlier releases of a job: of ``[[published]]``, and of its register.
+
+    Parameters
+    ----------
+    job : Job
+    problem : ProtectionProblem
+    parts : sequence of ProtectionProblem, default=()
+        The problem of each of several variables.
+    """
     found: dict[str, EarlierRelease] = {}
     periods = {spec.name or spec.file.stem: spec.period for spec in job.published if spec.period}
     for spec in job.published:
@@ -101,6 +114,8 @@ def published_beside(job: Job, problem: ProtectionProblem) -> Published | None:
         found[name] = read_published(spec.file, truth or problem, revised=truth is None)
     if job.registered is not None:
         register = Register(job.registered.folder)
+        further = besides(parts or [problem], job.derived)
+        refuse_besides(register, further, job.series, job.registered.receiver)
         found |= register.published(
             problem, job.series, job.registered.receiver, only=restriction(job.data.only)
         )
@@ -136,11 +151,53 @@ def _joined(job: Job, parts: Sequence[ProtectionProblem]) -> ProtectionProblem:
     """Return the problem of all variables with the equations between them, and its figures."""
     problem = parts[0]
     if job.variables:
+        counts = [name for name, part in zip(job.variables, parts, strict=True)
+                  if part.table.is_count]  # fmt: skip
+        for figure in job.derived:
+            figure.check_beside(counts)
         problems = dict(zip(job.variables, parts, strict=True))
-        problem = join(problems, [spec.made for spec in job.equations])
+        equations = [spec.made for spec in job.equations]
+        problem = join(problems, equations)
+        if job.data.kind == "microdata":
+            problem = _with_shared_records(job, problem, problems, equations)
     if not job.derived:
         return problem
     return replace(problem, table=replace(problem.table, figures=tuple(job.derived)))
+
+
+def _with_shared_records(
+    job: Job,
+    problem: ProtectionProblem,
+    problems: Mapping[str, ProtectionProblem],
+    equations: Sequence[Equation],
+) -> ProtectionProblem:
+    """Return the problem with the relations between variables of the same records."""
+    columns = {name: spec.column for name, spec in _dimensions(job).items()}
+    coarse = {level: name for name, spec in job.dimensions.items() for level in spec.levels[:-1]}
+    sums, files = dict[str, RecordSum](), dict[Path, set[str]]()
+    for name, made in problems.items():
+        alone = job.of_variable(name)
+        trees, only = made.table.hierarchies, dict[str, frozenset[str]]()
+        for given, wanted in alone.data.only.items():
+            column, chosen = given, {wanted} if isinstance(wanted, str) else set(wanted)
+            if given in coarse and coarse[given] in trees:
+                tree = trees[coarse[given]]
+                column = columns[coarse[given]]
+                chosen = {leaf for code in chosen for leaf in leaves_below(tree)[code]}
+            only[column] = only.get(column, frozenset(chosen)) & chosen
+        tables = alone.tables or [TableSpec(dimensions=list(alone.dimensions))]
+        shown = [frozenset(spec.dimensions) for spec in tables]
+        file = alone.data.file and alone.data.file.resolve()
+        sums[name] = RecordSum((alone.data.value, file), only, trees, shown)
+        if only and file is not None:
+            files.setdefault(file, set()).update(only)
+    codes = dict[str, frozenset[str]]()
+    for file, limited in files.items():
+        frame = read_frame(job.data.of(file), tuple(limited))
+        for column in limited:
+            found = frozenset(frame[column].astype(str))
+            codes[column] = codes.get(column, frozenset()) | found
+    return with_shared_records(problem, sums, columns, codes, equations)
 
 
 def _alone(job: Job, engine: str) -> ProtectionProblem:

@@ -171,8 +171,30 @@ def read_publication(path: str | Path, out: str | Path) -> Publication:
     text, _ = read_toml(path)
     made, jobs = planned(path, out)
     read = {name: job_of(tables, path, text) for name, tables in jobs.items()}
+    _refuse_means_beside_counts(read)
     marked = {"in_publication": True}
     return Publication(made, {n: job.model_copy(update=marked) for n, job in read.items()}, out)
+
+
+def _refuse_means_beside_counts(jobs: Mapping[str, Job]) -> None:
+    """Refuse clusters of the same records of which one has means and another one counts.
+
+    Raises
+    ------
+    InputError
+        Names both, and what to ask for instead.
+    """
+    for name, job in jobs.items():
+        counts = [
+            other
+            for other, beside in jobs.items()
+            if beside.counts_records and beside.data.only == job.data.only and other != name
+        ]
+        for figure in job.derived if counts else ():
+            try:
+                figure.check_beside(counts)
+            except InputError as error:
+                raise InputError(f"cluster {name}: {error}") from None
 
 
 def planned(path: Path, out: Path) -> tuple[Plan, dict[str, dict[str, Any]]]:
@@ -267,7 +289,7 @@ def _state_of(outcome: JobOutcome, folder: Path) -> ClusterState:
     link = report.relative_to(folder.parent).as_posix() if report.exists() else ""
     if outcome.has_failed:
         return ClusterState({}, f"failed: {outcome.message}")
-    return ClusterState(outcome.figures, "safe" if outcome.is_safe else "NOT SAFE", link)
+    return ClusterState(outcome.figures, outcome.state, link)
 
 
 def expected_seconds(job: Job, problem: ProtectionProblem) -> float:

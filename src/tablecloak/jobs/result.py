@@ -12,6 +12,9 @@ from tablecloak.publish.register import Entry
 from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 
+OPEN_INSIDERS = "open insiders"
+"""Figure of a result: insiders who succeed, or whose attack is not settled."""
+
 
 @dataclass(frozen=True, eq=False)
 class JobResult:
@@ -119,6 +122,8 @@ class JobResult:
         release = product.release
         if isinstance(release, Result):
             figures |= {"loss": release.loss, "bound": release.bound, "seconds": release.seconds}
+        n_open = sum(one.way.open_insiders(one.release) for one in self.products.values())
+        figures |= {OPEN_INSIDERS: n_open} if n_open else {}
         return {name: float(figure) for name, figure in figures.items()}
 
     def summary(self) -> str:

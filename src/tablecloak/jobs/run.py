@@ -24,6 +24,7 @@ from tablecloak.jobs.schema import Job
 from tablecloak.jobs.write import RESULT, write_results
 from tablecloak.protection import Attackers, Material, Product, Protection
 from tablecloak.publish.audit import known_ends, told_by_result
+from tablecloak.publish.besides import besides
 from tablecloak.publish.records import restriction
 from tablecloak.publish.register import Entry, OvertakenError, Register
 from tablecloak.solve.solver import using_solver
@@ -100,8 +101,11 @@ def _run(
                 # Before the results are seen: what is killed in between is entered, but unknown.
                 ((name, product),) = result.products.items()
                 content = _entered(product, material)
+                further = besides(material.variables, job.derived)
                 files = sorted((folder / "release").iterdir())
-                entry = enter_release(job, job.title or name, *content, files, after=last)
+                entry = enter_release(
+                    job, job.title or name, *content, files, besides=further, after=last
+                )
                 result.entries.append(entry)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
@@ -115,9 +119,18 @@ def enter_release(
     is_bounded: bool,
     files: Sequence[Path],
     *,
+    besides: Sequence[str],
     after: int,
 ) -> Entry:
-    """Enter a release of a job with a section ``[register]``; parameters as of `Register.enter`."""
+    """Enter a release of a job with a section ``[register]``.
+
+    Other parameters are as of `Register.enter`.
+
+    Parameters
+    ----------
+    besides : sequence of str
+        What the release tells besides its cells, as `tablecloak.publish.besides.besides` says.
+    """
     registered = job.registered
     assert registered is not None
     entry = Entry(
@@ -127,6 +140,7 @@ def enter_release(
         series=job.series,
         only=restriction(job.data.only),
         is_bounded=is_bounded,
+        besides=tuple(besides) or None,
     )
     return Register(registered.folder).enter(entry, problem, ends, files, after=after)
 

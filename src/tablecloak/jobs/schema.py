@@ -366,6 +366,11 @@ class Job(_JobPart):
         return self.data.kind == "microdata" and self.protection.zeros != "public"
 
     @property
+    def counts_records(self) -> bool:
+        """Whether one of its variables counts records."""
+        return self.data.kind == "microdata" and any(job.data.value is None for job in self.alone)
+
+    @property
     def group_rules(self) -> list[Rule]:
         """Rules that also apply to sums of suppressed cells; none where variables have others."""
         if any(spec.rules or spec.protection for spec in self.variables.values()):

@@ -182,14 +182,18 @@ class JobWriter:
         """Return what is said of the only variable of a job, in the sections of the job itself."""
         given = dict(self.shared.get("variables", {}).get(variable, {}))
         sections = {key: given.pop(key) for key in ("rules", "protection") if key in given}
-        value = {"value": self._column(variable)} if self._column(variable) else {}
-        return {**sections, "data": {**data, **value, **given}}
+        return {**sections, "data": {**data, **self._valued(variable), **given}}
+
+    def _valued(self, variable: str) -> Tables:
+        """Return the column of a variable as a key of a job; nothing if it counts records."""
+        column = self._column(variable)
+        return {"value": column} if column else {}
 
     def _several(self, cluster: Cluster, tables: Mapping[str, list[Tables]]) -> Tables:
         """Return the variables of a cluster, and the equations between those that have tables."""
         given = self.shared.get("variables", {})
         variables = {
-            name: {"value": self._column(name) or name, **given.get(name, {}), "tables": linked}
+            name: {**self._valued(name), **given.get(name, {}), "tables": linked}
             for name, linked in tables.items()
         }
         between = list(cluster.equations)

@@ -348,6 +348,11 @@ class Suppression(TableProtection):
         return frame[~table.rests]
 
     @classmethod
+    def open_insiders(cls, release: SuppressionPattern) -> int:
+        """Return how many insiders the pattern leaves open."""
+        return release.open_insiders
+
+    @classmethod
     def insiders(cls, release: SuppressionPattern) -> Sequence[str]:
         """Return the kinds of insiders against whom the pattern was asked to protect."""
         return () if release.insiders is None else tuple(release.insiders.intruders)

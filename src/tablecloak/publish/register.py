@@ -129,6 +129,9 @@ class Entry(BaseModel):
         Digits to which its job rounded values; None where it did not.
     revised : mapping of int to tuple of int, optional
         Of each entry that it revises, how many cells are revised, and how many are shared.
+    besides : tuple of str, optional
+        What it tells besides its cells; see `tablecloak.publish.besides`. None in entries of older
+        versions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -154,6 +157,7 @@ class Entry(BaseModel):
     only: dict[str, tuple[str, ...]] | None = None
     decimals: int | None = None
     revised: dict[int, tuple[int, int]] | None = None
+    besides: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:

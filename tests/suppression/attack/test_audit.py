@@ -282,6 +282,18 @@ def test_certificates_against_insiders_verify_exactly_if_the_pattern_is_safe(see
                 found.certificate().verify()
 
 
+@pytest.mark.parametrize("detail", ["verdict", "intervals"])
+def test_a_cell_that_is_attacked_on_one_side_is_shown_with_both_ends(detail):
+    """10 and 1 are hidden below 11, neither is 0: 10 is the most, and 1 is possible as well."""
+    cells = pd.DataFrame({"code": ["a", "b", "Total"], "v": [10.0, 1.0, 11.0]})
+    rule = tc.Manual([{"code": "a"}], range=50)
+    problem = tc.Table.from_frame(cells, ["code"], "v").protect(rule)
+    hidden = (problem.table.keys["code"] != "Total").to_numpy()
+    row = tc.audit(problem, hidden, detail=detail).to_frame().iloc[0]
+    assert row["verdict"] == "attackable"
+    assert (row["reached_lower"], row["reached_upper"]) == pytest.approx((1, 10))
+
+
 def test_two_singletons_in_a_row_protect_each_other_only_against_strangers():
     """Two firms, each alone in its cell of region A, and likewise in B: each knows one cell."""
     rows = [("A", "x", "f1", 50), ("A", "y", "f2", 40), ("B", "x", "f3", 60), ("B", "y", "f4", 30)]

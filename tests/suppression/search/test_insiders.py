@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ import tablecloak as tc
 from tablecloak.budget import Budget
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
+from tablecloak.suppression.attack import part
 from tablecloak.suppression.attack.against_insiders import WhyOpen
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.audit import attacked
@@ -201,3 +203,31 @@ def test_who_still_learns_too_much_is_looked_at_before_a_release(hopeless):
     pattern = tc.suppress(hopeless, protect_against="contributors", hold="possible")
     assert "before you publish its release, look at the 2 insiders" in pattern.verdict()
     assert "Next: publish its release" in tc.suppress(hopeless).verdict()
+
+
+def test_an_attack_of_one_program_is_settled_though_the_search_had_no_time_for_it(monkeypatch):
+    """The audits of the search find no time to attack as an insider; one program of each does."""
+    problem, attack_as = firms(0), part._attack_as
+
+    def without_time(attack, few, of, task, number, knows):
+        attack_as(attack, few, of, replace(task, budget=Budget.of(0)), number, knows)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(part, "_attack_as", without_time)
+        patched.setattr(Defence, "answer", lambda self, findings: False)
+        pattern = tc.suppress(problem, protect_against="contributors", hold="possible")
+    audit = tc.audit(problem, pattern, intruders="contributors")
+    attacks = {(found.intruder, found.cell) for found in audit.attacks}
+    why = {(pair.insider, pair.cell): pair.why for pair in pattern.insiders.open}
+    assert attacks
+    assert {why[pair] for pair in attacks} == {WhyOpen.ATTACKABLE}
+    assert {pair for pair, reason in why.items() if reason == WhyOpen.ATTACKABLE} == attacks
+    n = len({insider for insider, _ in why})
+    assert pattern.verdict().startswith(f"NOT PROVED SAFE against {n} insider")
+    # Nothing is tried once the search was stopped.
+    question = Question.of(problem, "two-sided", "contributors")
+    stopped = Budget.of()
+    standing = Standing(attacked(question, pattern.suppressed, Budget.of()))
+    assert len(standing.attackable(Budget.of())) == len(attacks)
+    stopped.stop()
+    assert not standing.attackable(stopped)

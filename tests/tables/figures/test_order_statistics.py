@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -85,9 +86,26 @@ def test_a_statistic_of_few_contributors_is_hidden():
     frame = tc.released_figures(tc.suppress(problem, time_limit=2))
     shown = frame[frame["status"] == "published"]
     assert shown[["figure", "region", "value"]].to_numpy().tolist() == [
-        ["median of v", "r01", 100.0]
+        ["median of v in multiples of 20", "r01", 100.0]
     ]
     assert frame["value"].isna().sum() == 5
+
+
+@pytest.mark.parametrize("other", [tc.Median("v", base=30), tc.Quantile("v", q=0.45, base=30)])
+def test_two_classes_of_one_rank_leave_enough_contributors_where_they_overlap(other):
+    """The median is 229: in multiples of 20 it is 220, with five; in multiples of 30, 240, with
+    five. Both say that it lies between 225 and 230, where nobody else is."""
+    own = np.array([[1.0, 212, 214, 216, 229, 236, 240, 244, 250]])
+    where = {"region": ["r00"]}
+    one = tc.Median("v", base=20, where=where)
+    other = dataclasses.replace(other, where=where)
+    frame = cells_of(own, [one, other]).table
+    released = pd.concat([f.released(frame, None, None) for f in frame.figures])
+    assert released["status"].tolist() == ["published", "suppressed"]
+    names = ["in multiples of 20", "in multiples of 30"]
+    assert [name[-18:] for name in released["figure"]] == names
+    alone = cells_of(own, [other]).table
+    assert alone.figures[0].released(alone, None, None)["status"].tolist() == ["published"]
 
 
 def test_hidden_totals_are_protected_against_whoever_reads_the_statistics():

@@ -10,6 +10,7 @@ from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.suppression.attack.moves_program import Extreme
 from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.tables.keys import are_figures
 from tablecloak.tables.table import Table
 
 WHATEVER_IS_HIDDEN = "even if every cell that may be suppressed is"
@@ -64,8 +65,15 @@ def unprotected(
             f"levels, widen the external bounds, or unfreeze cells in their relations.",
             cells=cells,
         )
+    remedy = (
+        "Derived figures link them: print these with fewer `decimals`, or leave some out; in a "
+        "publication whose fields are protected in order, try `fields = 'together'`, before any of "
+        "them has left."
+        if np.any(are_figures(table.keys))
+        else "Measure the variables of their relations in units of similar size, or change their "
+        "levels."
+    )
     return SolverError(
         f"It was not settled whether {len(cells)} sensitive cells can be protected {how}: "
-        f"{labels}. Neither proof nor refutation was exact enough: measure the variables of their "
-        f"relations in units of similar size, or change their levels."
+        f"{labels}. Neither proof nor refutation was exact enough. {remedy}"
     )

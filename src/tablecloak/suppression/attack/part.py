@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -365,17 +365,22 @@ def _attack_as_everybody(attack: Attack, part: Part, task: _Task) -> None:
     """Attack as the external intruder, and as one who knows that values are whole."""
     disclosed, report = disclosures(part.system), task.report
     part.failures = prove(attack, part.pool, task.budget, disclosed=disclosed, after_each=report)
-    if task.intervals:
-        part.ends.update(disclosed)
-        _measure_intervals(attack, part, task)
+    part.ends.update(disclosed if task.intervals else part.failures)
+    # Of a cell that can be attacked on one side, the other end is asked for as well.
+    every = range(len(part.system.needs.cells))
+    _measure_intervals(
+        attack, part, task, every if task.intervals else {index for index, _ in part.failures}
+    )
     # Whole numbers come before insiders, whose proofs refer to witnesses that may be replaced here.
     if task.members.know_whole_numbers:
         _attack_in_whole_numbers(part, task)
 
 
-def _measure_intervals(attack: Attack, part: Part, task: _Task) -> None:
+def _measure_intervals(attack: Attack, part: Part, task: _Task, needs: Iterable[int]) -> None:
+    """Find both ends of the intervals of some needs."""
     for sign in (1, -1):
-        for index, cell in enumerate(part.system.needs.cells.tolist()):
+        for index in sorted(needs):
+            cell = int(part.system.needs.cells[index])
             if task.budget.is_over:
                 return
             if (index, sign) not in part.ends:

@@ -316,11 +316,20 @@ class SuppressionPattern(ProtectedTable):
             )
         disclosed = 0 if self.before is None else len(self.before.disclosed)
         earlier = f"; earlier releases tell too much of {disclosed} of them" * bool(disclosed)
+        inside, n_open = self._from_inside(), self.open_insiders
+        if n_open:
+            yield f"NOT PROVED SAFE against {n_open:,} insider{'s' * (n_open > 1)}{inside}."
         yield (
-            f"Safe against all who know the published cells, their sums and the external bounds: "
+            f"Safe against all{' others' * bool(n_open)} who know the published cells, their sums "
+            f"and the external bounds: "
             f"proved for {self._proved_cells()}{self._in_whole_numbers()}"
-            f"{self.requirement.caveat}{earlier}{self._from_inside()}."
+            f"{self.requirement.caveat}{earlier}{'' if n_open else inside}."
         )
+
+    @property
+    def open_insiders(self) -> int:
+        """Number of insiders who succeed, or whose attack is not settled."""
+        return 0 if self.insiders is None else self.insiders.successful + self.insiders.unsettled
 
     def _extent(self) -> str:
         table = self.problem.table
@@ -350,10 +359,10 @@ class SuppressionPattern(ProtectedTable):
             ("is not settled", "are not settled"): self.insiders.unsettled,
         }
         left = " and ".join(f"{n:,} {words[n > 1]}" for words, n in counts.items() if n)
-        return f"; against {tried}, of whom {left or 'none succeeds'}"
+        return f": of {tried} {left}" if left else f"; against {tried}, of whom none succeeds"
 
     def _release_advice(self) -> str:
-        n = 0 if self.insiders is None else self.insiders.successful + self.insiders.unsettled
+        n = self.open_insiders
         if not n:
             return super()._release_advice()
         who = (

@@ -55,6 +55,11 @@ EXTENDING_SHARE = 0.6
 """Share of the time left after that attack for hiding further cells; the rest is for publishing
 cells again. docs/decisions, "Holding against insiders"."""
 
+SETTLING_SECONDS = 1.0
+"""Seconds for one attack by each insider of whom the search has settled nothing, past its time if
+need be. A program over some hundred cells takes milliseconds, and whoever has the release will
+try it. Chosen."""
+
 CLOSINGS = 3
 """Multiple of the seconds that laying out the proof against all insiders took once, kept back for
 doing it at the end: the pattern has grown by then, and the proof is verified as well."""
@@ -354,7 +359,8 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
     if question.named:
         told = _cost(first, defence, question, result.suppressed, standing.audit.intruders)
         told = replace(told, unjudged=len(standing.members.unjudged))
-        result = replace(result, insiders=replace(told, open=_open_pairs(standing, defence)))
+        pairs = _open_pairs(standing, defence, budget)
+        result = replace(result, insiders=replace(told, open=pairs))
     return _told(replace(state, held=result), found, defence, question)
 
 
@@ -489,9 +495,13 @@ def _unsettled(first: Audit) -> int:
     return len(undecided) + len(waiting)
 
 
-def _open_pairs(standing: Standing, defence: Defence) -> OpenPairs:
+def _open_pairs(standing: Standing, defence: Defence, budget: Budget) -> OpenPairs:
+    """Return the pairs for which nothing is claimed; those that no attack settled try once more."""
     attacks, named = standing.audit.attacks, standing.members.named
     reasons = {(each.intruder, each.cell): WhyOpen.ATTACKABLE for each in attacks}
+    settling = budget.at_least(SETTLING_SECONDS).quiet()
+    easy = [(named[number].name, cell) for number, cell in standing.attackable(settling)]
+    reasons |= dict.fromkeys(easy, WhyOpen.ATTACKABLE)
     reasons |= dict.fromkeys(defence.hopeless, WhyOpen.HOPELESS)
     return OpenPairs.of([one.name for one in named], *standing.left_out(), reasons)
 

@@ -73,6 +73,14 @@ class Standing:
         insider, cell = (np.concatenate(column) for column in zip(*pairs, strict=True))
         return insider, cell
 
+    def attackable(self, budget: Budget) -> list[tuple[int, int]]:
+        """Return the pairs of those left out, by insider and cell, of which an attack succeeds.
+
+        Each is one program in each direction, so that what is easy to compute does not stay
+        unsettled because the search has used up its time.
+        """
+        return [pair for part in self.parts for pair in part.attackable(budget)]
+
     @property
     def missing(self) -> tuple[int, int]:
         """Number of insiders against whom nothing is claimed, and of pairs that are left out."""
@@ -193,6 +201,32 @@ class _StandingPart:
     @cached_property
     def _attack(self) -> Attack:
         return Attack(self.system)
+
+    def attackable(self, budget: Budget) -> list[tuple[int, int]]:
+        """Return the open pairs of an insider and a cell that this insider estimates too closely.
+
+        Each insider has one program for each direction of a cell; the limit that its multipliers
+        prove says so.
+        """
+        found = list[tuple[int, int]]()
+        for number in np.unique(self.open.insider).tolist():
+            if budget.is_over:
+                break
+            system = self._seen_by(number)
+            needs = system.needs
+            self._attack.hide(self.hidden)
+            self._attack.know(system)
+            for index in self.open.need[self.open.insider == number].tolist():
+                limits = np.full((2, len(needs.cells)), np.inf)
+                for side, sign in enumerate((1, -1)):
+                    position = int(needs.cells[index])
+                    extreme = self._attack.extreme(position, sign, time_limit=budget.left)
+                    limits[side, index] = extreme.limit
+                    if not needs.met(*limits)[index]:
+                        found.append((number, int(self.system.cells[position])))
+                        break
+            self._attack.know(self.system)
+        return found
 
     def position_of(self, cell: int) -> int:
         """Return the position of a cell of the table; -1 if it is not in this part."""

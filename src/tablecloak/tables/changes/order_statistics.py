@@ -9,10 +9,11 @@ else finds that
     x_j <= min(cap of the top place, T - x_k - sum of the floors of all other places),
     x_j >= max(floor of the lowest place, T - x_k - sum of the caps of all other places).
 
-A statistic is hidden unless the first is at least (1 + p) x_j and the second at most (1 - p) x_j
-for all k and j, in its cell and in each cell below it. The total is at least the sum of the floors
-and at most that of the caps. These become external bounds of the problem: everybody is taken to
-know them, so that totals are protected against whoever reads the statistics.
+A statistic is hidden unless enough contributors lie between floor and cap of its place, which other
+statistics of the cell narrow, and unless the first is at least (1 + p) x_j and the second at most
+(1 - p) x_j for all k and j, in its cell and in each cell below it. The total is at least the sum of
+the floors and at most that of the caps. These become external bounds of the problem: everybody is
+taken to know them, so that totals are protected against whoever reads the statistics.
 
 Source: the p% rule, in which all floors are 0 and no place has a cap; W. Bond, M. Brandt, P.-P. de
 Wolf, *Guidelines for the checking of output based on microdata research* (2015), for the number of
@@ -71,11 +72,11 @@ def with_order_statistics(
         for number, figure in enumerate(statistics):
             if cell not in asked[number]:
                 continue
-            value = figure.value(given)
-            behind = np.abs(given - value) <= figure.grid / 2
-            shown = int(behind.sum()) >= figure.contributors
-            shown = shown and not cells.is_told([*kept, figure], cell, below[cell])
-            decisions[number][cell] = value, shown
+            together = [*kept, figure]
+            shown = cells.has_enough_behind(together, cell) and not cells.is_told(
+                together, cell, below[cell]
+            )
+            decisions[number][cell] = figure.value(given), shown
             kept += [figure] * shown
         for part in below[cell] if kept else ():
             floors, caps = cells.places(kept, cell, part)
@@ -187,6 +188,21 @@ class _Cells:
             floors[above:] = np.maximum(floors[above:], value - figure.grid / 2)
             caps[:below] = np.minimum(caps[:below], value + figure.grid / 2)
         return floors, caps
+
+    def has_enough_behind(self, statistics: Sequence[OrderStatistic], cell: int) -> bool:
+        """Whether enough contributors lie where statistics of a cell together place each of them.
+
+        The median in multiples of 20 and the one in multiples of 30 have one rank, so that it lies
+        in both classes.
+        """
+        given = self.amounts(cell)
+        floors, caps = self.places(statistics, cell, cell)
+        for figure in statistics:
+            place = figure.rank(len(given)) - 1
+            behind = (given >= floors[place]) & (given <= caps[place])
+            if int(behind.sum()) < figure.contributors:
+                return False
+        return True
 
     def most(self, cell: int) -> float:
         """Return the total to which a cell must be able to go."""

@@ -183,6 +183,16 @@ class DerivedFigure(ABC):
             agrees |= having
         return agrees
 
+    def check_beside(self, counts: Sequence[str]) -> None:
+        """Refuse variables beside it that count records; here none.
+
+        Raises
+        ------
+        InputError
+            Says what to ask for instead.
+        """
+        del counts
+
     def nonexistent(self, table: Table) -> Integers:
         """Return the cells that have no such figure, since the denominator is 0."""
         if self.needs_contributions:

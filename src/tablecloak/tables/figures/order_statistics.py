@@ -183,8 +183,8 @@ class JudgedStatistic(DerivedFigure):
 
     @property
     def label(self) -> str:
-        """Name of the statistic."""
-        return self.statistic.label
+        """Name of the statistic, with what it is published as a multiple of."""
+        return f"{self.statistic.label} in multiples of {self.statistic.grid:g}"
 
     def quotients_in(self, table: Table) -> Quotients:
         """Return none: it is no quotient of cells."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.tables.figures.figure import (
     FIGURES,
     DerivedFigure,
@@ -125,6 +126,7 @@ class Share(DerivedFigure):
 class Average(DerivedFigure):
     """Mean of the contributions to each cell, whose number everybody is taken to know.
 
+    Beside its total it tells that number, so that it is refused beside counts, which may be hidden.
     With sampling weights the number is the sum of weights. The mean per unit of another variable,
     whose cells may be hidden, is a `Ratio`.
 
@@ -144,15 +146,32 @@ class Average(DerivedFigure):
         """Name of the mean."""
         return f"mean of {self.variable}"
 
+    def check_beside(self, counts: Sequence[str]) -> None:
+        """Refuse counts, which may be hidden, and which the mean tells with its total."""
+        if counts:
+            raise InputError(
+                f"{self.label}: beside its total it tells how many contribute to a cell, and that "
+                f"is what {listed(list(counts))} counts and may hide. Ask for the ratio instead, "
+                f"figure = 'ratio' with formula = '{self.variable} / {counts[0]}', which is "
+                f"protected together with both, or leave out the mean or the counts."
+            )
+
     def quotients_in(self, table: Table) -> Quotients:
         """Return each cell over its number of contributors; cells without any have no mean."""
         cells = cells_of(table, self.variable, self.label)
-        if table.contributions is None:
+        found = table.contributions
+        if found is not None and table.variables is not None:
+            of_cells = {name: cells_of(table, name, self.label) for name in table.variables.names}
+            self.check_beside([
+                name for name, places in of_cells.items()
+                if np.array_equal(table.values[places], found.count[places])
+            ])  # fmt: skip
+        if found is None:
             raise InputError(
                 f"{self.label}: the number of contributors of each cell is not known. Tabulate "
                 f"from records, name the column with `frequency`, or ask for a ratio of two "
                 f"variables."
             )
-        number = table.contributions.weighted_count[cells]
+        number = found.weighted_count[cells]
         cells, number = cells[number > 0], number[number > 0]
         return Quotients(cells, np.full(len(cells), -1, dtype=np.int64), number)

@@ -307,7 +307,9 @@ def _check_measure(table: Table, rules: Sequence[Rule]) -> None:
     if table.name == "count" and odd:
         raise InputError(
             f"The rules {listed(odd)} look at amounts, but this is a table of counts. Use "
-            f"MinimumFrequency, or tabulate a `value`."
+            f"MinimumFrequency, or tabulate a `value`. In a job or a publication with several "
+            f"variables, rules of its own are [variables.NAME] rules = "
+            f"[{{rule = 'minimum-frequency', minimum = 3}}]."
         )
     if table.variables is not None:
         raise InputError(

@@ -218,8 +218,13 @@ def open_source(
     alike: dict[str, str] = {}
     for column in [*codes, *roles.columns()]:
         if column not in table.columns:
+            to_count = (
+                f" To count records, give no `value`; in a publication, say so by `columns = "
+                f"{{{column} = ''}}`."
+            )
             raise InputError(
                 f"The data has no column {column!r}.{suggestion(column, table.columns)}"
+                f"{to_count * (column == roles.value)}"
             )
         if alike.setdefault(column.lower(), column) != column:
             raise InputError(

@@ -10,6 +10,7 @@ import pytest
 import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.budget import Budget
+from tablecloak.suppression.search.moves import improve_by_moves
 from tablecloak.suppression.search.portfolio import clean_up, exchange, turned_in_part
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -95,3 +96,13 @@ def test_turn_of_some_cells_stays_within_the_pattern(share, seconds):
         assert np.all(turned.hidden[state.must])
         gained += turned.loss < hasty.loss
     assert gained or not seconds or share < 0.5
+
+
+def test_moves_end_by_themselves_where_there_is_no_time_limit():
+    """Turns near single cells are drawn by chance, so that there is always another one."""
+    problem = random_problem(0, shape=(4, 5, 4), n_sensitive=8)
+    state = SearchState.of(problem, Requirement.TWO_SIDED, "sequential")
+    hasty = protect_one_by_one(state.problem, state.system, HASTY, Budget.of())
+    better = improve_by_moves(())(replace(state, best=hasty), Budget.of()).best
+    assert better.is_proved
+    assert better.loss <= hasty.loss

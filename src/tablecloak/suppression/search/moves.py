@@ -80,7 +80,8 @@ CLOCK = 1e-3
 """Least seconds that a move is said to have taken."""
 
 STALE = 10
-"""Moves in a row without a better pattern, after which the phase ends."""
+"""Moves, or turns near single cells, in a row without a better pattern, after which others are
+tried, or the phase ends."""
 
 
 def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
@@ -186,10 +187,12 @@ class _TurningNearby:
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a better pattern, or the best one."""
         # A turn that is cut short saves next to nothing, so that the last one may take longer.
-        begun = budget.within(max(NEARBY_SHARE * budget.left, LEAST_NEARBY))
-        while not begun.is_over and (secondaries := best.hidden & ~state.must).any():
+        begun, stale = budget.within(max(NEARBY_SHARE * budget.left, LEAST_NEARBY)), 0
+        while not begun.is_over and stale < STALE and np.any(best.hidden & ~state.must):
+            secondaries, before = best.hidden & ~state.must, best.loss
             published = self._near(state.system.matrix, secondaries, best.weights)
             best = turned_in_part(state, best, published, self.random, budget.quiet())
+            stale = 0 if best.loss < before else stale + 1
         return best
 
     def _near(self, relations: csr_array, secondaries: Flags, weights: Floats) -> Flags:

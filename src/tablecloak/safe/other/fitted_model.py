@@ -28,7 +28,9 @@ CONVERGED = 1e-5
 def weights_of(model: Any, n: int) -> Floats:
     """Return by what a model multiplies the square of each residual."""
     weights = np.ones(n)
-    for name in ("weights", "freq_weights", "var_weights"):
+    # What a GLM calls weights are those of its last step.
+    names = ("freq_weights", "var_weights") if hasattr(model, "family") else ("weights",)
+    for name in names:
         values = getattr(model, name, None)
         if values is not None and np.shape(values) == (n,):
             weights = weights * np.asarray(values, dtype=np.float64)

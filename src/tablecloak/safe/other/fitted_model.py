@@ -72,7 +72,8 @@ def unchecked(result: Any, figures: tuple[str, ...]) -> Iterator[str]:
             "tell of single records, or of categories of y with few"
         )
         return
-    if np.ndim(getattr(model, "sigma", None)) == 2:
+    variances: Any = getattr(model, "sigma", None)
+    if np.ndim(variances) == 2:
         yield "`sigma` of the model is a matrix: only variances, one for each record, are checked"
         return
     for option in ("offset", "exposure"):

@@ -51,3 +51,19 @@ def test_steps_are_joined_into_intervals_of_enough_persons_that_cover_everybody(
             n_joined += len(told) < len(np.unique(time))
     assert n_told > 20
     assert n_joined > 20
+
+
+def test_survival_after_a_hidden_line_is_that_of_the_persons_at_risk_then():
+    """A product over all lines tells of the hidden one: its ratio to that of another table."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"months": rng.integers(1, 7, 400), "ill": rng.integers(0, 2, 400)})
+    project = Project({"survival_safe_threshold": THRESHOLD})
+    project.surv_func(frame.months, frame.ill)
+    fewer = frame.drop(index=frame.index[frame.months == 3][0])
+    survival = project.surv_func(fewer.months, fewer.ill).survival
+    last = survival.index[survival.isna()].max()
+    assert last < 6
+    share = 1.0
+    for month in range(int(last) + 1, 7):
+        share *= 1 - fewer.ill[fewer.months == month].sum() / (fewer.months >= month).sum()
+        assert abs(survival[month] - share) < 1e-12

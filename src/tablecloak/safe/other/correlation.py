@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy.stats import rankdata
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
@@ -70,15 +71,31 @@ class CorrelationOutput(Kind):
             f"{len(exact) // 2} correlations are 1 or -1 and are hidden: one column would follow "
             "from the other",
         )
-        if self.method != "pearson":
-            return checked
         pairs = [pair for pair in combinations(range(frame.shape[1]), 2)
                  if pair not in checked.hidden]  # fmt: skip
         names = [str(name) for name in frame.columns]
+        products = [self._products(records, columns[:, pair], [names[k] for k in pair])
+                    for pair in map(list, pairs)]  # fmt: skip
         return replace(checked, conditional=tuple(
-            _products(records, columns[:, one] * columns[:, other], names[one], names[other])
-            for one, other in pairs
+            counts for counts in products if counts is not None
         ))  # fmt: skip
+
+    def _products(self, records: OutputRecords, columns: Floats, names: list[str]) -> Counts | None:
+        """Return the sum of products that a correlation tells; None if it is none.
+
+        That of Spearman is Pearson's of ranks, and ranks of two values are as good as the values.
+        That of Kendall tells the sum of ranks over either of two values (Mann and Whitney).
+        """
+        there = ~np.isnan(columns).any(axis=1)
+        is_flag = [len(np.unique(column[there])) <= 2 for column in columns.T]
+        if self.method == "kendall" and not any(is_flag):
+            return None
+        factors, said = np.full(columns.shape, np.nan), []
+        for k, name in enumerate(names):
+            is_ranked = self.method != "pearson" and not is_flag[k]
+            factors[there, k] = rankdata(columns[there, k]) if is_ranked else columns[there, k]
+            said.append(f"rank of {name}" if is_ranked else name)
+        return _products(records, factors.prod(axis=1), *said)
 
     @staticmethod
     def _is_of_few(records: OutputRecords, column: Floats) -> bool:

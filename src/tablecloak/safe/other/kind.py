@@ -144,6 +144,8 @@ class Checked:
     properties : dict
     has_whole_rows : bool, default=False
         Whether the figures of a line tell each other, so that they are hidden together.
+    chained : str, default=""
+        Column that multiplies up the lines: it starts anew after a hidden one, which it would tell.
     base : str, default=""
         How other outputs get the same records, where nothing can be hidden.
     conditional : tuple of Counts
@@ -157,6 +159,7 @@ class Checked:
     counts: tuple[Counts, ...] = ()
     properties: dict[str, Any] = field(default_factory=dict)
     has_whole_rows: bool = False
+    chained: str = ""
     base: str = ""
     conditional: tuple[Counts, ...] = ()
 
@@ -167,6 +170,14 @@ class Checked:
         first = self.frames[0].copy()
         if self.has_whole_rows:
             rows = sorted({row for row, _ in places})
+            if self.chained:
+                values = first[self.chained].to_numpy(dtype=np.float64, copy=True)
+                for row in rows:
+                    gaps = np.flatnonzero(np.isnan(values[row + 1 :]))
+                    until = row + 1 + int(gaps[0]) if gaps.size else len(values)
+                    values[row + 1 : until] /= values[row]
+                first[self.chained] = values
+                notes = (*notes, "after a hidden line, survival starts anew: of those at risk then")
             places = [(row, column) for row in rows for column in range(first.shape[1])]
         for row, column in places:
             name = first.columns[column]

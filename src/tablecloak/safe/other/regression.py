@@ -23,6 +23,7 @@ from tablecloak.safe.joint.leverage import combinations_within, is_low
 from tablecloak.safe.joint.question import MOST_PROGRAMS
 from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
+from tablecloak.safe.other.fitted_model import unchecked, weights_of
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
@@ -31,12 +32,6 @@ from tablecloak.safe.values import MOST_LEVELS
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
-
-BY_SUMS = ("ols", "wls", "gls", "glsar", "logit", "probit", "poisson", "glm", "mnlogit")
-"""Models whose coefficients solve equations of sums over records, whatever residuals they show."""
-
-SOLVED = 1e-5
-"""Share of X'y that X'(y - fitted) may be where coefficients solve normal equations."""
 
 PERFECT = 1e-12
 """Share of the variation left over up to which a fit is perfect: rounding alone."""
@@ -326,7 +321,7 @@ class Fit:
         if isinstance(frame, pd.DataFrame) and frame.index.equals(index):
             # The index of the frame itself says that its records were not numbered anew.
             index = frame.index
-        weights = _weights(model, len(endog))
+        weights = weights_of(model, len(endog))
         counts = weights > 0
         return cls(
             exog[counts], endog[counts], tuple(names), index if counts.all() else index[counts],
@@ -359,16 +354,6 @@ class Fit:
         return missing is not None and np.size(missing) > 0
 
     @property
-    def is_by_sums(self) -> bool:
-        """Whether coefficients solve equations of sums over records, as far as is known."""
-        residuals: Any = getattr(self.result, "resid", None)
-        if self.method in BY_SUMS or np.shape(residuals) != self.endog.shape:
-            return True
-        weighted = self.exog * self.weights[:, None]
-        left = np.abs(weighted.T @ np.asarray(residuals, dtype=np.float64))
-        return bool((left <= SOLVED * (np.abs(weighted).T @ np.abs(self.endog) + 1)).all())
-
-    @property
     def left_over(self) -> float:
         """Share of the variation of y that the fit leaves over; NaN if the model does not say."""
         spread = float(((self.endog - self.endog.mean()) ** 2).sum())
@@ -379,16 +364,6 @@ class Fit:
             if found is not None and np.shape(found) == self.endog.shape:
                 return float((np.asarray(found, dtype=np.float64) ** 2).sum()) / spread
         return float("nan")
-
-
-def _weights(model: Any, n: int) -> Floats:
-    """Return by what a model multiplies the square of each residual."""
-    weights = np.ones(n)
-    for name in ("weights", "freq_weights", "var_weights"):
-        found = getattr(model, name, None)
-        if found is not None and np.shape(found) == (n,):
-            weights = weights * np.asarray(found, dtype=np.float64)
-    return weights
 
 
 @KINDS.register
@@ -423,12 +398,10 @@ class RegressionOutput(Kind):
         if fit.left_over <= PERFECT:
             text = "the fit is perfect: every value of y follows from the coefficients (R2 is 1)"
             reasons.append(Reason("fail", "perfect fit", text))
-        if not fit.is_by_sums:
-            text = (
-                f"coefficients of {fit.method} solve no equations of sums: as those of a quantile "
-                "regression they may be told by single records"
-            )
-            reasons.append(Reason("review", "method", text))
+        reasons += [
+            Reason("review", "method", text)
+            for text in unchecked(fit.result, (*list(COLUMNS)[1:], *NUMBERS))
+        ]
         note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
         counts, conditional = _counts(records, design, fit)
         return Checked(

@@ -74,7 +74,7 @@ class Survival(Kind):
         return Checked(
             (frame,), tuple(reasons), tuple(notes),
             counts=(_counts(records, group, frame),), properties=properties,
-            has_whole_rows=True,
+            has_whole_rows=True, chained="survival",
         )  # fmt: skip
 
 

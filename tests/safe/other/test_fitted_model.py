@@ -1,0 +1,173 @@
+"""Options of a fit that change its figures: what no rule looks at never passes."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tablecloak.safe import Project
+
+sm = pytest.importorskip("statsmodels.api")
+
+N, PERSON = 400, 7
+
+
+def people():
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame({"const": 1.0, "age": rng.integers(16, 85, N).astype(float)})
+    data["income"] = rng.lognormal(10, 0.5, N).round()
+    data["hours"] = rng.normal(36, 7, N).round(1)
+    data["children"] = rng.poisson(1.2, N)
+    data["ill"] = (rng.random(N) < 0.3).astype(int)
+    return data
+
+
+DATA = people()
+ONE = DATA[["const"]]
+TWO = DATA[["const", "age"]]
+IS_PERSON = DATA.index == PERSON
+
+
+def status(*results):
+    """Verdict on the last of some results, and its reasons."""
+    project = Project()
+    for result in results:
+        output = project.regression(result)
+    return output.outcome.status, output.outcome.summary
+
+
+def test_the_models_that_are_checked_pass_with_the_usual_options():
+    family = sm.families
+    weights = DATA.hours.clip(20, 50)
+    for result in (
+        sm.OLS(DATA.income, TWO).fit(),
+        sm.WLS(DATA.income, TWO, weights=weights).fit(),
+        sm.GLS(DATA.income, TWO).fit(),
+        sm.GLS(DATA.income, TWO, sigma=weights).fit(),
+        sm.Logit(DATA.ill, TWO).fit(disp=0),
+        sm.Logit(DATA.ill, TWO).fit(disp=0, method="bfgs"),
+        sm.Probit(DATA.ill, TWO).fit(disp=0),
+        sm.Poisson(DATA.children, TWO).fit(disp=0),
+        sm.GLM(DATA.income, TWO).fit(),
+        sm.GLM(DATA.ill, TWO, family=family.Binomial()).fit(),
+        sm.GLM(DATA.children, TWO, family=family.Poisson()).fit(),
+        sm.GLM(DATA.ill, TWO, family=family.Binomial(), freq_weights=weights).fit(),
+    ):
+        assert status(result)[0] == "pass", type(result.model)
+
+
+def test_an_offset_tells_its_values_and_is_for_the_checker():
+    offset = -DATA.income.where(IS_PERSON, 0)
+    y = 1.0 + DATA.hours / 1e6
+    result = sm.GLM(y, ONE, offset=offset).fit()
+    assert (result.params.iloc[0] - 1) * N == pytest.approx(DATA.income[PERSON], abs=1)
+    assert status(result)[0] == "review"
+    assert "`offset`" in status(result)[1]
+    exposure = DATA.income / DATA.income.max()
+    for result in (
+        sm.Poisson(DATA.children, ONE, exposure=exposure).fit(disp=0),
+        sm.GLM(DATA.children, ONE, family=sm.families.Poisson(), exposure=exposure).fit(),
+    ):
+        assert status(result)[0] == "review"
+        assert "`exposure`" in status(result)[1]
+    result = sm.Logit(DATA.ill, ONE, offset=DATA.hours / 100).fit(disp=0)
+    assert "`offset`" in status(result)[1]
+
+
+def test_errors_by_cluster_tell_the_value_of_one_person():
+    groups = IS_PERSON.astype(int)
+    options = {"groups": groups, "use_correction": False}
+    result = sm.OLS(DATA.income, ONE).fit(cov_type="cluster", cov_kwds=options)
+    mean, error = result.params.iloc[0], result.bse.iloc[0]
+    told = [mean + sign * error * N / 2**0.5 for sign in (1, -1)]
+    assert min(abs(value - DATA.income[PERSON]) for value in told) < 1
+    assert status(result)[0] == "review"
+    assert "cov_type='cluster'" in status(result)[1]
+    logit = sm.Logit(DATA.ill, ONE).fit(disp=0, cov_type="cluster", cov_kwds={"groups": groups})
+    assert "cov_type='cluster'" in status(logit)[1]
+    for name, options in (("HC0", {}), ("HAC", {"maxlags": 1}), ("fixed scale", {"scale": 2.0})):
+        result = sm.OLS(DATA.income, TWO).fit(cov_type=name, cov_kwds=options)
+        assert status(result)[0] == "review"
+        assert name in status(result)[1]
+
+
+def test_a_scale_that_is_given_is_told_by_standard_errors():
+    result = sm.GLM(DATA.children, TWO, family=sm.families.Poisson()).fit(
+        scale=float(DATA.income[PERSON])
+    )
+    assert status(result)[0] == "review"
+    assert "`scale`" in status(result)[1]
+
+
+def test_variances_of_generalized_least_squares_are_weights():
+    result = sm.GLS(DATA.income, ONE, sigma=np.where(IS_PERSON, 1e-9, 1.0)).fit()
+    assert result.params.iloc[0] == pytest.approx(DATA.income[PERSON], abs=1)
+    assert status(result)[0] == "fail"
+    north = DATA.index < 40
+    pair = [
+        sm.GLS(DATA.income, ONE, sigma=np.where(some, 1.0, 1e12)).fit()
+        for some in (north, north & ~IS_PERSON)
+    ]
+    told = 40 * pair[0].params.iloc[0] - 39 * pair[1].params.iloc[0]
+    assert told == pytest.approx(DATA.income[PERSON], abs=1)
+    assert status(*pair)[0] != "pass"
+    matrix = np.eye(N)
+    matrix[PERSON, :5] = matrix[:5, PERSON] = 0.1
+    result = sm.GLS(DATA.income, ONE, sigma=matrix).fit()
+    assert status(result)[0] == "review"
+    assert "`sigma`" in status(result)[1]
+
+
+def test_categories_of_y_with_few_are_for_the_checker():
+    y = DATA.ill.where(DATA.index > 3, 2)
+    result = sm.MNLogit(y, ONE).fit(disp=0)
+    terms = np.exp(np.asarray(result.params).ravel())
+    assert N * terms[1] / (1 + terms.sum()) == pytest.approx(4, abs=0.01)
+    assert status(result)[0] == "review"
+    assert "MNLogit" in status(result)[1]
+
+
+def test_models_whose_equations_are_not_checked_are_for_the_checker():
+    ordered = pytest.importorskip("statsmodels.miscmodels.ordinal_model").OrderedModel
+    groups = DATA.index % 50
+    for result in (
+        ordered(DATA.children.clip(upper=2), DATA[["age"]], distr="logit").fit(disp=0),
+        sm.GEE(DATA.income, TWO, groups=groups).fit(),
+        sm.GLSAR(DATA.income, TWO).fit(),
+    ):
+        assert status(result)[0] == "review"
+        assert f"{type(result.model).__name__} is not checked" in status(result)[1]
+
+
+def test_coefficients_that_do_not_solve_the_equations_are_for_the_checker():
+    """A penalty, a constraint, another link, or a search that did not start: all tell else."""
+    log = sm.families.links.Log()
+    for result in (
+        sm.OLS(DATA.income, TWO).fit_regularized(alpha=0.1),
+        sm.GLM(DATA.income, TWO).fit_constrained("age=0.5"),
+        sm.GLM(DATA.income, TWO, family=sm.families.Gamma(log)).fit(),
+        sm.Logit(DATA.ill, ONE).fit(
+            start_params=[0.1234], maxiter=0, disp=0, warn_convergence=False
+        ),
+    ):
+        assert status(result)[0] == "review"
+        assert "do not solve" in status(result)[1]
+
+
+def test_figures_of_another_library_are_judged_only_as_least_squares():
+    X, y = TWO.to_numpy(), DATA.income.to_numpy()
+    model = SimpleNamespace(exog=X, endog=y)
+    solution = np.linalg.lstsq(X, y, rcond=None)[0]
+    honest = SimpleNamespace(model=model, params=solution, df_resid=N - 2)
+    assert status(honest)[0] == "pass"
+    chosen = SimpleNamespace(model=model, params=np.array([DATA.income[PERSON], 1.0]))
+    assert status(chosen)[0] == "review"
+    assert "do not solve" in status(chosen)[1]
+    errors = SimpleNamespace(model=model, params=solution, bse=np.array([DATA.income[PERSON], 1.0]))
+    assert status(errors)[0] == "review"
+    assert "bse" in status(errors)[1]
+    free = SimpleNamespace(model=model, params=solution, df_resid=float(DATA.income[PERSON]))
+    assert status(free)[0] == "review"

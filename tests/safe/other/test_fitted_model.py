@@ -137,6 +137,7 @@ def test_models_whose_equations_are_not_checked_are_for_the_checker():
         ordered(DATA.children.clip(upper=2), DATA[["age"]], distr="logit").fit(disp=0),
         sm.GEE(DATA.income, TWO, groups=groups).fit(),
         sm.GLSAR(DATA.income, TWO).fit(),
+        sm.RLM(DATA.income, TWO).fit(),
     ):
         assert status(result)[0] == "review"
         assert f"{type(result.model).__name__} is not checked" in status(result)[1]

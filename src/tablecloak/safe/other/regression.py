@@ -548,11 +548,19 @@ def _measure(
     )
 
 
+def _figure(result: Any, name: str) -> Any:
+    """Return a figure of a fitted model; None where its kind of model has none, as RLM no `llf`."""
+    try:
+        return getattr(result, name, None)
+    except NotImplementedError:
+        return None
+
+
 def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:
     """Return coefficients, and figures of the fit as a whole."""
     columns = {}
     for name, label in COLUMNS.items():
-        found = getattr(fit.result, name, None)
+        found = _figure(fit.result, name)
         if found is not None and np.size(found) == len(fit.names):
             columns[label] = np.asarray(found, dtype=np.float64).ravel()
     if not columns:
@@ -561,7 +569,7 @@ def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:
     coefficients = pd.DataFrame(columns, index=None if rows is None else pd.Index(rows))
     numbers: dict[str, float] = {"observations": float(len(fit.endog))}
     for name in NUMBERS:
-        found = getattr(fit.result, name, None)
+        found = _figure(fit.result, name)
         if name != "nobs" and found is not None and np.ndim(found) == 0:
             numbers[name] = float(found)
     return coefficients, pd.DataFrame({"value": pd.Series(numbers)})

@@ -55,7 +55,9 @@ def test_the_official_job_gives_the_cells_values_and_primaries_of_its_golden_fil
     assert cost[0] <= cost[1]
     assert result.is_safe
     problem = result.tables[0].problem
-    assert tc.audit(problem, tmp_path / "out/Simple2D.txt", intruders="contributors").is_safe
+    assert tc.audit(
+        problem, tmp_path / "out/internal/Simple2D.txt", intruders="contributors"
+    ).is_safe
     # Their singleton options do not hold against every contributor.
     assert not tc.audit(problem, golden, intruders="contributors").is_safe
     # Two-sided protection without their singleton options needs half of their 12 secondaries.

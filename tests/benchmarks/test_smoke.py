@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 CLAIMS = claims_in(ROOT / "benchmarks" / "claims")
 
 
+@pytest.mark.filterwarnings("ignore::tablecloak.microdata.TellingColumnWarning")
 @pytest.mark.parametrize("name", CLAIMS)
 def test_every_method_of_a_claim_answers_on_the_smallest_instance(name):
     claim = CLAIMS[name]

@@ -18,6 +18,9 @@ from tablecloak.microdata import (
     special_unique_risk,
 )
 
+# Household numbers of its files tell some of the hidden values, of which sdcMicro does not warn.
+pytestmark = pytest.mark.filterwarnings("ignore::tablecloak.microdata.TellingColumnWarning")
+
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
 COLUMNS = {
     "CASCrefmicrodata": ["AGI", "FEDTAX", "PTOTVAL", "INTVAL"],

@@ -69,7 +69,7 @@ class JobOutcome:
     @property
     def state(self) -> str:
         """Say in a few words how safe its releases are."""
-        if self.has_failed or not self.is_safe:
+        if not self.is_safe:
             return "FAILED" if self.has_failed else "NOT SAFE"
         n = int(self.figures.get(OPEN_INSIDERS, 0))
         return f"not proved against {n:,} insider{'s' * (n > 1)}" if n else "safe"

@@ -560,9 +560,9 @@ def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:
     """Return coefficients, and figures of the fit as a whole."""
     columns = {}
     for name, label in COLUMNS.items():
-        found = _figure(fit.result, name)
-        if found is not None and np.size(found) == len(fit.names):
-            columns[label] = np.asarray(found, dtype=np.float64).ravel()
+        figure = _figure(fit.result, name)
+        if figure is not None and np.size(figure) == len(fit.names):
+            columns[label] = np.asarray(figure, dtype=np.float64).ravel()
     if not columns:
         columns["coefficient"] = np.asarray(fit.result.params, dtype=np.float64).ravel()
     rows = fit.names if len(columns["coefficient"]) == len(fit.names) else None

@@ -105,10 +105,12 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
         relieving = Relieving(budget.seed + 4)
         nearby, inside = _TurningNearby(budget.seed + 5), _Inside(phases, budget.seed + 1)
         moves: list[_Move] = [nearby, relieving, inside, _Exchanging()]
+        rates = np.full(len(moves), np.inf)
         if state.is_priced or state.n_free <= CROSSED_CELLS:
             turning = _Turning(budget.seed + 2)
             moves = [turning, *moves, _Crossing(budget.seed + 3, turning)]
-        rates = np.array([move.expected for move in moves])
+            # Crossing takes longest, so that it waits until nothing else gains.
+            rates = np.append(np.full(len(moves) - 1, np.inf), 0.0)
         last = np.arange(len(moves)) - len(moves)
         stale = number = 0
         while not budget.is_over and stale < STALE:
@@ -128,15 +130,7 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
 
 
 class _Move(Protocol):
-    """A way to look for a better pattern, for some seconds at a time.
-
-    Attributes
-    ----------
-    expected : float
-        What it is said to save in a second before it has been made: inf, if it comes early.
-    """
-
-    expected: float
+    """A way to look for a better pattern, for some seconds at a time."""
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
         """Return a pattern, be it better, worse or the best one."""
@@ -154,8 +148,6 @@ class _Turning:
     ----------
     seed : int
     """
-
-    expected = np.inf
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -179,8 +171,6 @@ class _TurningNearby:
     seed : int
     """
 
-    expected = np.inf
-
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
 
@@ -188,8 +178,10 @@ class _TurningNearby:
         """Return a better pattern, or the best one."""
         # A turn that is cut short saves next to nothing, so that the last one may take longer.
         begun, stale = budget.within(max(NEARBY_SHARE * budget.left, LEAST_NEARBY)), 0
-        while not begun.is_over and stale < STALE and np.any(best.hidden & ~state.must):
+        while not begun.is_over and stale < STALE:
             secondaries, before = best.hidden & ~state.must, best.loss
+            if not secondaries.any():
+                break
             published = self._near(state.system.matrix, secondaries, best.weights)
             best = turned_in_part(state, best, published, self.random, budget.quiet())
             stale = 0 if best.loss < before else stale + 1
@@ -222,8 +214,6 @@ class _Inside:
     phases : sequence of Phase
     seed : int
     """
-
-    expected = np.inf
 
     def __init__(self, phases: Sequence[Phase[SearchState]], seed: int) -> None:
         self.phases, self.random = phases, np.random.default_rng(seed)
@@ -264,9 +254,6 @@ class _Crossing:
         Says how long a turn takes: too little time is not begun with.
     """
 
-    # It takes longest, so that it waits until nothing else gains.
-    expected = 0.0
-
     def __init__(self, seed: int, turning: _Turning) -> None:
         self.random, self.turning = np.random.default_rng(seed), turning
 
@@ -288,8 +275,6 @@ class _Crossing:
 
 class _Exchanging:
     """Exchanges single cells, the costliest first, and all again once each has been tried."""
-
-    expected = np.inf
 
     def __init__(self) -> None:
         self.tried: set[int] = set()

@@ -27,8 +27,6 @@ class Relieving:
     seed : int
     """
 
-    expected = np.inf
-
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         self.tried: set[int] = set()

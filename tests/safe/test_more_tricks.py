@@ -420,6 +420,25 @@ def test_there_are_a_hundred_tricks():
     assert len(TRICKS) >= 100
 
 
+EVERYBODY = {
+    "a mean": lambda p, d: p.pivot_table(d, values="ill", index="area", aggfunc="mean"),
+    "a table": lambda p, d: p.crosstab(d.area, d.ill),
+    "a pie": lambda p, d: p.pie(d, "ill"),
+    "extremes": lambda p, d: p.extremes(d.ill),
+    "a histogram": lambda p, d: p.histogram(d, "ill", bins=2),
+    "a median": lambda p, d: p.quantile(d.ill, 0.5, base=1),
+    "a survival table": lambda p, d: p.surv_func(d.age, d.ill),
+}
+"""What is told of a group all of whom are ill, in a project that only has this group."""
+
+
+@pytest.mark.parametrize("name", EVERYBODY)
+@pytest.mark.parametrize("value", [0, 1])
+def test_what_all_records_have_does_not_pass(name, value):
+    some = people()[lambda d: d.area == "A"].assign(ill=value)
+    assert is_found(lambda p, d: EVERYBODY[name](p, some), LIMITS | {"zeros_are_disclosive": True})
+
+
 def test_a_statistic_is_what_its_name_says_whatever_a_function_does():
     def std(values):
         return values.max()

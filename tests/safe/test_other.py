@@ -39,6 +39,13 @@ def test_a_quantile_needs_contributors_on_both_sides(project):
     assert last(project).outcome.status == "pass"
 
 
+def test_gaps_of_quantiles_do_not_tell_how_few_have_a_value(project):
+    """Three of 109 are well: gaps up to the third record, and no further, would say so."""
+    values = pd.Series(np.repeat([0.0, 1.0], [3, 106]), name="ill")
+    told = project.quantile(values, [0.02, 0.025, 0.03, 0.5, 0.99], base=1)
+    assert told.ill.isna().tolist() == [True, True, True, False, True]
+
+
 def test_quantiles_need_contributors_between_them(project):
     values = pd.Series(np.arange(100.0), name="income")
     told = project.quantile(values, [0.5, 0.52, 0.7], base=10)

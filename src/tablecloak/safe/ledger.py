@@ -17,9 +17,14 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.decisions import decided
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
-from tablecloak.safe.output import Figures, Outcome, Output, Reason, without_labels
-from tablecloak.safe.records import KnownRecords, close_sizes
-from tablecloak.safe.values import may_be_amounts
+from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason, without_labels
+from tablecloak.safe.records import KnownRecords
+from tablecloak.safe.values import may_be_amounts, shared_by_all
+
+KEEP = (
+    "keep the index of the whole frame when it is merged, sorted or filtered, or set the person as "
+    "index of all frames and give Project(contributor=...)"
+)
 
 
 class Ledger:
@@ -56,34 +61,76 @@ class Ledger:
         return self._records.positions(index)
 
     def identified(
-        self, columns: Sequence[pd.Series[Any]], index: pd.Index
+        self, used: pd.DataFrame, columns: Sequence[pd.Series[Any]]
     ) -> tuple[Integers, list[Reason]]:
-        """Return where the records of a frame stand in the project, and what is to be reviewed.
+        """Return where the records of an output stand in the project, and what is to be reviewed.
 
         Nothing but labels, or values that several records share, may say which records these are.
-        If there are nearly as many as in an earlier output, they may be those but a few.
+        If an earlier output has nearly as many, or a figure over nearly as many, they may be those
+        but a few; if frames were renumbered, they may be those of several figures.
+
+        Parameters
+        ----------
+        used : DataFrame
+            What the output shows of each record.
+        columns : sequence of Series
+            All that is known of these records.
         """
-        located = self._records.identified(columns, index)
+        located = self._records.identified(columns, used.index, self._contributor)
         reasons = []
+        if self.appetite.zeros_are_disclosive and (text := shared_by_all(used)):
+            reasons.append(Reason("review", "zeros", text))
         if located.is_repeated:
             text = "each record stands there several times, so that few persons count as many"
             reasons.append(Reason("review", "records", text))
         if located.is_sure:
             return located.positions, reasons
-        sizes = {
-            name: len(entry.figures[0].records)
+        names = [
+            name
             for name, entry in self.leaving().items()
             if entry.figures
-        }
-        is_close = close_sizes(len(index), sizes.values(), self.appetite.safe_threshold)
-        names = [name for name, close in zip(sizes, is_close, strict=True) if close]
+            and (located.are_mixed or self._are_close([len(used)], _sizes(entry.figures)))
+        ]
         if not names:
             return located.positions, reasons
-        text = (
-            f"nearly as many records as in {listed(names)}, and no column says whether they are "
-            "the same: keep the index of the whole frame when it is filtered"
+        if located.are_mixed:
+            text = f"records of this output cannot be told from those of {listed(names)}"
+        else:
+            text = (
+                f"nearly as many records as in {listed(names)} or a figure there, and no column "
+                "says whether they are the same"
+            )
+        rule = RENUMBERED if located.are_mixed else "records"
+        return located.positions, [*reasons, Reason("review", rule, f"{text}: {KEEP}")]
+
+    def _are_close(self, sizes: Iterable[int], others: Iterable[int]) -> bool:
+        """Whether one number of records is nearly another, or the same."""
+        there = np.sort(np.fromiter(others, dtype=np.int64))
+        given = np.fromiter(sizes, dtype=np.int64)
+        lowest, highest = (
+            np.searchsorted(there, given - self.appetite.safe_threshold, side="right"),
+            np.searchsorted(there, given + self.appetite.safe_threshold, side="left"),
         )
-        return located.positions, [*reasons, Reason("review", "records", text)]
+        return bool((highest > lowest).any())
+
+    def _beside_doubtful(self, figures: Sequence[Figures]) -> list[Reason]:
+        """Return a reason for review if outputs may leave of which nobody knows the records."""
+        names = [
+            name
+            for name, entry in self.leaving().items()
+            if entry.is_in_doubt
+            and (
+                self._are_close(_sizes(figures), [len(entry.figures[0].records)])
+                or self._are_close([len(figures[0].records)], _sizes(entry.figures))
+            )
+        ]
+        if not names:
+            return []
+        text = (
+            f"this output or a figure has nearly as many records as {listed(names)}, and which "
+            f"these are nobody knows: take that back and ask anew: {KEEP}"
+        )
+        return [Reason("review", RENUMBERED, text)]
 
     @property
     def contributors(self) -> Integers | None:
@@ -228,6 +275,9 @@ class Ledger:
         name = f"output_{self._n_named}"
         self._n_named += 1
         texts = [text for frame in frames for text in _texts(without_labels(frame, frame))]
+        if figures and all(reason.rule != RENUMBERED for reason in outcome.reasons):
+            reasons = (*outcome.reasons, *self._beside_doubtful(figures))
+            outcome = replace(outcome, reasons=reasons)
         if may_be_amounts(texts, self.appetite.listed_codes) and all(
             reason.rule != "labels" for reason in outcome.reasons
         ):
@@ -248,6 +298,14 @@ class Ledger:
         )
         self.outputs[name] = output
         return output
+
+
+def _sizes(figures: Sequence[Figures]) -> Integers:
+    """Return how many records an output has, and each figure and what it leaves out."""
+    sizes = [np.array([len(figures[0].records)])]
+    for one in figures:
+        sizes += [one.sizes, len(one.records) - one.sizes]
+    return np.concatenate(sizes)
 
 
 def _texts(frame: pd.DataFrame) -> list[str]:

@@ -10,10 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import AnyIntegers, Flags, Floats
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.safe.values import counted
 
 Status = Literal["pass", "review", "fail"]
+RENUMBERED = "renumbered"
+"""Rule that an output breaks whose records cannot be told from those of others."""
+
 ORDER: tuple[Status, ...] = ("pass", "review", "fail")
 
 
@@ -27,7 +30,7 @@ class Reason:
         "fail" if something would be disclosed; "review" if a person has to decide.
     rule : str
         Short name of what was broken: "threshold", "p-ratio", "nk-rule", "missing", "zeros",
-        "differencing", "degrees of freedom".
+        "differencing", "degrees of freedom", "records", "renumbered".
     text : str
         One sentence for the checker. It names numbers of contributors, never their values.
     cells : tuple of str, default=()
@@ -145,6 +148,13 @@ class Figures:
         """Whether the figures count records."""
         return self.amounts is None
 
+    @property
+    def sizes(self) -> Integers:
+        """Number of records behind each published figure."""
+        there = np.asarray(self.group[self.group >= 0], dtype=np.int64)
+        by_group = np.bincount(there, minlength=self.sums.shape[1])
+        return np.asarray(self.sums @ by_group, dtype=np.int64)
+
 
 @dataclass(eq=False, repr=False)
 class Output:
@@ -188,6 +198,12 @@ class Output:
     comments: list[str] = field(default_factory=list)
     exception: str = ""
     timestamp: str = ""
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether nobody knows which records of the project these are, or of one beside it."""
+        reasons = self.outcome.reasons
+        return bool(self.figures) and any(reason.rule == RENUMBERED for reason in reasons)
 
     @property
     def leaving(self) -> tuple[pd.DataFrame, ...]:

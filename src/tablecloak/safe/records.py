@@ -2,9 +2,10 @@
 
 Labels are the index of a frame. They are believed where a column has the values that it had before;
 beside columns that were not seen before, where they are those of an earlier output and nobody who
-numbers records anew gives the same ones. Where a column has other values, or the labels are new,
-records were renumbered: they are then found by all values of the frame, whatever its columns are
-called.
+numbers records anew gives the same ones, or where all have one value of an earlier column, as a
+filter leaves them. Where a column has other values, or the labels are new, records were renumbered:
+they are then found by all values of the frame, whatever its columns are called, and are in doubt
+where others share these values.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ Codes = npt.NDArray[np.uint64]
 SURE = 8.0
 """Records that differ from a record drawn at random, in some column, from which agreement of all is
 no accident."""
+
+CONTRIBUTOR = "contributor behind the record"
+"""Name under which contributors stand beside the columns of a frame."""
 
 CONTAINED = 0.95
 """Share of the values of a column that must occur in a known one to be values of the same."""
@@ -74,11 +78,15 @@ class IdentifiedRecords:
         records share.
     is_repeated : bool
         Whether each record stands there several times, so that it counts for several.
+    are_mixed : bool
+        Whether this or an earlier frame was renumbered, so that labels say nothing and what is not
+        sure may be any records of the project.
     """
 
     positions: Integers
     is_sure: bool
     is_repeated: bool = False
+    are_mixed: bool = False
 
 
 @dataclass
@@ -135,6 +143,8 @@ class KnownRecords:
     index: pd.Index = field(default_factory=lambda: pd.Index([]))
     _columns: list[KnownColumn] = field(default_factory=list)
     _labels: SeenLabels = field(default_factory=SeenLabels)
+    _doubtful: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    _were_renumbered: bool = False
 
     def positions(self, index: pd.Index) -> Integers:
         """Return where labels stand; those seen for the first time are added.
@@ -152,7 +162,12 @@ class KnownRecords:
             matches = self.index.get_indexer(index)
         return np.asarray(matches, dtype=np.int64)
 
-    def identified(self, columns: Sequence[pd.Series[Any]], index: pd.Index) -> IdentifiedRecords:
+    def identified(
+        self,
+        columns: Sequence[pd.Series[Any]],
+        index: pd.Index,
+        contributor: pd.Series[Any] | None = None,
+    ) -> IdentifiedRecords:
         """Return which records of the project a frame has.
 
         Parameters
@@ -161,29 +176,82 @@ class KnownRecords:
             All that the frame tells of its records.
         index : Index
             Labels of its rows.
+        contributor : Series, optional
+            Who stands behind labels. It says who records are whose labels are all new, and nothing
+            of labels that were seen: these may have been given to other records.
         """
         self._require_unique(index)
         named = {str(column.name): codes_of(column) for column in columns}
+        is_repeated = _are_repeated(named)
         by_label = np.asarray(self.index.get_indexer(index), dtype=np.int64)
+        are_new = bool((by_label < 0).all())
+        if contributor is not None and are_new:
+            named[CONTRIBUTOR] = codes_of(contributor.reindex(index))
         evidence, is_contradicted = self._compared(named, by_label)
-        is_believed = bool(evidence or self._are_new_columns(named, index)) and not is_contradicted
+        is_believed = not is_contradicted and bool(
+            evidence or self._are_new_columns(named, index) or self._are_filtered(by_label)
+        )
         if not len(self.index) or evidence >= SURE or is_believed:
-            positions, is_sure = self._by_label(named, index, by_label), True
+            positions = self._by_label(named, index, by_label)
+            is_sure = not np.isin(positions, self._doubtful).any()
+            is_renumbered = not is_sure
         else:
-            by_value = None
-            if is_contradicted or (by_label < 0).all() or self._knows(named, by_label):
-                by_value = self._by_value(named)
-            if by_value is None:
-                is_fresh = is_contradicted or (by_label < 0).all()
-                positions = self._added(len(index)) if is_contradicted else self.positions(index)
-                is_sure = not is_fresh and not named
-            else:
-                positions, is_sure = by_value
+            positions, is_sure, is_renumbered = self._in_doubt(
+                named, index, by_label, is_contradicted
+            )
+        self._keep(named, positions)
+        if is_sure:
+            self._labels.add(index)
+        self._were_renumbered |= is_renumbered
+        return IdentifiedRecords(positions, is_sure, is_repeated, self._were_renumbered)
+
+    def _in_doubt(
+        self, named: dict[str, Codes], index: pd.Index, row: Integers, is_contradicted: bool
+    ) -> tuple[Integers, bool, bool]:
+        """Return where records stand whose labels say little, whether surely, and if renumbered."""
+        are_new = bool((row < 0).all())
+        is_renumbered = is_contradicted or (are_new and not self._continues(index))
+        if are_new or is_contradicted or self._knows(named, row):
+            where = self._by_value(named)
+            if where is not None and (where[1] or is_renumbered or not are_new):
+                positions, is_sure = where
                 fresh = positions < 0
                 positions[fresh] = self._added(int(fresh.sum()))
-        self._keep(named, positions)
-        self._labels.add(index)
-        return IdentifiedRecords(positions, is_sure, _are_repeated(named))
+                return positions, is_sure, True
+        if is_renumbered:
+            is_sure = self._are_others(named)
+        else:
+            is_sure = not named or (are_new and self._is_between(index))
+        n_before = len(self.index)
+        positions = self._added(len(index)) if is_contradicted else self.positions(index)
+        if is_renumbered and not is_sure:
+            self._doubtful = np.append(self._doubtful, positions[positions >= n_before])
+        return positions, is_sure, is_renumbered
+
+    def _continues(self, index: pd.Index) -> bool:
+        """Whether new labels are of the numbering, or of the kind, that earlier ones are."""
+        past = self._labels_like(index)
+        if not len(past) or not pd.api.types.is_integer_dtype(index.dtype):
+            return len(past) > 0
+        both = past.append(index)
+        widths = [int(one.max()) - int(one.min()) + 1 for one in (past, both)]
+        return len(both) / widths[1] >= len(past) / widths[0] / 2
+
+    def _is_between(self, index: pd.Index) -> bool:
+        """Whether new labels fill gaps that a filter left between earlier ones."""
+        past = self._labels_like(index)
+        return len(past) > 0 and int(((index > past.min()) & (index < past.max())).sum()) >= SURE
+
+    def _labels_like(self, index: pd.Index) -> pd.Index:
+        """Return the earlier labels that are of the type of others: all integers, or all texts."""
+        types: tuple[type, ...] = (str,)
+        if pd.api.types.is_integer_dtype(index.dtype):
+            if pd.api.types.is_integer_dtype(self.index.dtype):
+                return self.index
+            types = (int, np.integer)
+        elif not all(isinstance(label, str) for label in index):
+            return pd.Index([])
+        return pd.Index([label for label in self.index if isinstance(label, types)])
 
     def _by_label(self, named: dict[str, Codes], index: pd.Index, row: Integers) -> Integers:
         """Return where labels stand; new labels may stand for records without one of the others."""
@@ -224,7 +292,9 @@ class KnownRecords:
                 of_name |= past.name == name
                 if agrees:
                     share = np.unique(codes[both], return_counts=True)[1] / both.sum()
-                    evidence += both.sum() * (1 - float((share**2).sum()))
+                    # In sorted records the next one has the same value: without it nothing shows.
+                    changes = np.count_nonzero(np.diff(codes[both]))
+                    evidence += min(changes, both.sum() * (1 - float((share**2).sum())))
                     break
             if evidence >= SURE:
                 break
@@ -237,10 +307,36 @@ class KnownRecords:
             self._matched(name, codes) is None for name, codes in named.items()
         )
 
+    def _are_filtered(self, row: Integers) -> bool:
+        """Whether all have one value of an earlier column that others have not, and not by chance.
+
+        Labels that were given anew do not keep to the codes by which records were filtered.
+        """
+        for past in self._columns:
+            codes = past.at(row)
+            if codes.all() and (codes == codes[:1]).all():
+                share = float((past.codes == codes[0]).sum() / (past.codes != 0).sum())
+                if share < 1 and share ** len(row) < CHANCE:
+                    return True
+        return False
+
     def _knows(self, named: dict[str, Codes], row: Integers) -> bool:
         """Whether a column that tells records apart has values known under other labels."""
         return any(
-            len(np.unique(codes)) > MANY * len(codes) and self._matched(name, codes) is not None
+            _tells_apart(codes) and self._matched(name, codes) is not None
+            for name, codes in named.items()
+        )
+
+    def _are_others(self, named: dict[str, Codes]) -> bool:
+        """Whether a column that tells records apart has other values than one of its name."""
+        return any(
+            _tells_apart(codes)
+            and any(past.name == name for past in self._columns)
+            and not any(
+                np.isin(codes, past.codes).mean() > MANY
+                for past in self._columns
+                if past.name == name
+            )
             for name, codes in named.items()
         )
 
@@ -259,15 +355,27 @@ class KnownRecords:
     def _by_value(
         self, named: dict[str, Codes], among: Flags | None = None
     ) -> tuple[Integers, bool] | None:
-        """Find records by all their values; None if they are others."""
-        pairs = [(codes, self._matched(name, codes)) for name, codes in named.items()]
-        names = {column.name for column in self._columns}
-        if any(past is None and name in names for name, (_, past) in
-               zip(named, pairs, strict=True)):  # fmt: skip
-            return None
-        matched = [(codes, past) for codes, past in pairs if past is not None]
-        if not matched:
-            return None
+        """Find records by all their values, and whether only these have them; None if none do.
+
+        Columns of few values that have other names than before may be others by chance: where
+        records are not found by all columns, they are without these.
+        """
+        pairs = [(name, codes, self._matched(name, codes)) for name, codes in named.items()]
+        matched = [(name, codes, past) for name, codes, past in pairs if past is not None]
+        fewer = [
+            (name, codes, past)
+            for name, codes, past in matched
+            if past.name == name or _tells_apart(codes)
+        ]
+        for some in (matched, fewer):
+            if some and (where := self._by_columns([pair[1:] for pair in some], among)) is not None:
+                return where
+        return None
+
+    def _by_columns(
+        self, matched: Sequence[tuple[Codes, KnownColumn]], among: Flags | None
+    ) -> tuple[Integers, bool] | None:
+        """Find records by the values of columns, each given with the known column it is."""
         n = len(self.index)
         is_known = np.logical_and.reduce([_padded(past.codes, n) != 0 for _, past in matched])
         there = np.flatnonzero(is_known if among is None else is_known & among)
@@ -275,14 +383,17 @@ class KnownRecords:
         before = _mixed(_padded(past.codes, n)[there] for _, past in matched)
         in_order = _subsequence(given, before)
         if in_order is not None:
-            return there[in_order], True
+            backwards = _subsequence(given[::-1], before[::-1])
+            assert backwards is not None
+            is_only = np.array_equal(in_order, len(before) - 1 - backwards[::-1])
+            return there[in_order], is_only
         # The k-th of several that agree in all values is the k-th of those known.
         right = pd.MultiIndex.from_arrays([before, pd.Series(before).groupby(before).cumcount()])
         left = pd.MultiIndex.from_arrays([given, pd.Series(given).groupby(given).cumcount()])
         place = right.get_indexer(left)
         if (place >= 0).mean() < CONTAINED:
             return None
-        is_single = len(np.unique(before)) == len(before)
+        is_single = not np.isin(given, before[pd.Series(before).duplicated()]).any()
         return np.where(place >= 0, there[place], -1).astype(np.int64), is_single
 
     def _added(self, number: int) -> Integers:
@@ -311,6 +422,10 @@ class KnownRecords:
 
 MANY = 0.5
 """Share of records with a value of their own from which a column tells records apart."""
+
+
+def _tells_apart(codes: Codes) -> bool:
+    return len(np.unique(codes)) > MANY * len(codes)
 
 
 REPEATED, LEAST_REPEATED = 4, 20
@@ -366,8 +481,3 @@ def _subsequence(given: Codes, past: Codes) -> Integers | None:
         matches[row] = place
         place += 1
     return matches
-
-
-def close_sizes(n: int, sizes: Iterable[int], threshold: int) -> Flags:
-    """Return which numbers of records differ from n by less than the threshold, or not at all."""
-    return np.abs(np.array(list(sizes), dtype=np.int64) - n) < threshold

@@ -91,6 +91,24 @@ class ValueLevels:
         return (sums - records * low) / first, (records * high - sums) / last
 
 
+def shared_by_all(columns: pd.DataFrame) -> str:
+    """Return what is told of everybody by any output of columns, "" if nothing is.
+
+    A flag that is the same for all records is in no other category of a table, whose emptiness
+    would tell the same.
+    """
+    said = []
+    for name in columns.columns:
+        column = columns[name].dropna()
+        if len(column) and pd.api.types.is_bool_dtype(column) | pd.api.types.is_numeric_dtype(
+            column
+        ):
+            lowest, highest = float(column.min()), float(column.max())
+            if lowest == highest and lowest in (0.0, 1.0):
+                said.append(f"{name} = {lowest:.0f}")
+    return f"all {len(columns)} records have {' and '.join(said)}" if said else ""
+
+
 def counted(amounts: Floats, group: Integers) -> tuple[Floats | None, Integers]:
     """Return what sums over groups add up: amounts of records, or no more than their number.
 

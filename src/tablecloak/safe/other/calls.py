@@ -56,7 +56,7 @@ def ask(
     """
     whole = frame if values is None else values
     columns = [whole.iloc[:, k] for k in range(whole.shape[1])]
-    positions, reasons = ledger.identified(columns, frame.index)
+    positions, reasons = ledger.identified(frame, columns)
     codes = ledger.contributors
     contributor = positions if codes is None else codes[positions]
     checked = kind.check(OutputRecords(frame, positions, contributor, ledger.appetite))

@@ -95,7 +95,9 @@ class Quantiles(Kind):
         threshold = records.appetite.safe_threshold
         shares = np.unique(np.array(self.q, dtype=np.float64))
         exact = np.quantile(values, shares)
-        kept = _kept(records, values, exact, threshold)
+        beyond = np.minimum(shares, 1 - shares) * len(values)
+        # By rank as well: gaps where few have a value, and only there, would tell how few.
+        kept = _kept(records, values, exact, threshold) & (beyond >= threshold)
         around = np.array(
             [exact, *(np.quantile(values, shares, method=end) for end in ("lower", "higher"))]
         )

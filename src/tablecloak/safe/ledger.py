@@ -22,8 +22,8 @@ from tablecloak.safe.records import KnownRecords
 from tablecloak.safe.values import may_be_amounts, shared_by_all
 
 KEEP = (
-    "keep the index of the whole frame when it is merged, sorted or filtered, or set the person as "
-    "index of all frames and give Project(contributor=...)"
+    "keep the index of the whole frame when it is merged, sorted or filtered, and begin with "
+    "Project(data=frame), or set the person as index and give Project(contributor=...)"
 )
 
 
@@ -36,9 +36,16 @@ class Ledger:
     contributor : Series, optional
         Who stands behind each record, with the index of the records. Without it each record is
         one contributor.
+    data : DataFrame, optional
+        Whose columns and index say later which records are meant.
+
+    Raises
+    ------
+    InputError
+        If `contributor` is no column, or `data` no frame, or its index has a label twice.
     """
 
-    def __init__(self, appetite: Appetite, contributor: Any) -> None:
+    def __init__(self, appetite: Appetite, contributor: Any, data: Any = None) -> None:
         if not isinstance(contributor, pd.Series | None):
             column = repr(contributor) if isinstance(contributor, str) else "..."
             raise InputError(
@@ -50,9 +57,15 @@ class Ledger:
         self.hides = True
         self._records = KnownRecords()
         self._contributor: pd.Series[Any] | None = contributor
+        if data is not None:
+            if not isinstance(data, pd.DataFrame):
+                raise InputError("data is no frame: give the one that all others are filtered from")
+            columns = [data.iloc[:, at] for at in range(data.shape[1])]
+            self._records.identified(columns, data.index, contributor=contributor)
         self._joint = JointAudit(appetite)
         self._n_named = 0
         self._bundles: dict[Path, dict[str, Output]] = {}
+        self._replaced: list[Output] = []
 
     # -- records ----------------------------------------------------------------------------
 
@@ -66,8 +79,7 @@ class Ledger:
         """Return where the records of an output stand in the project, and what is to be reviewed.
 
         Nothing but labels, or values that several records share, may say which records these are.
-        If an earlier output has nearly as many, or a figure over nearly as many, they may be those
-        but a few; if frames were renumbered, they may be those of several figures.
+        They may then be those of any figures of earlier outputs but a few.
 
         Parameters
         ----------
@@ -76,32 +88,31 @@ class Ledger:
         columns : sequence of Series
             All that is known of these records.
         """
-        located = self._records.identified(columns, used.index, self._contributor)
+        names = [str(name) for name in used] or [str(column.name) for column in columns]
+        located = self._records.identified(columns, used.index, names, self._contributor)
         reasons = []
-        if self.appetite.zeros_are_disclosive and (text := shared_by_all(used)):
-            reasons.append(Reason("review", "zeros", text))
         if located.is_repeated:
             text = "each record stands there several times, so that few persons count as many"
             reasons.append(Reason("review", "records", text))
+        for echo in located.echoes:
+            text = (
+                f"a column has the values of another at other records ({echo}): compare who is in "
+                "both"
+            )
+            reasons.append(Reason("review", "records", text))
         if located.is_sure:
             return located.positions, reasons
-        names = [
-            name
-            for name, entry in self.leaving().items()
-            if entry.figures
-            and (located.are_mixed or self._are_close([len(used)], _sizes(entry.figures)))
-        ]
+        names = [name for name, entry in self.leaving().items() if entry.figures]
         if not names:
             return located.positions, reasons
-        if located.are_mixed:
-            text = f"records of this output cannot be told from those of {listed(names)}"
-        else:
-            text = (
-                f"nearly as many records as in {listed(names)} or a figure there, and no column "
-                "says whether they are the same"
-            )
+        text = f"no column says whether records of this output are those of {listed(names)}"
         rule = RENUMBERED if located.are_mixed else "records"
         return located.positions, [*reasons, Reason("review", rule, f"{text}: {KEEP}")]
+
+    def of_all(self, columns: pd.DataFrame) -> list[Reason]:
+        """Return a reason for review if all records have the same flag, where that discloses."""
+        text = shared_by_all(columns) if self.appetite.zeros_are_disclosive else ""
+        return [Reason("review", "zeros", text)] if text else []
 
     def _are_close(self, sizes: Iterable[int], others: Iterable[int]) -> bool:
         """Whether one number of records is nearly another, or the same."""
@@ -140,6 +151,12 @@ class Ledger:
         given = self._contributor.reindex(self._records.index)
         if given.isna().any():
             missing = self._records.index[given.isna()][:3].tolist()
+            if any(isinstance(label, tuple) for label in missing):
+                raise InputError(
+                    "no contributor is known for records of a frame that was renumbered: keep the "
+                    "index of the whole frame, or give each file labels of its own and Project("
+                    "contributor=...) for all of these"
+                )
             raise InputError(f"no contributor is given for the records {listed(missing)}")
         return pd.factorize(given)[0].astype(np.int64)
 
@@ -219,7 +236,8 @@ class Ledger:
         Who wrote the decisions beside a bundle is not known here. Outputs that were rejected there,
         and outputs that failed and that nobody decided on, are doubtful.
         """
-        given: dict[str, Output] = {}
+        # Somebody may have a copy of a bundle that was written anew.
+        given = {f"{output.name}, replaced{HANDED_OVER}": output for output in self._replaced}
         doubtful: dict[str, Output] = {}
         for folder, outputs in self._bundles.items():
             for name, output in outputs.items():

@@ -28,6 +28,9 @@ class Project(OtherOutputs, TableOutputs):
     contributor : Series, optional
         Who stands behind each record, with the index of the records. Without it each record is
         one contributor.
+    data : DataFrame, optional
+        The frame that the others are filtered from. Its columns then say from the first output on
+        which records are meant.
     suppress : bool, default=True
         Whether tables hide unsafe cells unless a call says otherwise.
 
@@ -42,6 +45,7 @@ class Project(OtherOutputs, TableOutputs):
         appetite: Appetite | str | Path | dict[str, Any] | None = None,
         *,
         contributor: pd.Series[Any] | None = None,
+        data: pd.DataFrame | None = None,
         config: str = "default",
         suppress: bool = True,
     ) -> None:
@@ -53,7 +57,7 @@ class Project(OtherOutputs, TableOutputs):
             appetite = Appetite.of(appetite or {})
         elif not isinstance(appetite, Appetite):
             appetite = Appetite.read(appetite)
-        super().__init__(appetite, contributor)
+        super().__init__(appetite, contributor, data)
         self.hides = suppress
 
     # -- outputs ---------------------------------------------------------------------------
@@ -129,7 +133,8 @@ class Project(OtherOutputs, TableOutputs):
         interactive : bool, default=False
             Whether to ask, for each output that did not pass, why it is wanted all the same.
         overwrite : bool, default=False
-            Whether a bundle that nobody has decided on yet may be replaced.
+            Whether a bundle that nobody has decided on yet may be replaced. What stood in it counts
+            as handed over all the same, since there may be copies.
         """
         if interactive:
             for output in self.outputs.values():
@@ -138,6 +143,8 @@ class Project(OtherOutputs, TableOutputs):
         self.judged_anew()
         outputs = self.submitted()
         folder = write_bundle(outputs, self.appetite, path, form=ext, overwrite=overwrite)
+        before = self._bundles.get(folder.resolve(), {})
+        self._replaced += [one for one in before.values() if one not in outputs.values()]
         self._bundles[folder.resolve()] = outputs
         return folder
 

@@ -5,12 +5,15 @@ beside columns that were not seen before, where they are those of an earlier out
 numbers records anew gives the same ones, or where all have one value of an earlier column, as a
 filter leaves them. Where a column has other values, or the labels are new, records were renumbered:
 they are then found by all values of the frame, whatever its columns are called, and are in doubt
-where others share these values.
+where others share these values. What is in doubt says nothing of later frames.
+
+A column may also tell of other records than those it stands at: with the values of the wave before,
+or with what a household has in all. Such a column echoes another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,12 +84,15 @@ class IdentifiedRecords:
     are_mixed : bool
         Whether this or an earlier frame was renumbered, so that labels say nothing and what is not
         sure may be any records of the project.
+    echoes : tuple of str
+        Columns that tell of other records, each with what it tells: "lag: income".
     """
 
     positions: Integers
     is_sure: bool
     is_repeated: bool = False
     are_mixed: bool = False
+    echoes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -143,6 +149,8 @@ class KnownRecords:
     index: pd.Index = field(default_factory=lambda: pd.Index([]))
     _columns: list[KnownColumn] = field(default_factory=list)
     _labels: SeenLabels = field(default_factory=SeenLabels)
+    _used: set[str] = field(default_factory=set)
+    _totals: list[KnownColumn] = field(default_factory=list)
     _doubtful: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _were_renumbered: bool = False
 
@@ -166,6 +174,7 @@ class KnownRecords:
         self,
         columns: Sequence[pd.Series[Any]],
         index: pd.Index,
+        used: Collection[str] = (),
         contributor: pd.Series[Any] | None = None,
     ) -> IdentifiedRecords:
         """Return which records of the project a frame has.
@@ -176,6 +185,8 @@ class KnownRecords:
             All that the frame tells of its records.
         index : Index
             Labels of its rows.
+        used : collection of str
+            Names of the columns that the output shows something of.
         contributor : Series, optional
             Who stands behind labels. It says who records are whose labels are all new, and nothing
             of labels that were seen: these may have been given to other records.
@@ -191,7 +202,7 @@ class KnownRecords:
         is_believed = not is_contradicted and bool(
             evidence or self._are_new_columns(named, index) or self._are_filtered(by_label)
         )
-        if not len(self.index) or evidence >= SURE or is_believed:
+        if not len(self.index) or is_believed:
             positions = self._by_label(named, index, by_label)
             is_sure = not np.isin(positions, self._doubtful).any()
             is_renumbered = not is_sure
@@ -199,11 +210,16 @@ class KnownRecords:
             positions, is_sure, is_renumbered = self._in_doubt(
                 named, index, by_label, is_contradicted
             )
-        self._keep(named, positions)
-        if is_sure:
-            self._labels.add(index)
         self._were_renumbered |= is_renumbered
-        return IdentifiedRecords(positions, is_sure, is_repeated, self._were_renumbered)
+        who = None if contributor is None else contributor.reindex(index)
+        shown = {name: codes for name, codes in named.items() if name in used}
+        echoes = self._echoes(shown, positions, contributor)
+        if is_sure:
+            self._keep(named, positions)
+            self._labels.add(index)
+            if who is not None:
+                self._add_totals(columns, who)
+        return IdentifiedRecords(positions, is_sure, is_repeated, self._were_renumbered, echoes)
 
     def _in_doubt(
         self, named: dict[str, Codes], index: pd.Index, row: Integers, is_contradicted: bool
@@ -211,7 +227,8 @@ class KnownRecords:
         """Return where records stand whose labels say little, whether surely, and if renumbered."""
         are_new = bool((row < 0).all())
         is_renumbered = is_contradicted or (are_new and not self._continues(index))
-        if are_new or is_contradicted or self._knows(named, row):
+        is_sought = are_new or is_contradicted or self._knows(named, row)
+        if is_sought and not self._are_several(named):
             where = self._by_value(named)
             if where is not None and (where[1] or is_renumbered or not are_new):
                 positions, is_sure = where
@@ -219,7 +236,7 @@ class KnownRecords:
                 positions[fresh] = self._added(int(fresh.sum()))
                 return positions, is_sure, True
         if is_renumbered:
-            is_sure = self._are_others(named)
+            is_sure = self._are_others(named) or self._are_several(named)
         else:
             is_sure = not named or (are_new and self._is_between(index))
         n_before = len(self.index)
@@ -275,31 +292,37 @@ class KnownRecords:
             twice = index[index.duplicated()][0]
             raise InputError(
                 f"the index has {twice!r} more than once, so that records cannot be told apart: "
-                "call reset_index(drop=True) once on the whole frame, before it is filtered"
+                "call reset_index(drop=True) once on the whole frame, before it is filtered; where "
+                "persons have several rows, give contributor=frame['person'] of that frame as well"
             )
 
     def _compared(self, named: dict[str, Codes], row: Integers) -> tuple[float, bool]:
-        """Return how surely values agree with labels, and whether a column of a name does not."""
-        evidence, is_contradicted = 0.0, False
+        """Return how surely values agree with labels, and whether they say that these are others.
+
+        A column of a name that has other values speaks against labels; where others agree, only
+        if its values are those of before at other records, as in no column that was edited.
+        """
+        evidence, is_contradicted, is_shuffled = 0.0, False, False
         for name, codes in named.items():
-            agrees, of_name = False, False
+            agrees, most = False, -1.0
             for past in sorted(self._columns, key=lambda one: one.name != name):
                 before = past.at(row)
                 both = before != 0
                 if not both.any():
                     continue
-                agrees = bool((before[both] == codes[both]).all())
-                of_name |= past.name == name
+                same = float((before[both] == codes[both]).mean())
+                agrees = same == 1.0
+                most = max(most, same) if past.name == name else most
                 if agrees:
                     share = np.unique(codes[both], return_counts=True)[1] / both.sum()
                     # In sorted records the next one has the same value: without it nothing shows.
                     changes = np.count_nonzero(np.diff(codes[both]))
                     evidence += min(changes, both.sum() * (1 - float((share**2).sum())))
                     break
-            if evidence >= SURE:
-                break
-            is_contradicted |= of_name and not agrees
-        return evidence, is_contradicted
+            if not agrees and most >= 0:
+                is_contradicted = True
+                is_shuffled |= most < EDITED and self._matched(name, codes) is not None
+        return evidence, is_shuffled or (is_contradicted and evidence < SURE)
 
     def _are_new_columns(self, named: dict[str, Codes], index: pd.Index) -> bool:
         """Whether labels are those of an earlier output, and no column has values of before."""
@@ -308,17 +331,77 @@ class KnownRecords:
         )
 
     def _are_filtered(self, row: Integers) -> bool:
-        """Whether all have one value of an earlier column that others have not, and not by chance.
+        """Whether all have one value of an earlier column that those in between have not.
 
-        Labels that were given anew do not keep to the codes by which records were filtered.
+        Labels that were given anew do not keep to the codes by which records were filtered, unless
+        records are sorted by them.
         """
+        if (row < 0).any():
+            return False
         for past in self._columns:
             codes = past.at(row)
             if codes.all() and (codes == codes[:1]).all():
-                share = float((past.codes == codes[0]).sum() / (past.codes != 0).sum())
-                if share < 1 and share ** len(row) < CHANCE:
+                between = past.codes[row.min() : row.max() + 1]
+                passed = np.count_nonzero((between != codes[0]) & (between != 0))
+                share = len(row) / (len(row) + passed)
+                if passed >= SURE and share ** len(row) < CHANCE:
                     return True
         return False
+
+    def _echoes(
+        self, used: dict[str, Codes], positions: Integers, contributor: pd.Series[Any] | None
+    ) -> tuple[str, ...]:
+        """Return the columns that have values of earlier outputs at other records.
+
+        These are values of anybody else, of the same contributor in another record, as in the wave
+        before, or of all records of a contributor together.
+        """
+        echoes, waves = [], self._waves(positions, contributor)
+        for name, codes in used.items():
+            same = {one.name for one in self._columns if _agree(one.at(positions), codes)}
+            others = self._used - same - {name}
+            totals = self._totals if _tells_apart(codes) else []
+            echoes += [
+                f"{name}: {one.name}"
+                for one in self._columns
+                if one.name in others and _is_echo(one, codes, waves)
+            ] + [
+                f"{name}: {one.name} in all"
+                for one in totals
+                if one.name in others and np.isin(codes, one.codes).mean() >= CONTAINED
+            ]
+        self._used.update(used)
+        return tuple(dict.fromkeys(echoes))
+
+    def _waves(self, positions: Integers, contributor: pd.Series[Any] | None) -> list[Integers]:
+        """Return where the records before and after stand, of who has several; -1 for none."""
+        if contributor is None or not len(self._columns):
+            return []
+        who = pd.factorize(contributor.reindex(self.index))[0]
+        order = np.lexsort((np.arange(len(who)), who))
+        same = (np.diff(who[order]) == 0) & (who[order][1:] >= 0)
+        if not same.any():
+            return []
+        waves = []
+        for here, there in ((order[1:], order[:-1]), (order[:-1], order[1:])):
+            beside = np.full(len(who), -1, dtype=np.int64)
+            beside[here[same]] = there[same]
+            waves.append(np.where(positions < 0, -1, beside[positions]))
+        return waves
+
+    def _add_totals(self, columns: Sequence[pd.Series[Any]], who: pd.Series[Any]) -> None:
+        """Keep what contributors of several records have in all."""
+        names = {one.name for one in self._totals}
+        if not who.duplicated().any():
+            return
+        for column in columns:
+            name = str(column.name)
+            is_amount = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(
+                column
+            )
+            if is_amount and name not in names and not pd.api.types.is_complex_dtype(column):
+                totals = column.astype(np.float64).groupby(who.to_numpy()).sum()
+                self._totals.append(KnownColumn(name, codes_of(totals)))
 
     def _knows(self, named: dict[str, Codes], row: Integers) -> bool:
         """Whether a column that tells records apart has values known under other labels."""
@@ -340,16 +423,23 @@ class KnownRecords:
             for name, codes in named.items()
         )
 
+    def _are_several(self, named: dict[str, Codes]) -> bool:
+        """Whether contributors of one record each have several here: visits beside persons."""
+        before = [one for one in self._columns if one.name == CONTRIBUTOR]
+        if CONTRIBUTOR not in named or len(before) != 1:
+            return False
+        past = before[0].codes[before[0].codes != 0]
+        here = named[CONTRIBUTOR]
+        is_one = len(np.unique(past)) == len(past)
+        return is_one and len(here) >= SEVERAL * len(np.unique(here))
+
     def _matched(self, name: str, codes: Codes) -> KnownColumn | None:
         """Return the known column in which the values of a column occur as often, or oftener."""
-        values, counts = np.unique(codes, return_counts=True)
-        matches = []
-        for past in self._columns:
-            there, often = np.unique(past.codes[past.codes != 0], return_counts=True)
-            place = np.searchsorted(there, values).clip(max=len(there) - 1)
-            common = np.where(there[place] == values, np.minimum(often[place], counts), 0)
-            if common.sum() >= CONTAINED * len(codes):
-                matches.append((past.name == name, len(there), past))
+        matches = [
+            (one.name == name, len(np.unique(one.codes)), one)
+            for one in self._columns
+            if _contains(one.codes, codes)
+        ]
         return max(matches, key=lambda one: one[:2])[2] if matches else None
 
     def _by_value(
@@ -420,8 +510,42 @@ class KnownRecords:
             past.codes[positions] = codes
 
 
+SEVERAL = 1.5
+"""Records of each contributor, on average, from which they are others than one record of each."""
+
 MANY = 0.5
 """Share of records with a value of their own from which a column tells records apart."""
+
+
+EDITED = 0.5
+"""Share of the values of a column that stay at least where somebody edits, clips or rounds it."""
+
+
+def _is_echo(past: KnownColumn, codes: Codes, waves: Sequence[Integers]) -> bool:
+    """Whether values are those of a column in the wave before or after, or at any other records."""
+    if any(_agree(past.at(wave), codes) for wave in waves):
+        return True
+    return _tells_apart(codes) and _contains(past.codes, codes)
+
+
+def _contains(past: Codes, codes: Codes) -> bool:
+    """Whether values occur among others as often, or oftener."""
+    values, counts = np.unique(codes, return_counts=True)
+    there, often = np.unique(past[past != 0], return_counts=True)
+    if not len(there):
+        return False
+    place = np.searchsorted(there, values).clip(max=len(there) - 1)
+    common = np.where(there[place] == values, np.minimum(often[place], counts), 0)
+    return bool(common.sum() >= CONTAINED * len(codes))
+
+
+def _agree(before: Codes, codes: Codes) -> bool:
+    """Whether values are those of before, as far as these are known, and not by chance."""
+    both = before != 0
+    if not both.any() or not (before[both] == codes[both]).all():
+        return False
+    share = np.unique(codes[both], return_counts=True)[1] / both.sum()
+    return float(both.sum() * (1 - (share**2).sum())) >= SURE
 
 
 def _tells_apart(codes: Codes) -> bool:

@@ -57,6 +57,7 @@ def ask(
     whole = frame if values is None else values
     columns = [whole.iloc[:, k] for k in range(whole.shape[1])]
     positions, reasons = ledger.identified(frame, columns)
+    reasons += ledger.of_all(frame)
     codes = ledger.contributors
     contributor = positions if codes is None else codes[positions]
     checked = kind.check(OutputRecords(frame, positions, contributor, ledger.appetite))

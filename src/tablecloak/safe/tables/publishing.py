@@ -375,9 +375,9 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     if request.data is not None:
         given |= {str(name): request.data[name] for name in request.data.columns}
     columns = [column.rename(name) for name, column in given.items()]
+    positions, reasons = ledger.identified(records, columns)
     # A column of ones as the key of sums is how one asks for the sum of all.
-    used = records[list(request.values.values())] if request.values else records
-    positions, reasons = ledger.identified(used, columns)
+    reasons += ledger.of_all(records[list(request.values.values())] if request.values else records)
     codes = ledger.contributors
     who = positions if codes is None else codes[positions]
     reasons += _of_keys(request, who, ledger.appetite)

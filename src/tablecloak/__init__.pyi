@@ -81,9 +81,9 @@ from .tables.figures.order_statistics import Minimum as Minimum
 from .tables.figures.order_statistics import Quantile as Quantile
 from .tables.figures.order_statistics import StandardDeviation as StandardDeviation
 from .tables.figures.order_statistics import StandardError as StandardError
-from .tables.figures.over_time import Growth as Growth
-from .tables.figures.over_time import Index as Index
 from .tables.figures.ratios import Average as Average
+from .tables.figures.ratios import Growth as Growth
+from .tables.figures.ratios import Index as Index
 from .tables.figures.ratios import Ratio as Ratio
 from .tables.figures.ratios import Share as Share
 from .tables.formats import read_jj as read_jj
@@ -98,17 +98,17 @@ from .tables.problem import ProtectionProblem as ProtectionProblem
 from .tables.proposal import Proposal as Proposal
 from .tables.proposal import propose as propose
 from .tables.rules.concentration import Dominance as Dominance
+from .tables.rules.concentration import PPercent as PPercent
+from .tables.rules.concentration import PriorPosterior as PriorPosterior
+from .tables.rules.contributors import MinimumFrequency as MinimumFrequency
+from .tables.rules.contributors import Request as Request
+from .tables.rules.contributors import ZeroUnsafe as ZeroUnsafe
 from .tables.rules.k_disclosure import (
     AttributeDisclosure as AttributeDisclosure,
 )
 from .tables.rules.k_disclosure import KDisclosure as KDisclosure
 from .tables.rules.manual import Manual as Manual
-from .tables.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
-from .tables.rules.prior_posterior import PPercent as PPercent
-from .tables.rules.prior_posterior import PriorPosterior as PriorPosterior
-from .tables.rules.request import Request as Request
 from .tables.rules.rule import protect as protect
-from .tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
 from .tables.sums import Groups as Groups
 from .tables.table import Table as Table
 from .tables.tabulation.contributed import Contributed as Contributed

@@ -27,8 +27,8 @@ from .cta.search.statistics.two_variables import JointCovariance as JointCovaria
 from .cta.search.statistics.two_variables import JointMoments as JointMoments
 from .cta.search.statistics.two_variables import JointRegression as JointRegression
 from .cta.search.statistics.variance import Variance as Variance
-from .cta.statistics.covariance import Covariance as Covariance
 from .cta.statistics.preserve import each as each
+from .cta.statistics.regression import Covariance as Covariance
 from .cta.statistics.regression import Mean as Mean
 from .cta.statistics.regression import Regression as Regression
 from .cta.statistics.regression import Slope as Slope
@@ -92,7 +92,7 @@ from .tables.formats import write_jj as write_jj
 from .tables.formats import write_problem as write_problem
 from .tables.hierarchy import Dimension as Dimension
 from .tables.hierarchy import Hierarchy as Hierarchy
-from .tables.join import join as join
+from .tables.link import join as join
 from .tables.link import link as link
 from .tables.problem import ProtectionProblem as ProtectionProblem
 from .tables.proposal import Proposal as Proposal

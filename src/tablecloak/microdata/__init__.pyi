@@ -35,9 +35,9 @@ from .methods.noise import NoiseRelease as NoiseRelease
 from .methods.noise import RestrictedNoise as RestrictedNoise
 from .methods.partition_bound import PartitionBound as PartitionBound
 from .methods.partition_bound import microaggregation_bound as microaggregation_bound
+from .methods.pram import ClassicalPRAM as ClassicalPRAM
 from .methods.pram import GuaranteedPRAM as GuaranteedPRAM
 from .methods.pram import PRAMRelease as PRAMRelease
-from .methods.pram_by_matrix import ClassicalPRAM as ClassicalPRAM
 from .methods.rank_swapping import RankSwapping as RankSwapping
 from .methods.rank_swapping import RankSwapRelease as RankSwapRelease
 from .methods.recoding import RecodedRelease as RecodedRelease

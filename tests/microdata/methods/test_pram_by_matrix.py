@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata import ClassicalPRAM
-from tablecloak.microdata.methods.pram_by_matrix import (
+from tablecloak.microdata.methods.pram import (
     _drawn,
     invariant_matrix,
     transition_matrix,

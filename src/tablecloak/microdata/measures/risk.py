@@ -11,6 +11,7 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.columns import some_rows
 from tablecloak.microdata.measures.measure import SAMPLE, Case, Figure, Measures
 from tablecloak.microdata.risk.groups import GroupLikeness, diversity_of, grouped_values, is_ordered
+from tablecloak.microdata.risk.intruders import fitting
 from tablecloak.microdata.risk.keys import risk_by_household
 from tablecloak.microdata.risk.linkage import (
     MANY_COLUMNS,
@@ -20,7 +21,6 @@ from tablecloak.microdata.risk.linkage import (
     rank_intervals,
     record_linkage,
 )
-from tablecloak.microdata.risk.outsiders import fitting
 from tablecloak.microdata.risk.population import population_risk
 from tablecloak.microdata.risk.special_uniques import MANY_KEYS, special_unique_risk
 

@@ -57,7 +57,7 @@ from tablecloak.microdata.methods.parameters import (
     Subsets,
     option,
 )
-from tablecloak.microdata.risk.outsiders import fitting
+from tablecloak.microdata.risk.intruders import fitting
 from tablecloak.results import Result
 
 Node = tuple[int, ...]

@@ -19,7 +19,7 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.smooth import with_conditions
 from tablecloak.cta.search.statistics.variance import PreservedVariance
-from tablecloak.cta.statistics.moments import centred
+from tablecloak.cta.statistics.moments import centred, select
 from tablecloak.cta.statistics.regression import Mean
 from tablecloak.cta.statistics.statistic import (
     STATISTICS,
@@ -27,7 +27,6 @@ from tablecloak.cta.statistics.statistic import (
     PreservedRow,
     SmoothCondition,
 )
-from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import InputError, ModelError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 

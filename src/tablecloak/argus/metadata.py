@@ -60,11 +60,6 @@ class Variable:
         return (self.tags.get(tag) or [default])[0]
 
     @property
-    def is_dimension(self) -> bool:
-        """Whether the variable can span a table."""
-        return self.has("RECODEABLE") or self.has("RECODABLE") or self.has("HIERARCHICAL")
-
-    @property
     def total(self) -> str:
         """Code of the total."""
         return self.first("TOTCODE", TOTAL)

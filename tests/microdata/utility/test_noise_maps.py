@@ -113,19 +113,6 @@ def test_variance_of_the_attenuated_slope(r2, variance):
 
 
 @pytest.mark.parametrize(
-    ("n", "r2", "noise"),
-    [
-        (200, 0.3, 0.0248336296),
-        (200, 0.5, 0.0104177972),
-        (200, 0.1, 0.1078350233),
-        (50, 0.3, 0.1241592562),
-    ],
-)
-def test_noise_from_which_correction_pays(n, r2, noise):
-    assert nz.break_even(r2, n) == pytest.approx(noise, abs=1e-10)
-
-
-@pytest.mark.parametrize(
     ("r2", "at", "utility"), [(0.3, 0.00341297, 84.51070039), (0.1, 0.02083333, 22.08924485)]
 )
 def test_a_little_noise_raises_the_utility_of_the_uncorrected_slope(r2, at, utility):

@@ -1,10 +1,10 @@
 """Post-randomisation: with a limited probability of a correct match, or by a transition matrix.
 
-Transition matrices between categories [2]_ are checked, made invariant, and inverted here. With the
+Transition matrices between categories [2]_ are checked, and made invariant, here. With the
 guarantee [1]_, cells c_1..c_k are the non-empty cells of the keys, with counts T_i. A record of
-cell i stays with probability 1 - theta / T_i and otherwise moves to one of the k - 1 others, so that
-expected counts do not change: P T = T. An intruder who picks at random among the released records
-of a cell is then right with probability at most xi, for any number of records in the cell.
+cell i stays with probability 1 - theta / T_i and otherwise moves to one of the k - 1 others, so
+that expected counts do not change: P T = T. An intruder who picks at random among the released
+records of a cell is then right with probability at most xi, for any number of records in the cell.
 
 References
 ----------
@@ -83,70 +83,6 @@ def retention(xi: float) -> float:
     if not LEAST_XI - 1e-15 <= xi < 1:
         raise InputError(f"`xi` must lie between 3/7 and 1. Got {xi!r}.")
     return float((np.sqrt((1 - xi) * (1 + 3 * xi)) - (1 - xi)) / (2 * xi))
-
-
-def correct_match_probability(counts: Sequence[int], cell: int, theta: float, most: int) -> Floats:
-    """Return the exact probability of a correct match, for each number of released records.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        T_1..T_k of the non-empty cells, k >= 2.
-    cell : int
-        Position j of the cell of the target.
-    theta : float
-    most : int
-        Largest number a of released records in that cell.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (most,)
-        IR(j, a) for a = 1..most; NaN where a cannot occur.
-
-    Notes
-    -----
-    IR(j, a) = (1/a) / (1 + e_a / (e_{a-1} beta_j)), with e_m the elementary symmetric functions
-    of the odds beta_i of all other records: equation (6), as a product of polynomials.
-    """
-    odds, others = _odds(counts, cell, theta)
-    e = _symmetric(odds, others, most)
-    a = np.arange(1, most + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        probability = (1 / a) / (1 + e[1:] / (e[:-1] * odds[cell]))
-    return np.where(e[:-1] > 0, probability, np.nan)
-
-
-def _odds(counts: Sequence[int], cell: int, theta: float) -> tuple[Floats, Integers]:
-    """Return the odds that a record of each cell moves to `cell`, and the number of such records.
-
-    The target itself is not counted in its cell.
-    """
-    t = np.asarray(counts, dtype=np.float64)
-    k = len(t)
-    odds = theta / ((k - 1) * t - theta)
-    odds[cell] = (t[cell] - theta) / theta
-    others = np.asarray(counts, dtype=np.int64).copy()
-    others[cell] -= 1
-    return odds, others
-
-
-def _symmetric(odds: Floats, multiplicity: Integers, most: int) -> Floats:
-    """Return the elementary symmetric functions e_0..e_most of odds with multiplicities.
-
-    They are coefficients of a product of polynomials, cut at degree `most`. All terms are positive,
-    so that no digits cancel. Equal odds are one power, by the binomial theorem.
-    """
-    values, inverse = np.unique(odds, return_inverse=True)
-    number = np.bincount(inverse.ravel(), weights=multiplicity).astype(np.int64)
-    e = np.zeros(most + 1)
-    e[0] = 1.0
-    for value, power in zip(values, number.tolist(), strict=True):
-        factor = np.zeros(most + 1)
-        factor[0] = 1.0
-        for m in range(1, min(most, power) + 1):
-            factor[m] = factor[m - 1] * (power - m + 1) / m * value
-        e = np.convolve(e, factor)[: most + 1]
-    return e
 
 
 @METHODS.register
@@ -378,32 +314,6 @@ def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha
         where=reached[:, None] > 0,
     )
     return np.asarray(alpha * (given @ back) + (1 - alpha) * np.eye(len(p)))
-
-
-def unbiased_frequencies(released: npt.ArrayLike, matrix: npt.ArrayLike) -> Floats:
-    """Estimate the original frequencies from released ones: t P^-1.
-
-    Parameters
-    ----------
-    released : array_like of float, shape (L,)
-        Frequencies after the change.
-    matrix : array_like of float, shape (L, L)
-        The matrix that was applied.
-
-    Raises
-    ------
-    ModelError
-        If the matrix cannot be inverted.
-    """
-    applied = transition_matrix(matrix)
-    if np.linalg.cond(applied) > 1e12:
-        raise ModelError(
-            f"The matrix cannot be inverted (condition number {np.linalg.cond(applied):.3g}): "
-            "released frequencies do not determine the original ones. Use one with larger "
-            "probabilities of no change."
-        )
-    frequencies = np.linalg.solve(applied.T, _fitting(released, applied, "released"))
-    return np.asarray(frequencies, dtype=np.float64)
 
 
 def _fitting(values: npt.ArrayLike, matrix: Floats, name: str) -> Floats:

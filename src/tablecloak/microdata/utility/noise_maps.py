@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from tablecloak import showing
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, ModelError
+from tablecloak.errors import InputError
 
 Masked = Literal["both", "predictor", "response"]
 
@@ -116,31 +116,6 @@ def corrected_slope_utility(
     """Return the utility of the slope times 1 + lambda^2, which is unbiased: equation (5.1)."""
     noise = _checked(noise, r2, n)
     return np.asarray((n - 3) * r2 / (slope**2 * (noise + 1 - r2)))
-
-
-def break_even(r2: float, n: int) -> float:
-    """Return the lambda^2 below which the uncorrected slope has the higher utility.
-
-    Raises
-    ------
-    ModelError
-        If the corrected slope has the higher utility at any noise.
-    """
-    from scipy.optimize import brentq
-
-    def gain(noise: float) -> float:
-        plain = slope_utility(noise, r2, n)
-        return float(corrected_slope_utility(noise, r2, n) - plain)
-
-    grid = np.geomspace(1e-9, 1e3, 400)
-    values = np.array([gain(noise) for noise in grid])
-    change = np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0))
-    if not len(change):
-        raise ModelError(
-            f"The corrected slope has the higher utility at any noise for r2 = {r2:g} and n = {n}, "
-            "so that there is no break-even point: always correct the slope."
-        )
-    return float(brentq(gain, grid[change[-1]], grid[change[-1] + 1], xtol=1e-15, rtol=1e-14))
 
 
 def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:

@@ -103,6 +103,9 @@ class DerivedFigure(ABC):
     name: ClassVar[str]
     """Name of the kind in job files."""
 
+    wording: ClassVar[str]
+    """What it is called, such as "mean of {self.variable}"."""
+
     needs_contributions: ClassVar[bool] = False
     """Whether it is a statistic of the contributions to a cell, rather than of cells."""
 
@@ -118,9 +121,9 @@ class DerivedFigure(ABC):
             raise InputError(f"{self.label}: {self.refusal}")
 
     @property
-    @abstractmethod
     def label(self) -> str:
         """What the figure is called in releases and messages."""
+        return self.wording.format(self=self)
 
     @property
     def scale(self) -> int:

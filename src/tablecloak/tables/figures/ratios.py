@@ -100,16 +100,8 @@ class Share(DerivedFigure):
     variable: Annotated[str, Field(description="Variable.")]
     of: Annotated[str, Field(description="Dimension in whose total the shares are.")]
     name: ClassVar[str] = "share"
-
-    @property
-    def label(self) -> str:
-        """Name of the share."""
-        return f"{self.variable} in % of {self.of}"
-
-    @property
-    def scale(self) -> int:
-        """Per cent."""
-        return 100
+    scale: ClassVar[int] = 100
+    wording: ClassVar[str] = "{self.variable} in % of {self.of}"
 
     def quotients_in(self, table: Table) -> Quotients:
         """Return each cell over the total of the dimension."""
@@ -142,11 +134,7 @@ class Average(DerivedFigure):
 
     variable: Annotated[str, Field(description="Variable.")]
     name: ClassVar[str] = "average"
-
-    @property
-    def label(self) -> str:
-        """Name of the mean."""
-        return f"mean of {self.variable}"
+    wording: ClassVar[str] = "mean of {self.variable}"
 
     def check_beside(self, counts: Sequence[str]) -> None:
         """Refuse counts, which may be hidden, and which the mean tells with its total."""
@@ -233,12 +221,8 @@ class Growth(FigureOverTime):
     since: Annotated[str, Field(description="Earlier release or variable with which it compares.")]
     per_cent: Annotated[bool, Field(description="Whether it is printed in per cent.")] = True
     name: ClassVar[str] = "growth"
+    wording: ClassVar[str] = "growth of {self.variable} since {self.since}"
     compared_with: ClassVar[str] = "since"
-
-    @property
-    def label(self) -> str:
-        """Name of the growth rate."""
-        return f"growth of {self.variable} since {self.since}"
 
     @property
     def scale(self) -> int:
@@ -268,14 +252,6 @@ class Index(FigureOverTime):
 
     base: Annotated[str, Field(description="Earlier release or variable that is 100.")]
     name: ClassVar[str] = "index"
+    scale: ClassVar[int] = 100
+    wording: ClassVar[str] = "index of {self.variable}, {self.base} = 100"
     compared_with: ClassVar[str] = "base"
-
-    @property
-    def label(self) -> str:
-        """Name of the index."""
-        return f"index of {self.variable}, {self.base} = 100"
-
-    @property
-    def scale(self) -> int:
-        """The base is 100."""
-        return 100

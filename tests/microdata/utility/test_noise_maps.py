@@ -34,12 +34,14 @@ def test_figure_1_goes_through_the_published_points():
         assert height(extra, other) == pytest.approx(risk, rel=1e-3)
     assert unmasked.get_xdata()[0] == pytest.approx(5.65323082)
     assert "0.1413" in axes.get_title()
+    assert axes.get_yscale() == "log"
 
 
 def test_figure_2_shows_what_knowledge_of_the_noise_is_worth(tmp_path):
     path = tmp_path / "figure2.svg"
     figure = plot_slope_map([0.3, 0.5], 200, path=path)
     plain, corrected, plain_strong, corrected_strong, marked = figure.axes[0].lines
+    assert corrected.get_linewidth() > plain.get_linewidth()
     risk = marked.get_ydata()[0]
     assert risk == pytest.approx(6.6666666667)
     assert height(plain, 35.85720840) == pytest.approx(risk, rel=1e-3)

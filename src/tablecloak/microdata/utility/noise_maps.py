@@ -16,18 +16,24 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak import showing
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError
+from tablecloak.render.plotting import new_figure, save_secret
 
 Masked = Literal["both", "predictor", "response"]
+
+COLOURS = ("#1d3557", "#d62828", "#2a9d8f", "#e9c46a", "#6d597a")
+"""Of the curves, in turn; the curves of one regression share a colour."""
+
+THIN, THICK = 0.9, 2.2
+"""Widths of curves."""
 
 
 def risk(noise: npt.ArrayLike, variance: float) -> Floats:
@@ -128,50 +134,6 @@ def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
     return array
 
 
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Risk over utility of one analysis for increasing noise.
-
-    Parameters
-    ----------
-    label : str
-    utility, risk : ndarray of float64
-    family : int
-        Curves of one family share a colour.
-    emphasised : bool, default=False
-        Whether the curve is drawn as a thick line.
-    limit : float, optional
-        Utility without noise.
-    """
-
-    label: str
-    utility: Floats
-    risk: Floats
-    family: int
-    emphasised: bool = False
-    limit: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class NoiseMap:
-    """Curves of several analyses, with the risks to compare them at.
-
-    Parameters
-    ----------
-    curves : tuple of Curve
-    largest_risk : float, optional
-        Largest tolerable risk, drawn as a line.
-    marked_risk : float, optional
-        Further risk that is marked, to read utilities there.
-    title : str, default=""
-    """
-
-    curves: tuple[Curve, ...]
-    largest_risk: float | None = None
-    marked_risk: float | None = None
-    title: str = ""
-
-
 def plot_mean_map(
     variances: Mapping[str, float],
     n: int,
@@ -205,15 +167,16 @@ def plot_mean_map(
     """
     grid = np.geomspace(*noise, 200)
     height = risk(grid, masked_variance)
-    curves = tuple(
-        Curve(name, mean_utility(grid, variance, n), height, family, limit=n / variance)
-        for family, (name, variance) in enumerate(variances.items())
-    )
-    if tolerated_error is None:
-        return showing.plot(NoiseMap(curves), path)
-    least = tolerated_noise(tolerated_error, masked_variance)
-    title = f"an error of {tolerated_error:g} needs noise of at least {least:.4g}"
-    return showing.plot(NoiseMap(curves, tolerated_error**-2, title=title), path)
+    figure, axes = _empty_map()
+    for colour, (name, variance) in zip(cycle(COLOURS), variances.items(), strict=False):
+        axes.plot(mean_utility(grid, variance, n), height, color=colour, linewidth=THIN, label=name)
+        axes.axvline(n / variance, color=colour, linestyle="--", linewidth=0.8)
+    if tolerated_error is not None:
+        least = tolerated_noise(tolerated_error, masked_variance)
+        axes.axhline(tolerated_error**-2, color="grey", linestyle="--", linewidth=0.8)
+        axes.set_title(f"an error of {tolerated_error:g} needs noise of at least {least:.4g}")
+    axes.legend()
+    return save_secret(figure, path)
 
 
 def plot_slope_map(
@@ -249,11 +212,22 @@ def plot_slope_map(
     """
     grid = np.geomspace(*noise, 200)
     height = risk(grid, variance)
-    curves: list[Curve] = []
-    for family, value in enumerate(r2):
+    figure, axes = _empty_map()
+    for colour, value in zip(cycle(COLOURS), r2, strict=False):
         plain, corrected = slope_utility(grid, value, n), corrected_slope_utility(grid, value, n)
-        label = f"R² = {value:g}"
-        curves.append(Curve(f"{label}, as it is", plain, height, family))
-        curves.append(Curve(f"{label}, corrected", corrected, height, family, emphasised=True))
-    level = None if marked is None else float(risk(marked, variance))
-    return showing.plot(NoiseMap(tuple(curves), marked_risk=level), path)
+        for utility, how, width in ((plain, "as it is", THIN), (corrected, "corrected", THICK)):
+            label = f"R² = {value:g}, {how}"
+            axes.plot(utility, height, color=colour, linewidth=width, label=label)
+    if marked is not None:
+        axes.axhline(float(risk(marked, variance)), color="grey", linestyle=":", linewidth=1)
+    axes.legend()
+    return save_secret(figure, path)
+
+
+def _empty_map() -> tuple[Any, Any]:
+    """Return a figure and its axes, without curves as yet."""
+    figure, axes = new_figure(7, 5)
+    axes.set_yscale("log")
+    axes.set_xlabel("utility: 1 / mean squared error of the estimate")
+    axes.set_ylabel("risk: 1 / mean squared error of the intruder")
+    return figure, axes

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, suggestion
+from tablecloak.microdata.columns import columns_of, is_number
 from tablecloak.microdata.library_frames import LibraryFrame
-from tablecloak.microdata.measures.measure import Case, Figure, Measure, case_of
+from tablecloak.microdata.measures.measure import Case, Figure, Measure
 from tablecloak.microdata.measures.risk import RISKS
 from tablecloak.microdata.measures.utility import UTILITIES
 
@@ -162,15 +163,22 @@ def assess(
         and not before.index.symmetric_difference(after.index).size
     ):
         after = after.loc[before.index]
-    case = case_of(
-        before,
-        after,
-        keys=keys,
-        numbers=numbers,
-        sensitive=sensitive,
-        weight=weight,
-        household=household,
-    )
+    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    single = [name for name in (weight, household) if name is not None]
+    both = [name for name in columns_of(before) if name in set(columns_of(after))]
+    for name in [*keys, *(numbers or ()), *attributes, *single]:
+        if name not in both:
+            raise InputError(
+                f"There is no column {name!r} in both files.{suggestion(str(name), both)}"
+            )
+    for frame, said in ((before, "original"), (after, "release")):
+        if not len(frame):
+            raise InputError(f"The {said} has no records. Give some.")
+    if numbers is None:
+        others = [name for name in both if name not in {*keys, *single}]
+        numbers = [each for each in others if is_number(before[each]) and is_number(after[each])]
+    known, used, hidden = (tuple(dict.fromkeys(names)) for names in (keys, numbers, attributes))
+    case = Case(before, after, known, used, hidden, weight, household)
     rows = [
         (figure.measure, measure.kind, figure.before, figure.after, figure.meaning)
         for measure in MEASURES

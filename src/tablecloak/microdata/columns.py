@@ -87,6 +87,24 @@ def is_number(column: pd.Series) -> bool:
     return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
 
 
+def codes_of_both(
+    before: pd.Series, after: pd.Series, *, in_order: bool = False
+) -> tuple[Integers, Integers]:
+    """Return whole numbers for the values of two columns, -1 for missing ones.
+
+    With `in_order` they rise as the values do, where these have an order.
+    """
+    if before.dtype != after.dtype:
+        before, after = before.astype(object), after.astype(object)
+    both = pd.concat([before, after], ignore_index=True)
+    try:
+        codes = pd.factorize(both, sort=in_order)[0]
+    except TypeError:  # Texts and numbers have no common order.
+        codes = pd.factorize(both)[0]
+    one, other = np.split(codes.astype(np.int64), [len(before)])
+    return one, other
+
+
 def row_label(frame: pd.DataFrame, position: int) -> str:
     """Return the label of a record as text for messages: 20, not np.int64(20)."""
     return repr(frame.index[[position]].tolist()[0])

@@ -10,7 +10,7 @@ A new one is one function in a file of this folder, in the order of the table::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -19,8 +19,8 @@ from typing import Any, Literal, Self
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, is_number, numbers_of
+from tablecloak.errors import InputError
+from tablecloak.microdata.columns import codes_of_both, numbers_of
 from tablecloak.microdata.risk.keys import KeyRisk, key_risk
 
 SAMPLE = 10_000
@@ -61,11 +61,10 @@ class Case:
         coded: tuple[dict[str, pd.Series], dict[str, pd.Series]] = ({}, {})
         roles = [*self.keys, *self.sensitive, *([self.household] if self.household else [])]
         for name in dict.fromkeys(roles):
-            both = _codes(self.original[name], self.released[name])
-            for columns, frame, codes in zip(
-                coded, (self.original, self.released), both, strict=True
-            ):
-                columns[name] = pd.Series(codes, index=frame.index)
+            frames = self.original, self.released
+            both = codes_of_both(*(frame[name] for frame in frames), in_order=True)
+            for columns, frame, codes in zip(coded, frames, both, strict=True):
+                columns[name] = pd.Series(_with_missing(codes), index=frame.index)
         # `assign` does not copy the other columns.
         return self.original.assign(**coded[0]), self.released.assign(**coded[1])
 
@@ -111,72 +110,9 @@ class Case:
         ]
 
 
-def _codes(before: pd.Series, after: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers for the values of two columns; NaN, if there is any missing value."""
-    if before.dtype == after.dtype:
-        both = pd.concat([before, after], ignore_index=True)
-    else:
-        both = pd.concat([before.astype(object), after.astype(object)], ignore_index=True)
-    try:
-        codes = pd.factorize(both, sort=True)[0]
-    except TypeError:  # Texts and numbers have no common order.
-        codes = pd.factorize(both)[0]
-    one, other = codes[: len(before)], codes[len(before) :]
-    return _with_missing(one), _with_missing(other)
-
-
 def _with_missing(codes: np.ndarray) -> np.ndarray:
     missing = codes < 0
     return np.where(missing, np.nan, codes) if missing.any() else codes
-
-
-def case_of(
-    original: pd.DataFrame,
-    released: pd.DataFrame,
-    *,
-    keys: Sequence[str] = (),
-    numbers: Sequence[str] | None = None,
-    sensitive: str | Sequence[str] | None = None,
-    weight: str | None = None,
-    household: str | None = None,
-) -> Case:
-    """Check the names of columns, and take numbers from the files where none are named.
-
-    Raises
-    ------
-    InputError
-        If a file has no records, or a column is not in both.
-    """
-    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
-    both = [name for name in columns_of(original) if name in set(columns_of(released))]
-    single = [name for name in (weight, household) if name is not None]
-    for name in [*keys, *(numbers or ()), *attributes, *single]:
-        if name not in both:
-            raise InputError(
-                f"There is no column {name!r} in both files.{suggestion(str(name), both)}"
-            )
-    for frame, said in ((original, "original"), (released, "release")):
-        if not len(frame):
-            raise InputError(f"The {said} has no records. Give some.")
-    given = (
-        [name for name in both if name not in {*keys, *single}]
-        if numbers is None
-        else list(numbers)
-    )
-    usable = tuple(
-        name
-        for name in dict.fromkeys(given)
-        if numbers is not None or (is_number(original[name]) and is_number(released[name]))
-    )
-    return Case(
-        original,
-        released,
-        tuple(dict.fromkeys(keys)),
-        usable,
-        tuple(dict.fromkeys(attributes)),
-        weight,
-        household,
-    )
 
 
 @dataclass(frozen=True)

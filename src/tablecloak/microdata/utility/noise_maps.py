@@ -81,7 +81,7 @@ def mean_utility(noise: npt.ArrayLike, variance: float, n: int) -> Floats:
 
 
 def slope_utility(
-    noise: npt.ArrayLike, r2: float, n: int, *, masked: Masked = "predictor", slope: float = 1.0
+    noise: npt.ArrayLike, r2: float, n: int, *, masked: Masked = "predictor"
 ) -> Floats:
     """Return the utility of the ordinary least-squares slope from masked data.
 
@@ -96,32 +96,29 @@ def slope_utility(
     masked : {"both", "predictor", "response"}, default="predictor"
         Masked variables: case 1, 2 or 3 of the paper. Only in case 2 is the slope biased: it
         shrinks by the factor 1 / (1 + lambda^2).
-    slope : float, default=1
-        beta, in units in which the predictor has variance 1.
 
     Returns
     -------
     numpy.ndarray of float
-        1 / MSE; equations (4.5) and (4.7).
+        1 / MSE of the slope, in units in which it is 1 and the predictor has variance 1; equations
+        (4.5) and (4.7).
     """
     noise = _checked(noise, r2, n)
     rest = (1 - r2) / r2
     if masked == "both":
-        return np.broadcast_to((n - 3) / (slope**2 * rest), noise.shape).copy()
+        return np.broadcast_to((n - 3) / rest, noise.shape).copy()
     if masked == "response":
-        return corrected_slope_utility(noise, r2, n, slope=slope)
+        return corrected_slope_utility(noise, r2, n)
     if masked != "predictor":
         raise InputError(f"`masked` must be 'both', 'predictor' or 'response'. Got {masked!r}.")
     error = noise / (1 + noise) * (1 / (n - 3) + noise) + rest / (n - 3)
-    return np.asarray(1 / (slope**2 / (1 + noise) * error))
+    return np.asarray(1 / (1 / (1 + noise) * error))
 
 
-def corrected_slope_utility(
-    noise: npt.ArrayLike, r2: float, n: int, *, slope: float = 1.0
-) -> Floats:
+def corrected_slope_utility(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
     """Return the utility of the slope times 1 + lambda^2, which is unbiased: equation (5.1)."""
     noise = _checked(noise, r2, n)
-    return np.asarray((n - 3) * r2 / (slope**2 * (noise + 1 - r2)))
+    return np.asarray((n - 3) * r2 / (noise + 1 - r2))
 
 
 def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:

@@ -4,10 +4,10 @@ import tablecloak.risk_utility_map
 
 from .agencies.agency import Agency as Agency
 from .agencies.agency import FixedPoint as FixedPoint
+from .agencies.agency import Ring as Ring
+from .agencies.agency import secure_sum as secure_sum
 from .agencies.regression import SecureRegression as SecureRegression
 from .agencies.regression import secure_regression as secure_regression
-from .agencies.ring import Ring as Ring
-from .agencies.ring import secure_sum as secure_sum
 from .assessment import MEASURES as MEASURES
 from .assessment import Assessment as Assessment
 from .assessment import assess as assess

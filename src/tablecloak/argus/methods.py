@@ -19,7 +19,7 @@ from tablecloak.argus.state import BatchState, TableJob
 from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError, ModelError, listed, suggestion
+from tablecloak.errors import InputError, ModelError, listed, require_known
 from tablecloak.publish.audit import audit
 from tablecloak.registry import Registry
 from tablecloak.suppression.attack.audit import audit_pattern
@@ -92,11 +92,9 @@ def read_suppression(arguments: Arguments) -> SuppressionLine:
         raise arguments.fail(
             "SUPPRESS: cell keys (CKM) are not supported; take another method, such as MOD or RND"
         )
-    if method not in METHODS:
-        raise InputError(
-            f"{arguments.where}: SUPPRESS: the method {method!r} is not known."
-            f"{suggestion(method, METHODS.names)}"
-        )
+    require_known(
+        method, METHODS.names, f"{arguments.where}: SUPPRESS: the method {method!r} is not known."
+    )
     declared = METHODS[method].arguments
     arguments.take("(")
     table = arguments.whole("the number of a table", 0)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 from tablecloak.microdata.columns import columns_of, is_number
 from tablecloak.microdata.library_frames import LibraryFrame
 from tablecloak.microdata.measures.measure import Case, Figure, Measure
@@ -167,10 +167,7 @@ def assess(
     single = [name for name in (weight, household) if name is not None]
     both = [name for name in columns_of(before) if name in set(columns_of(after))]
     for name in [*keys, *(numbers or ()), *attributes, *single]:
-        if name not in both:
-            raise InputError(
-                f"There is no column {name!r} in both files.{suggestion(str(name), both)}"
-            )
+        require_known(name, both, f"There is no column {name!r} in both files.")
     for frame, said in ((before, "original"), (after, "release")):
         if not len(frame):
             raise InputError(f"The {said} has no records. Give some.")

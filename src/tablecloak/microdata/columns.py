@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 
 LARGEST = 1e100
 """Largest size of a number in records: sums of squares of larger ones become infinite."""
@@ -61,8 +61,7 @@ def require_column(frame: pd.DataFrame, name: str) -> None:
         If it does not exist; names similar ones.
     """
     known = columns_of(frame)
-    if name not in known:
-        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+    require_known(name, known, f"There is no column {name!r}.")
 
 
 def require_numeric(frame: pd.DataFrame, name: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import DUST
 
@@ -100,8 +100,7 @@ def select(problem: ProtectionProblem, subset: Subset) -> Flags:
             "all": np.ones(n, dtype=bool),
             "detailed": _detailed(problem),
         }
-        if subset not in named:
-            raise InputError(f"`subset` is {subset!r}.{suggestion(subset, named)}")
+        require_known(subset, named, f"`subset` is {subset!r}.")
         mask = named[subset]
     elif isinstance(subset, Mapping):
         mask = np.ones(n, dtype=bool)

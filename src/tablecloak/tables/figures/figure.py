@@ -23,7 +23,7 @@ from pydantic import Field
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known, suggestion
 from tablecloak.parameters import take_parameters
 from tablecloak.registry import Registry
 from tablecloak.tables.keys import DERIVED, EARLIER, are_derived, without_later_marks
@@ -286,10 +286,7 @@ def cells_of(table: Table, variable: str, label: str) -> Integers:
         If there is no such variable.
     """
     names = [table.name] if table.variables is None else list(table.variables.names)
-    if variable not in names:
-        raise InputError(
-            f"{label}: there is no variable {variable!r}.{suggestion(variable, names)}"
-        )
+    require_known(variable, names, f"{label}: there is no variable {variable!r}.")
     shown = ~table.rests
     if table.variables is not None:
         shown &= (table.keys[table.variables.dimension] == variable).to_numpy()

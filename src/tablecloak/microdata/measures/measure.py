@@ -1,11 +1,13 @@
 """What a measure of an assessment is: figures of a case, original and released records.
 
-A new one is one function in a file of this folder, in the order of the table::
+A new one is one function in `risk.py` or `utility.py`, in the order of the table::
 
     @UTILITIES.measure("records", "keys")
     def records(measure, case):
         "Yield the number of records."
         yield Figure(measure, len(case.original), len(case.released), "Number of records.")
+
+For a while, such as in a notebook, append a `Measure` to `MEASURES`.
 """
 
 from __future__ import annotations

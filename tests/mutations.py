@@ -72,14 +72,14 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "The p% rule leaves the second largest contributor out",
-        "tables/rules/prior_posterior.py",
+        "tables/rules/concentration.py",
         "together = given.sum_of_largest(units)",
         "together = given.sum_of_largest(units - 1)",
         ("tests/argus/test_golden.py",),
     ),
     Mutation(
         "A cell with exactly the minimum of contributors is unsafe",
-        "tables/rules/minimum_frequency.py",
+        "tables/rules/contributors.py",
         "(given.weighted_count < self.minimum)",
         "(given.weighted_count <= self.minimum)",
         ("tests/test_published_tables.py",),

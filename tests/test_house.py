@@ -34,7 +34,7 @@ from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.rules import sensitivity_rules
 from tablecloak.budget import Budget
 from tablecloak.cli.main import app
-from tablecloak.cta.risk.guesser import GUESSERS, Guesser
+from tablecloak.cta.risk.risk import GUESSERS, Guesser
 from tablecloak.cta.search.distance import DISTANCES
 from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.statistics.statistic import STATISTICS, PreservedRow, Statistic

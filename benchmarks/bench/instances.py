@@ -15,8 +15,8 @@ from tablecloak.errors import InputError
 from tablecloak.tables.formats import can_hold, read_problem
 from tablecloak.tables.formats.jj import JJ
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-from tablecloak.tables.rules.prior_posterior import PPercent
+from tablecloak.tables.rules.concentration import PPercent
+from tablecloak.tables.rules.contributors import MinimumFrequency
 from tablecloak.tables.rules.rule import protect
 from tablecloak.tables.tabulation.tabulate import tabulate
 

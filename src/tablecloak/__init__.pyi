@@ -27,8 +27,8 @@ from .cta.search.statistics.two_variables import JointCovariance as JointCovaria
 from .cta.search.statistics.two_variables import JointMoments as JointMoments
 from .cta.search.statistics.two_variables import JointRegression as JointRegression
 from .cta.search.statistics.variance import Variance as Variance
-from .cta.statistics.covariance import Covariance as Covariance
 from .cta.statistics.preserve import each as each
+from .cta.statistics.regression import Covariance as Covariance
 from .cta.statistics.regression import Mean as Mean
 from .cta.statistics.regression import Regression as Regression
 from .cta.statistics.regression import Slope as Slope
@@ -81,9 +81,9 @@ from .tables.figures.order_statistics import Minimum as Minimum
 from .tables.figures.order_statistics import Quantile as Quantile
 from .tables.figures.order_statistics import StandardDeviation as StandardDeviation
 from .tables.figures.order_statistics import StandardError as StandardError
-from .tables.figures.over_time import Growth as Growth
-from .tables.figures.over_time import Index as Index
 from .tables.figures.ratios import Average as Average
+from .tables.figures.ratios import Growth as Growth
+from .tables.figures.ratios import Index as Index
 from .tables.figures.ratios import Ratio as Ratio
 from .tables.figures.ratios import Share as Share
 from .tables.formats import read_jj as read_jj
@@ -92,23 +92,23 @@ from .tables.formats import write_jj as write_jj
 from .tables.formats import write_problem as write_problem
 from .tables.hierarchy import Dimension as Dimension
 from .tables.hierarchy import Hierarchy as Hierarchy
-from .tables.join import join as join
+from .tables.link import join as join
 from .tables.link import link as link
 from .tables.problem import ProtectionProblem as ProtectionProblem
 from .tables.proposal import Proposal as Proposal
 from .tables.proposal import propose as propose
 from .tables.rules.concentration import Dominance as Dominance
+from .tables.rules.concentration import PPercent as PPercent
+from .tables.rules.concentration import PriorPosterior as PriorPosterior
+from .tables.rules.contributors import MinimumFrequency as MinimumFrequency
+from .tables.rules.contributors import Request as Request
+from .tables.rules.contributors import ZeroUnsafe as ZeroUnsafe
 from .tables.rules.k_disclosure import (
     AttributeDisclosure as AttributeDisclosure,
 )
 from .tables.rules.k_disclosure import KDisclosure as KDisclosure
 from .tables.rules.manual import Manual as Manual
-from .tables.rules.minimum_frequency import MinimumFrequency as MinimumFrequency
-from .tables.rules.prior_posterior import PPercent as PPercent
-from .tables.rules.prior_posterior import PriorPosterior as PriorPosterior
-from .tables.rules.request import Request as Request
 from .tables.rules.rule import protect as protect
-from .tables.rules.zero_unsafe import ZeroUnsafe as ZeroUnsafe
 from .tables.sums import Groups as Groups
 from .tables.table import Table as Table
 from .tables.tabulation.contributed import Contributed as Contributed

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 
@@ -154,6 +154,18 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     near = difflib.get_close_matches(str(word), known, n=1, cutoff=0.5)
     return f" Did you mean {near[0]!r}?" if near else f" Known are: {', '.join(known)}."
+
+
+def require_known(word: object, known: Collection[object], refused: str) -> None:
+    """Refuse a word that is not known.
+
+    Raises
+    ------
+    InputError
+        Says what is refused, and which word was likely meant.
+    """
+    if word not in known:
+        raise InputError(f"{refused}{suggestion(str(word), map(str, known))}")
 
 
 def where_raised(error: BaseException) -> str:

@@ -25,7 +25,6 @@ DRAWINGS = (
     "tablecloak.render.drawings",
     "tablecloak.publish.audit",
     "tablecloak.publish.publication",
-    "tablecloak.microdata.drawings",
 )
 """Modules that register drawings. Named, not imported: they lie above, and a wing may be absent."""
 

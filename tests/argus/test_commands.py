@@ -1,4 +1,4 @@
-"""Each command and each method of SUPPRESS is one class in one table."""
+"""Each command and each method of SUPPRESS stands in one table."""
 
 from __future__ import annotations
 
@@ -10,20 +10,16 @@ import pytest
 import tablecloak as tc
 from shops import run, write_shops
 from tablecloak.argus import run_batch
-from tablecloak.argus.commands import COMMANDS, BatchCommand
+from tablecloak.argus.commands import COMMANDS
 from tablecloak.argus.lines import Command
 from tablecloak.argus.methods import METHODS, Optimal, read_suppression
 
 BEGIN = "<SAFETYRULE> FREQ(3,30)\n<READTABLE> 0\n"
 
 
-class Remark(BatchCommand):
+def remark(batch, command, arguments):
     """Write a remark into the log."""
-
-    name: ClassVar[str] = "REMARK"
-
-    def do(self, batch, command, arguments):
-        batch.say(command, arguments.word("a remark"))
+    batch.say(command, arguments.word("a remark"))
 
 
 class Twice(Optimal):
@@ -51,18 +47,18 @@ def test_a_table_with_one_response_needs_no_specification(tmp_path):
 def test_the_docs_name_every_command_and_every_method():
     text = (Path(__file__).parents[2] / "docs" / "argus.md").read_text(encoding="utf-8")
     table = text[text.index("## What is read") : text.index("## What is done in another way")]
-    assert [name for name in (*COMMANDS.names, *METHODS.names) if name not in table] == []
+    assert [name for name in (*COMMANDS, *METHODS.names) if name not in table] == []
 
 
-def test_a_command_added_at_run_time_is_applied(tmp_path):
+def test_a_command_added_at_run_time_is_applied(tmp_path, monkeypatch):
     write_shops(tmp_path)
     lines = f'{BEGIN}<REMARK> "so far"\n'
     with pytest.raises(tc.InputError, match="<REMARK> is not known"):
         run(tmp_path, lines)
-    with COMMANDS.including(Remark):
-        assert "line 6, REMARK: so far" in run(tmp_path, lines).log
-        with pytest.raises(tc.InputError, match="line 6: a remark is missing"):
-            run(tmp_path, f"{BEGIN}<REMARK>\n")
+    monkeypatch.setitem(COMMANDS, "REMARK", remark)
+    assert "line 6, REMARK: so far" in run(tmp_path, lines).log
+    with pytest.raises(tc.InputError, match="line 6: a remark is missing"):
+        run(tmp_path, f"{BEGIN}<REMARK>\n")
 
 
 def test_a_method_added_at_run_time_protects_by_its_own_numbers(tmp_path):

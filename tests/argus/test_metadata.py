@@ -74,7 +74,7 @@ def test_a_description_of_cells_names_separator_letters_and_tags(tmp_path):
     assert found.separator == ";"
     assert found.letters == {"SAFE": "ok", "UNSAFE": "no", "PROTECT": "P"}
     town = found.variable("TOWN")
-    assert (town.name, town.total, town.is_dimension) == ("Town", "All", True)
+    assert (town.name, town.total) == ("Town", "All")
     assert found.variable("sales").decimals == 2
     assert [variable.name for variable in found.with_tag("STATUS")] == ["Stat"]
 

@@ -8,7 +8,7 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.argus import run_batch
-from tablecloak.argus.singletons import with_virtual_cells
+from tablecloak.argus.methods import with_virtual_cells
 
 
 def table(counts: list[int]) -> tc.ProtectionProblem:

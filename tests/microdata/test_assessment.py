@@ -10,6 +10,7 @@ import pytest
 import tablecloak as tc
 from people import SOME, people
 from tablecloak.microdata import (
+    MEASURES,
     METHODS,
     LocalSuppression,
     OrderWarning,
@@ -20,6 +21,7 @@ from tablecloak.microdata import (
     key_risk,
     record_linkage,
 )
+from tablecloak.microdata.measures.measure import Figure, Measure
 
 
 def survey(n: int = 300, seed: int = 3) -> pd.DataFrame:
@@ -187,3 +189,15 @@ def test_a_recoded_key_need_not_fit_its_person():
     released = Recoding(["home"], {"home": [4]}, k=9).protect(given).frame
     told = assess(given, released, keys=["home"]).table.set_index("measure")
     assert "not only suppressed" in told.loc["persons whom one record fits", "meaning"]
+
+
+def test_a_measure_of_ones_own_is_a_row_of_the_table(monkeypatch):
+    def records(measure, case):
+        yield Figure(measure, len(case.original), len(case.released), "Number of records.")
+
+    own = Measure("records", "utility", ("keys",), records)
+    monkeypatch.setattr("tablecloak.microdata.assessment.MEASURES", [*MEASURES, own])
+    people = pd.DataFrame({"age": [20, 30, 40]})
+    assert assess(people, people[:2], keys=["age"]).value("records") == (3.0, 2.0)
+    without_keys = assess(people, people).table.set_index("measure").loc["records"]
+    assert without_keys["meaning"] == "Not measured: no keys are named."

@@ -10,7 +10,6 @@ import pytest
 
 import tablecloak as tc
 from tablecloak import showing
-from tablecloak.microdata.utility.noise_maps import Curve, NoiseMap
 from tablecloak.render.plotting import new_figure, picture_format, save_secret
 from tablecloak.risk_utility_map import RiskUtilityMap
 
@@ -80,19 +79,3 @@ def test_the_frontier_is_connected_in_the_order_of_risk():
     assert line.get_xdata().tolist() == [0.1, 0.3]
     assert line.get_ydata().tolist() == [0.2, 0.9]
     assert {text.get_text() for text in axes.texts} == {"a", "b", "c"}
-
-
-def test_a_noise_map_has_a_curve_for_each_analysis_and_a_line_for_each_limit():
-    x = np.array([1.0, 2.0, 3.0])
-    curves = (
-        Curve("mean", x, 1 / x, 0, limit=4.0),
-        Curve("slope", 2 * x, 1 / x, 1, emphasised=True),
-    )
-    axes = showing.plot(NoiseMap(curves, 0.5, 0.25, "a title")).axes[0]
-    drawn = {line.get_label(): line for line in axes.lines}
-    assert drawn["mean"].get_xdata().tolist() == [1, 2, 3]
-    assert drawn["slope"].get_linewidth() > drawn["mean"].get_linewidth()
-    # Two curves, one limit, two levels of risk.
-    assert len(axes.lines) == 5
-    assert axes.get_yscale() == "log"
-    assert axes.get_title() == "a title"

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from serving import CELLS, TABLE
 from tablecloak.cli.main import app
-from tablecloak.service.files import answer_file
+from tablecloak.service.request import answer_file
 
 
 def request(folder: Path, **change) -> Path:

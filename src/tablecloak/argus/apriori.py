@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.argus.metadata import Variable
-from tablecloak.argus.places import lines_of
+from tablecloak.argus.places import decoded, lines_of, plain_lines
 from tablecloak.arrays import Flags, Floats, Texts
 from tablecloak.errors import InputError
 from tablecloak.graph import parents_of, path_to_root
@@ -324,16 +324,8 @@ class AprioriList:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines that ask for something."""
-        for line in self._text().splitlines():
-            plain = line.replace("\t", " ").strip()
-            if plain and not plain.startswith(("//", "\\\\")):
-                yield plain
-
-    def _text(self) -> str:
-        try:
-            return self.content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return self.content.decode("cp1252", errors="replace")
+        for _, line in plain_lines(decoded(self.content)):
+            yield line
 
     def write(self, path: str | Path) -> None:
         """Write the list as it is, readable by its owner alone."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from tablecloak.errors import InputError, TablecloakError, suggestion
+from tablecloak.errors import InputError, TablecloakError, require_known, suggestion
 
 _TOKEN = re.compile(r'\s*(?:"(?P<quoted>[^"]*)"|(?P<mark>[(),|])|(?P<plain>[^\s"(),|]+))')
 
@@ -289,10 +289,7 @@ def read_rules(arguments: Arguments) -> list[BatchRule]:
         name = arguments.word("the name of a rule")
         if not arguments.maybe("("):
             raise arguments.fail(f"{name!r} is no rule such as P(10,1) or FREQ(3,20)")
-        if name.upper() not in RULES:
-            raise InputError(
-                f"{arguments.where}: there is no rule {name!r}.{suggestion(name.upper(), RULES)}"
-            )
+        require_known(name.upper(), RULES, f"{arguments.where}: there is no rule {name!r}.")
         rules.append(_rule(arguments, name.upper()))
         if sum(rule.name == rules[-1].name for rule in rules) > RULES[rules[-1].name][2]:
             raise arguments.fail(f"there are too many rules {rules[-1].name}")

@@ -12,7 +12,7 @@ import pandas as pd
 
 from tablecloak.argus.lines import Specification
 from tablecloak.argus.places import find_file, lines_of, text_of, tokens
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, listed, require_known, suggestion
 from tablecloak.tables.hierarchy import Hierarchy
 
 TOTAL = "Total"
@@ -58,11 +58,6 @@ class Variable:
     def first(self, tag: str, default: str = "") -> str:
         """Return what follows a tag."""
         return (self.tags.get(tag) or [default])[0]
-
-    @property
-    def is_dimension(self) -> bool:
-        """Whether the variable can span a table."""
-        return self.has("RECODEABLE") or self.has("RECODABLE") or self.has("HIERARCHICAL")
 
     @property
     def total(self) -> str:
@@ -223,10 +218,7 @@ def read_metadata(path: str | Path) -> Metadata:
                     f"{path}, line {number}: <{keyword}> comes before any variable. Move it below "
                     f"the variable that it describes."
                 )
-            if keyword not in _KNOWN:
-                raise InputError(
-                    f"{path}, line {number}: <{keyword}> is not known.{suggestion(keyword, _KNOWN)}"
-                )
+            require_known(keyword, _KNOWN, f"{path}, line {number}: <{keyword}> is not known.")
             variables[-1].tags[keyword] = arguments
     if not variables:
         raise InputError(f"{path}: no variable was found. Is this a metadata file (.rda)?")

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
 
 from tablecloak.argus.lines import Arguments, Command, SuppressionLine
 from tablecloak.argus.outputs import BatchTable
-from tablecloak.argus.reach import lowered_cells, within_bounds, within_percent, within_reach
 from tablecloak.argus.rules import numbers_of
-from tablecloak.argus.singletons import with_virtual_cells
 from tablecloak.argus.state import BatchState, TableJob
-from tablecloak.arrays import Integers
+from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError, ModelError, listed, suggestion
+from tablecloak.errors import InputError, ModelError, listed, require_known
 from tablecloak.publish.audit import audit
 from tablecloak.registry import Registry
+from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.suppression.suppress import suppress
+from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
+from tablecloak.tables.changes.sums import with_further_cells
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights import WeightRule
 
@@ -88,11 +92,9 @@ def read_suppression(arguments: Arguments) -> SuppressionLine:
         raise arguments.fail(
             "SUPPRESS: cell keys (CKM) are not supported; take another method, such as MOD or RND"
         )
-    if method not in METHODS:
-        raise InputError(
-            f"{arguments.where}: SUPPRESS: the method {method!r} is not known."
-            f"{suggestion(method, METHODS.names)}"
-        )
+    require_known(
+        method, METHODS.names, f"{arguments.where}: SUPPRESS: the method {method!r} is not known."
+    )
     declared = METHODS[method].arguments
     arguments.take("(")
     table = arguments.whole("the number of a table", 0)
@@ -328,3 +330,144 @@ class RoundingMethod(ProtectionMethod):
             )
         levels = task.problem.lower_protection + task.problem.upper_protection
         return float(np.max(levels, initial=0))
+
+
+ROUNDING = 1e-6
+"""Share of the reach of a cell that is given up, since the ends of intervals are rounded."""
+
+
+def within_percent(problem: ProtectionProblem, percent: float) -> ProtectionProblem:
+    """Return the problem in which everybody knows each value up to a share of it."""
+    room, values = percent / 100 * np.abs(problem.table.values), problem.table.values
+    return problem.with_changes(
+        lower_bound=np.maximum(problem.lower_bound, values - room),
+        upper_bound=np.minimum(problem.upper_bound, values + room),
+    )
+
+
+def within_bounds(problem: ProtectionProblem) -> ProtectionProblem:
+    """Return the problem with no level beyond the external bounds of its cell."""
+    values, low, high = problem.table.values, problem.lower_bound, problem.upper_bound
+    if problem.table.is_count:
+        low, high = np.ceil(low), np.floor(high)
+    return _capped(problem, values - low, high - values)
+
+
+def within_reach(problem: ProtectionProblem, cells: Sequence[int]) -> ProtectionProblem | None:
+    """Return the problem with levels that some cells reach if every cell is suppressed.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    cells : sequence of int
+        Cells that no pattern protects. Those of which no level becomes smaller, since another
+        intruder than the external one is in the way, keep none.
+
+    Returns
+    -------
+    ProtectionProblem or None
+        None if these cells have no levels already, so that something else is in the way.
+    """
+    status = np.where(problem.sensitive, CellStatus.FORCED.value, problem.status)
+    status[list(cells)] = CellStatus.SENSITIVE.value
+    alone = problem.with_changes(status=status)
+    audited = audit_pattern(alone, ~problem.frozen, detail="intervals")
+    attacked, n = np.flatnonzero(alone.sensitive), problem.table.n_cells
+    down, up = np.full(n, np.inf), np.full(n, np.inf)
+    down[attacked], up[attacked] = audited.below * (1 - ROUNDING), audited.above * (1 - ROUNDING)
+    lowered = _capped(problem, down, up)
+    kept = np.setdiff1d(attacked, lowered_cells(problem, lowered))
+    down[kept] = up[kept] = 0.0
+    lowered = _capped(problem, down, up)
+    return lowered if len(lowered_cells(problem, lowered)) else None
+
+
+def _capped(problem: ProtectionProblem, down: Floats, up: Floats) -> ProtectionProblem:
+    """Return the problem with no level beyond given distances below and above each value.
+
+    Cells without any room must be suppressed all the same.
+    """
+    status = np.where(problem.sensitive & (down + up <= 0), CellStatus.FORCED.value, problem.status)
+    return problem.with_changes(
+        status=status,
+        lower_protection=np.minimum(problem.lower_protection, down),
+        upper_protection=np.minimum(problem.upper_protection, up),
+        sliding_protection=np.minimum(problem.sliding_protection, down + up),
+    )
+
+
+def lowered_cells(asked: ProtectionProblem, given: ProtectionProblem) -> Integers:
+    """Return the sensitive cells whose levels are lower in a problem that has more cells behind."""
+    lower = ~given.sensitive[: asked.table.n_cells]
+    for name in ("lower_protection", "upper_protection", "sliding_protection"):
+        level = getattr(asked, name)
+        lower |= level - getattr(given, name)[: len(level)] > ROUNDING * level
+    return np.flatnonzero(asked.sensitive & lower)
+
+
+SHARE = 0.0001
+"""Upper protection level of a virtual cell, as a share of its value; as in tau-ARGUS."""
+
+
+def with_virtual_cells(
+    problem: ProtectionProblem,
+    *,
+    single: bool,
+    multiple: bool,
+    minimum: int,
+    decimals: int,
+) -> Change:
+    """Add a cell for the sum of the primaries of a row wherever that sum would tell too much.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        With the number of contributors of each cell.
+    single : bool
+        For two primaries with one contributor each.
+    multiple : bool
+        For two primaries of which one has one contributor.
+    minimum : int
+        For two or more primaries with fewer contributors together; 0 for none.
+    decimals : int
+        Of the published values: the smallest level is one unit of the last digit.
+
+    Returns
+    -------
+    Change
+        To a problem whose first cells are those of the given one.
+    """
+    contributions = problem.table.contributions
+    assert contributions is not None
+    rows: list[Integers] = []
+    relations = problem.table.relations
+    for row in range(problem.table.n_relations):
+        inside = slice(relations.indptr[row], relations.indptr[row + 1])
+        parts = relations.indices[inside][relations.data[inside] > 0]
+        parts = parts[problem.sensitive[parts]].astype(np.int64)
+        count = contributions.count[parts]
+        alone = int(np.sum(count == 1))
+        is_meant = len(parts) == 2 and (
+            (single and alone == 2) or (multiple and alone == 1)
+        )  # fmt: skip
+        if is_meant or (len(parts) > 1 and 0 < int(count.sum()) < minimum):
+            rows.append(parts)
+    rows = list({tuple(parts.tolist()): parts for parts in rows}.values())
+    return _extended(problem, rows, decimals) if rows else Change.within(problem, problem)
+
+
+def _extended(problem: ProtectionProblem, rows: list[Integers], decimals: int) -> Change:
+    """Return the change to a problem with one sensitive cell and one relation for each set."""
+    table, size = problem.table, [len(row) for row in rows]
+    entries = (np.ones(sum(size)), np.concatenate(rows), np.cumsum([0, *size]))
+    sums = csr_array(entries, shape=(len(rows), table.n_cells))
+    names = [f"virtual {number}" for number in range(1, len(rows) + 1)]
+    keys = pd.DataFrame(dict.fromkeys(table.keys.columns, names))
+    upper = np.maximum(SHARE * np.abs(sums @ table.values), 10.0**-decimals)
+    change = with_further_cells(
+        problem, keys, sums, upper_protection=upper, reasons="virtual",
+        capacity_down=np.inf, capacity_up=np.inf,
+    )  # fmt: skip
+    # Virtual cells have no place in a hierarchy, and no holdings are known of them.
+    bare = replace(change.problem.table, hierarchies={}, holdings=None)
+    return replace(change, problem=change.problem.with_changes(table=bare))

@@ -67,7 +67,11 @@ WINDOWS = "cp1252"
 
 def text_of(path: Path) -> str:
     """Read a text file in UTF-8, or else in the code page of Western Windows."""
-    content = unpacked(path)
+    return decoded(unpacked(path))
+
+
+def decoded(content: bytes) -> str:
+    """Return the text of a file that was read."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -94,7 +98,12 @@ def encoding_of(paths: Iterable[Path], texts: Iterable[str]) -> str:
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number and text of each line that is not empty and no comment, tabs as blanks."""
-    for number, line in enumerate(text_of(path).splitlines(), start=1):
+    return plain_lines(text_of(path))
+
+
+def plain_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text, as `lines_of` does."""
+    for number, line in enumerate(text.splitlines(), start=1):
         plain = line.replace("\t", " ").strip()
         if plain and not plain.startswith(("//", "\\\\")):
             yield number, plain

@@ -85,7 +85,7 @@ def read_batch(path: str | Path) -> list[Command]:
             raise InputError(f"{path}, line {number}: expected <COMMAND>, found {line[:40]!r}.")
         name = found.group(1).upper()
         if name not in COMMANDS:
-            near = suggestion(name, COMMANDS.names)
+            near = suggestion(name, COMMANDS)
             raise InputError(f"{path}, line {number}: <{name}> is not known.{near}")
         text = re.split(r'//(?=(?:[^"]*"[^"]*")*[^"]*$)', found.group(2))[0]
         commands.append(Command(path, number, name, text.strip()))
@@ -180,6 +180,6 @@ def batch_problems(path: str | Path) -> list[ProtectionProblem]:
 def _apply(command: Command, batch: BatchState) -> None:
     with command.named():
         arguments = command.arguments()
-        COMMANDS[command.name]().do(batch, command, arguments)
+        COMMANDS[command.name](batch, command, arguments)
         # Arguments that a command did not take are an error, so that none is lost.
         arguments.end()

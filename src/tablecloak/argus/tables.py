@@ -12,7 +12,7 @@ from tablecloak.argus.metadata import Metadata, Variable
 from tablecloak.argus.rules import is_active, is_for_holdings, n_largest, numbers_of
 from tablecloak.arrays import Flags, Texts
 from tablecloak.errors import InputError, NotAdditiveError, listed
-from tablecloak.graph import parents_of
+from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.table import Table
@@ -328,7 +328,7 @@ def _rolled_up(cells: TableCells) -> pd.DataFrame:
     spread = leaves[[*names, *sums, *largest]]
     for name, tree in cells.trees.items():
         above = parents_of(tree.groups)
-        spread = spread.assign(**{name: spread[name].map(lambda c, up=above: _chain(c, up))})
+        spread = spread.assign(**{name: spread[name].map(lambda c, up=above: path_to_root(c, up))})
         spread = spread.explode(name, ignore_index=True)
     added = spread.groupby(names, sort=False)[sums].sum().reset_index()
     for column in sums:
@@ -346,13 +346,6 @@ def _rolled_up(cells: TableCells) -> pd.DataFrame:
     kept = kept.set_axis(largest, axis=1).reset_index().set_axis([*names, *largest], axis=1)
     joined: pd.DataFrame = added.merge(kept, on=names)
     return joined
-
-
-def _chain(code: str, above: dict[str, str]) -> list[str]:
-    found = [code]
-    while found[-1] in above:
-        found.append(above[found[-1]])
-    return found
 
 
 def _digits(values: pd.Series) -> int:

@@ -194,7 +194,7 @@ PROBLEM_FILES = Names(
 FRAME_FILES = Names("result file", partial(_formats, "FrameFormat", _ending), lambda name: None)
 RELEASES = Names("format of releases", partial(_formats, "ReleaseFormat", attrgetter("name")))
 TOTALS = Names("place of totals", _totals)
-KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.risk.guesser", "GUESSERS"))
+KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.risk.risk", "GUESSERS"))
 CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))
 EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 

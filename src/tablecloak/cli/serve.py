@@ -87,7 +87,7 @@ def call(
     "dimensions": {"region": {}}, "files": {"cells.csv": {"region": ["N", "S", "Total"], "value":
     [3, 9, 12], "secret": [true, false, false]}}}
     """
-    from tablecloak.service.files import answer_file
+    from tablecloak.service.request import answer_file
 
     with reporting() as reporter:
         answer = answer_file(name, request, output, reporter)

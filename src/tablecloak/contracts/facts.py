@@ -13,8 +13,8 @@ import pandas as pd
 from tablecloak.arrays import Flags
 from tablecloak.examples import cox_rounded
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-from tablecloak.tables.rules.prior_posterior import PPercent
+from tablecloak.tables.rules.concentration import PPercent
+from tablecloak.tables.rules.contributors import MinimumFrequency
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.tabulate import tabulate
 

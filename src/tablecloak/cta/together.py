@@ -14,9 +14,9 @@ from typing import Any
 from tablecloak.budget import Budget
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.statistics.covariance import Covariance
+from tablecloak.cta.statistics.moments import Subset
+from tablecloak.cta.statistics.regression import Covariance
 from tablecloak.cta.statistics.statistic import Statistic
-from tablecloak.cta.statistics.subsets import Subset
 from tablecloak.errors import InputError
 from tablecloak.tables.problem import ProtectionProblem
 

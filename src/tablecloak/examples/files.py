@@ -28,8 +28,8 @@ from tablecloak.storage import replacing
 from tablecloak.tables.formats import write_frame, write_jj, write_problem
 from tablecloak.tables.formats.excel import save_book
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.minimum_frequency import MinimumFrequency
-from tablecloak.tables.rules.prior_posterior import PPercent
+from tablecloak.tables.rules.concentration import PPercent
+from tablecloak.tables.rules.contributors import MinimumFrequency
 from tablecloak.tables.tabulation.tabulate import tabulate
 
 TITLE = "Turnover (thousand EUR) and firms by region, industry and size, 2025"

@@ -33,8 +33,7 @@ from tablecloak.tables.code_lists import read_code_list
 from tablecloak.tables.equations import Equation
 from tablecloak.tables.formats import read_frame, read_problem, record_endings
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
-from tablecloak.tables.join import join
-from tablecloak.tables.link import link
+from tablecloak.tables.link import join, link
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import in_published_order, published_decimals
 from tablecloak.tables.rules.manual import Manual

@@ -4,10 +4,10 @@ import tablecloak.risk_utility_map
 
 from .agencies.agency import Agency as Agency
 from .agencies.agency import FixedPoint as FixedPoint
+from .agencies.agency import Ring as Ring
+from .agencies.agency import secure_sum as secure_sum
 from .agencies.regression import SecureRegression as SecureRegression
 from .agencies.regression import secure_regression as secure_regression
-from .agencies.ring import Ring as Ring
-from .agencies.ring import secure_sum as secure_sum
 from .assessment import MEASURES as MEASURES
 from .assessment import Assessment as Assessment
 from .assessment import assess as assess
@@ -35,9 +35,9 @@ from .methods.noise import NoiseRelease as NoiseRelease
 from .methods.noise import RestrictedNoise as RestrictedNoise
 from .methods.partition_bound import PartitionBound as PartitionBound
 from .methods.partition_bound import microaggregation_bound as microaggregation_bound
+from .methods.pram import ClassicalPRAM as ClassicalPRAM
 from .methods.pram import GuaranteedPRAM as GuaranteedPRAM
 from .methods.pram import PRAMRelease as PRAMRelease
-from .methods.pram_by_matrix import ClassicalPRAM as ClassicalPRAM
 from .methods.rank_swapping import RankSwapping as RankSwapping
 from .methods.rank_swapping import RankSwapRelease as RankSwapRelease
 from .methods.recoding import RecodedRelease as RecodedRelease

@@ -1,274 +1,24 @@
-"""Risk and utility of a release in one table, made of measures.
-
-A measure is a class with a name, what it needs, and its figures. A new one is one class in a file
-of `tablecloak.microdata.measures`::
-
-    @MEASURES.register
-    class Records(UtilityMeasure):
-        "Numbers of records."
-
-        name: ClassVar[str] = "records"
-        place: ClassVar[int] = 1
-
-        def figures(self, case):
-            yield Figure("records", len(case.original), len(case.released), "Number of records.")
-
-Its case is what an assessment is about: original and released records, and what their columns are.
-"""
+"""Risk and utility of a release in one table, made of measures."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
-from operator import attrgetter
-from typing import Any, ClassVar, Literal, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
-from tablecloak.microdata.columns import columns_of, is_number, numbers_of
+from tablecloak.errors import InputError, require_known
+from tablecloak.microdata.columns import columns_of, is_number
 from tablecloak.microdata.library_frames import LibraryFrame
-from tablecloak.microdata.risk.keys import KeyRisk, key_risk
-from tablecloak.registry import Registry
+from tablecloak.microdata.measures.measure import Case, Figure, Measure
+from tablecloak.microdata.measures.risk import RISKS
+from tablecloak.microdata.measures.utility import UTILITIES
 
-SAMPLE = 10_000
-"""Most records for which measures are made whose work grows faster than the number of records."""
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Original and released records, and the roles of columns.
-
-    Parameters
-    ----------
-    original, released : pandas.DataFrame
-    keys, numbers, sensitive : tuple of str
-    weight, household : str, optional
-    """
-
-    original: pd.DataFrame
-    released: pd.DataFrame
-    keys: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    weight: str | None = None
-    household: str | None = None
-
-    @property
-    def is_paired(self) -> bool:
-        """Whether the release has as many records, which are then taken as the same."""
-        return len(self.original) == len(self.released)
-
-    @cached_property
-    def files(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Both files with keys, sensitive attributes and households as whole numbers.
-
-        Equal values have equal numbers in both files, in sorted order. Other columns are as given.
-        Measures that need each column several times are faster so.
-        """
-        coded: tuple[dict[str, pd.Series], dict[str, pd.Series]] = ({}, {})
-        roles = [*self.keys, *self.sensitive, *([self.household] if self.household else [])]
-        for name in dict.fromkeys(roles):
-            both = _codes(self.original[name], self.released[name])
-            for columns, frame, codes in zip(
-                coded, (self.original, self.released), both, strict=True
-            ):
-                columns[name] = pd.Series(codes, index=frame.index)
-        # `assign` does not copy the other columns.
-        return self.original.assign(**coded[0]), self.released.assign(**coded[1])
-
-    @cached_property
-    def risks(self) -> tuple[KeyRisk, KeyRisk]:
-        """Risk by keys of both files, with the weights."""
-        return self.risks_by(self.weight)
-
-    def risks_by(self, weight: str | None) -> tuple[KeyRisk, KeyRisk]:
-        """Return the risk by keys of both files, with some weights or none.
-
-        Each is counted from its file alone; a missing key is a value of its own.
-        """
-        one, other = (key_risk(frame, self.keys, weight=weight) for frame in self.files)
-        return one, other
-
-    def varying_numbers(self) -> list[str]:
-        """Return the columns of numbers that differ between records of the original.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
-        varying = []
-        for name in self.numbers:
-            values = numbers_of(self.original, name, refuse_missing=False)
-            numbers_of(self.released, name, refuse_missing=False)
-            known = values[~np.isnan(values)]
-            if len(known) > 1 and known.min() < known.max():
-                varying.append(name)
-        if not varying:
-            raise InputError("All columns of numbers are constant or missing in the original.")
-        return varying
-
-    @property
-    def categories(self) -> list[str]:
-        """Keys and sensitive attributes that are not numbers to compare."""
-        return [
-            name
-            for name in dict.fromkeys([*self.keys, *self.sensitive])
-            if name not in self.numbers
-        ]
-
-
-def _codes(before: pd.Series, after: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Return whole numbers for the values of two columns; NaN, if there is any missing value."""
-    if before.dtype == after.dtype:
-        both = pd.concat([before, after], ignore_index=True)
-    else:
-        both = pd.concat([before.astype(object), after.astype(object)], ignore_index=True)
-    try:
-        codes = pd.factorize(both, sort=True)[0]
-    except TypeError:  # Texts and numbers have no common order.
-        codes = pd.factorize(both)[0]
-    one, other = codes[: len(before)], codes[len(before) :]
-    return _with_missing(one), _with_missing(other)
-
-
-def _with_missing(codes: np.ndarray) -> np.ndarray:
-    missing = codes < 0
-    return np.where(missing, np.nan, codes) if missing.any() else codes
-
-
-def case_of(
-    original: pd.DataFrame,
-    released: pd.DataFrame,
-    *,
-    keys: Sequence[str] = (),
-    numbers: Sequence[str] | None = None,
-    sensitive: str | Sequence[str] | None = None,
-    weight: str | None = None,
-    household: str | None = None,
-) -> Case:
-    """Check the names of columns, and take numbers from the files where none are named.
-
-    Raises
-    ------
-    InputError
-        If a file has no records, or a column is not in both.
-    """
-    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
-    both = [name for name in columns_of(original) if name in set(columns_of(released))]
-    single = [name for name in (weight, household) if name is not None]
-    for name in [*keys, *(numbers or ()), *attributes, *single]:
-        if name not in both:
-            raise InputError(
-                f"There is no column {name!r} in both files.{suggestion(str(name), both)}"
-            )
-    for frame, said in ((original, "original"), (released, "release")):
-        if not len(frame):
-            raise InputError(f"The {said} has no records. Give some.")
-    given = (
-        [name for name in both if name not in {*keys, *single}]
-        if numbers is None
-        else list(numbers)
-    )
-    usable = tuple(
-        name
-        for name in dict.fromkeys(given)
-        if numbers is not None or (is_number(original[name]) and is_number(released[name]))
-    )
-    return Case(
-        original,
-        released,
-        tuple(dict.fromkeys(keys)),
-        usable,
-        tuple(dict.fromkeys(attributes)),
-        weight,
-        household,
-    )
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One row of the table.
-
-    Parameters
-    ----------
-    measure : str
-    before, after : float
-        The measure of the original, and of the release.
-    meaning : str
-        One sentence.
-    """
-
-    measure: str
-    before: float
-    after: float
-    meaning: str
-
-    @classmethod
-    def pairs(
-        cls, before: Any, after: Any, rows: Iterable[tuple[str, str | Callable[[Any], Any], str]]
-    ) -> Iterator[Self]:
-        """Yield figures of two results.
-
-        Parameters
-        ----------
-        before, after : object
-            Results for the original, and for the release.
-        rows : iterable of (str, str or callable, str)
-            Measure, attribute or function of a result, and meaning.
-        """
-        for measure, taken, meaning in rows:
-            take = attrgetter(taken) if isinstance(taken, str) else taken
-            yield cls(measure, float(take(before)), float(take(after)), meaning)
-
-
-class AssessmentMeasure(ABC):
-    """Some figures on the risk or the utility of a release."""
-
-    name: ClassVar[str]
-    place: ClassVar[int]
-    """Order in the table."""
-
-    kind: ClassVar[Literal["risk", "utility"]]
-
-    needs: ClassVar[tuple[str, ...]] = ()
-    """What must be known: ``keys``, ``numbers``, ``sensitive``, ``household``, ``pairs``."""
-
-    @abstractmethod
-    def figures(self, case: Case) -> Iterator[Figure]:
-        """Yield the figures.
-
-        Raises
-        ------
-        InputError
-            If the measure makes no sense for these records, with the reason.
-        """
-
-
-class RiskMeasure(AssessmentMeasure):
-    """Base class of measures of risk."""
-
-    kind: ClassVar[Literal["risk", "utility"]] = "risk"
-
-
-class UtilityMeasure(AssessmentMeasure):
-    """Base class of measures of utility."""
-
-    kind: ClassVar[Literal["risk", "utility"]] = "utility"
-
-
-MEASURES: Registry[AssessmentMeasure] = Registry(
-    "measure of an assessment",
-    "tablecloak.microdata.measures",
-    order=lambda measure: measure.place,
-)
+MEASURES: list[Measure] = [*RISKS, *UTILITIES]
 """All measures of an assessment, in the order of the table."""
-
 
 ABSENT = {
     "keys": "no keys are named",
@@ -413,25 +163,29 @@ def assess(
         and not before.index.symmetric_difference(after.index).size
     ):
         after = after.loc[before.index]
-    case = case_of(
-        before,
-        after,
-        keys=keys,
-        numbers=numbers,
-        sensitive=sensitive,
-        weight=weight,
-        household=household,
-    )
+    attributes = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    single = [name for name in (weight, household) if name is not None]
+    both = [name for name in columns_of(before) if name in set(columns_of(after))]
+    for name in [*keys, *(numbers or ()), *attributes, *single]:
+        require_known(name, both, f"There is no column {name!r} in both files.")
+    for frame, said in ((before, "original"), (after, "release")):
+        if not len(frame):
+            raise InputError(f"The {said} has no records. Give some.")
+    if numbers is None:
+        others = [name for name in both if name not in {*keys, *single}]
+        numbers = [each for each in others if is_number(before[each]) and is_number(after[each])]
+    known, used, hidden = (tuple(dict.fromkeys(names)) for names in (keys, numbers, attributes))
+    case = Case(before, after, known, used, hidden, weight, household)
     rows = [
         (figure.measure, measure.kind, figure.before, figure.after, figure.meaning)
         for measure in MEASURES
-        for figure in _figures(measure(), case)
+        for figure in _figures(measure, case)
     ]
     columns = ["measure", "kind", "before", "after", "meaning"]
     return Assessment(pd.DataFrame(rows, columns=columns), len(after))
 
 
-def _figures(measure: AssessmentMeasure, case: Case) -> list[Figure]:
+def _figures(measure: Measure, case: Case) -> list[Figure]:
     """Return the figures of a measure, or one row with the reason why it is not made."""
     there = {
         "keys": case.keys,
@@ -446,13 +200,13 @@ def _figures(measure: AssessmentMeasure, case: Case) -> list[Figure]:
         return [_not_made(measure, f"{' and '.join(absent)}.")]
     figures: list[Figure] = []
     try:
-        figures.extend(measure.figures(case))
+        figures.extend(measure.figures(measure.name, case))
     except InputError as error:
         figures.append(_not_made(measure, str(error)))
     return figures
 
 
-def _not_made(measure: AssessmentMeasure, reason: str) -> Figure:
+def _not_made(measure: Measure, reason: str) -> Figure:
     return Figure(measure.name, np.nan, np.nan, f"Not measured: {reason}")
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 from tablecloak.microdata.columns import columns_of, require_column, row_label
 
 MOST_CELLS = 50_000_000
@@ -176,8 +176,7 @@ class CodedRecords:
         InputError
             If there is no such attribute.
         """
-        if name not in self.names:
-            raise InputError(f"There is no attribute {name!r}.{suggestion(name, self.names)}")
+        require_known(name, self.names, f"There is no attribute {name!r}.")
         return self.names.index(name)
 
 

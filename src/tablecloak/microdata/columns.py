@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 
 LARGEST = 1e100
 """Largest size of a number in records: sums of squares of larger ones become infinite."""
@@ -61,8 +61,7 @@ def require_column(frame: pd.DataFrame, name: str) -> None:
         If it does not exist; names similar ones.
     """
     known = columns_of(frame)
-    if name not in known:
-        raise InputError(f"There is no column {name!r}.{suggestion(str(name), known)}")
+    require_known(name, known, f"There is no column {name!r}.")
 
 
 def require_numeric(frame: pd.DataFrame, name: str) -> None:
@@ -85,6 +84,24 @@ def is_number(column: pd.Series) -> bool:
     """Whether a column holds numbers; truth values are categories."""
     kind = column.dtype
     return bool(pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind))
+
+
+def codes_of_both(
+    before: pd.Series, after: pd.Series, *, in_order: bool = False
+) -> tuple[Integers, Integers]:
+    """Return whole numbers for the values of two columns, -1 for missing ones.
+
+    With `in_order` they rise as the values do, where these have an order.
+    """
+    if before.dtype != after.dtype:
+        before, after = before.astype(object), after.astype(object)
+    both = pd.concat([before, after], ignore_index=True)
+    try:
+        codes = pd.factorize(both, sort=in_order)[0]
+    except TypeError:  # Texts and numbers have no common order.
+        codes = pd.factorize(both)[0]
+    one, other = np.split(codes.astype(np.int64), [len(before)])
+    return one, other
 
 
 def row_label(frame: pd.DataFrame, position: int) -> str:

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget
-from tablecloak.errors import InputError, VerificationError, suggestion
+from tablecloak.errors import InputError, VerificationError, require_known
 from tablecloak.microdata.multipliers import (
     HEAPED,
     KEPT,
@@ -336,8 +336,7 @@ def _groups(records: Contributed, names: Sequence[str], parameter: str) -> csr_a
     if isinstance(names, str):
         raise InputError(f"`{parameter}` must be a list of dimensions. Got {names!r}.")
     for name in names:
-        if name not in known:
-            raise InputError(f"`{parameter}` names {name!r}.{suggestion(str(name), known)}")
+        require_known(name, known, f"`{parameter}` names {name!r}.")
     axes = [known.index(name) for name in names]
     groups, group = group_rows(records.leaves[:, axes])
     shape = (len(groups), len(group))

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from tablecloak.arrays import Flags
-from tablecloak.errors import InputError, first_row, suggestion
+from tablecloak.errors import InputError, first_row, require_known
 from tablecloak.microdata.methods.method import Columns, Method, Release
 from tablecloak.microdata.order import OrderWarning, places, refuse_sorted
 from tablecloak.microdata.telling_columns import TellingColumnWarning, telling_columns
@@ -126,8 +126,7 @@ class RecordFiles:
         """Return the columns that are released as they are."""
         names = column_names(self.source)
         for name in self.dropped:
-            if name not in names:
-                raise InputError(f"There is no column {name!r}.{suggestion(name, names)}")
+            require_known(name, names, f"There is no column {name!r}.")
             if name in changed:
                 raise InputError(
                     f"Column {name!r} is to be left out, but {name!r} is what the method changes. "

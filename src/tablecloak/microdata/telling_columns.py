@@ -16,6 +16,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Integers
 from tablecloak.errors import TablecloakWarning
+from tablecloak.microdata.columns import codes_of_both
 from tablecloak.microdata.order import LEAST_RECORDS
 
 DETERMINED = 0.5
@@ -75,10 +76,11 @@ def telling_columns(
     column : callable
         Returns the values of one of `others`.
     """
-    codes = {name: _codes(before[name], after[name]) for name in changed}
+    codes = {name: codes_of_both(before[name], after[name]) for name in changed}
     keys = {
         name: (true, shown, n)
-        for name, (true, shown, n) in codes.items()
+        for name, (true, shown) in codes.items()
+        for n in [int(np.max([true, shown], initial=-1)) + 1]
         # Of numbers that differ between records no majority shows one.
         if np.any((true != shown) & (true >= 0)) and n <= len(before) / 2
     }
@@ -97,15 +99,6 @@ def warn_of_telling(before: pd.DataFrame, after: pd.DataFrame, changed: Sequence
     others = [str(name) for name in after.columns if name not in changed]
     for telling in telling_columns(before, after, changed, others, after.__getitem__):
         warnings.warn(f"{telling}.", TellingColumnWarning, stacklevel=3)
-
-
-def _codes(before: pd.Series, after: pd.Series) -> tuple[Integers, Integers, int]:
-    """Return whole numbers for the values of two columns, -1 for missing ones, and their number."""
-    if before.dtype != after.dtype:
-        before, after = before.astype(object), after.astype(object)
-    codes, values = pd.factorize(pd.concat([before, after], ignore_index=True))
-    codes = codes.astype(np.int64)
-    return codes[: len(before)], codes[len(before) :], len(values)
 
 
 def _told(group: Integers, true: Integers, shown: Integers, n: int) -> int:

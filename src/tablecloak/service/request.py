@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,12 +20,14 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from tablecloak.budget import Progress
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, TablecloakError, suggestion
 from tablecloak.jobs.job_file import in_words, job_of
 from tablecloak.jobs.schema import Job
 from tablecloak.registered import innermost, telling, with_given_kinds
 from tablecloak.service.answers import Columns, frame_of
 from tablecloak.service.call import CALLS, Call, CallQuestion
+from tablecloak.service.faults import told_of
+from tablecloak.storage import existing_file, require_writable, write_text
 from tablecloak.toml_file import MOST_LEVELS, levels_of
 
 FILE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$"
@@ -239,3 +242,38 @@ def _said(kind: type[Call], keys: list[str], fault: Any) -> str:
     if len(keys) == 1 and keys[0] in known:
         return f"must be {known[keys[0]].expected}. Found {shown}. {known[keys[0]].help}"
     return f"{fault['msg']}. Found {shown}. /openapi.json says what it can be."
+
+
+def answer_file(
+    name: str, request: Path, output: Path, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Answer the request in a file, and write the answer. It is secret.
+
+    Parameters
+    ----------
+    name : str
+        Of the call.
+    request : Path
+        JSON, as the server takes it.
+    output : Path
+        The answer alone, without the job around it.
+    progress : callable, optional
+
+    Raises
+    ------
+    TablecloakError
+        Names the file, the place in it, and the remedy. Nothing was written.
+    """
+    kind = CALLS[name]
+    require_writable(output)
+    body = existing_file(request).read_bytes()
+    with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary:
+        folder = Path(temporary)
+        try:
+            call, question = asked(kind, read_json(body), folder, progress)
+            answer = dict(call.answer(question))
+        except TablecloakError as error:
+            text = told_of(error, folder).removeprefix(f"{JOB}: ")
+            raise type(error)(f"{request}: {text}", cells=error.cells) from None
+    write_text(output, json.dumps(answer, allow_nan=False, ensure_ascii=False), secret=True)
+    return answer

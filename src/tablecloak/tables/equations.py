@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known, suggestion
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, CANCELLATION, added_up
 from tablecloak.tables.keys import are_rests, number_rows
 from tablecloak.tables.table import Table
@@ -431,11 +431,7 @@ def _check_names(
     equation: Equation, tables: Mapping[str, Table], keys: pd.DataFrame, dimension: str
 ) -> None:
     for name in equation.variables:
-        if name not in tables:
-            raise InputError(
-                f"Equation {equation.label}: there is no variable {name!r}."
-                f"{suggestion(name, tables)}"
-            )
+        require_known(name, tables, f"Equation {equation.label}: there is no variable {name!r}.")
     for name, codes in equation.where.items():
         if name not in keys.columns or name == dimension:
             near = suggestion(name, [column for column in keys.columns if column != dimension])

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from tablecloak import showing
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
-from tablecloak.errors import InputError, NotAdditiveError, listed, plain, suggestion
+from tablecloak.errors import InputError, NotAdditiveError, listed, plain, require_known
 from tablecloak.graph import parents_of, path_to_root
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over, own_precision
 from tablecloak.tables.contributions import Contributions, implausible
@@ -87,10 +87,7 @@ def read_cells(
 
 def _check_columns(frame: pd.DataFrame, needed: Sequence[str]) -> None:
     for column in needed:
-        if column not in frame.columns:
-            raise InputError(
-                f"The data has no column {column!r}.{suggestion(column, map(str, frame.columns))}"
-            )
+        require_known(column, frame.columns, f"The data has no column {column!r}.")
 
 
 def _numbers(frame: pd.DataFrame, column: str) -> Floats:

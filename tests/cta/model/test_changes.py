@@ -17,9 +17,8 @@ import tablecloak as tc
 from hand_tables import two_rows
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.model import AdjustmentModel
-from tablecloak.cta.model.precision import shortfall
+from tablecloak.cta.model.precision import LastDigits, shortfall
 from tablecloak.cta.model.repair import find_repair
 from tablecloak.cta.model.room import first_reach, room_of
 from tablecloak.cta.model.space import SeparatePart, parts_of

@@ -21,8 +21,8 @@ from hand_tables import one_row
 from hand_tables import problem_of as problem_of_rows
 from margins import with_margins
 from random_tables import optimum_by_enumeration, random_problem
-from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import (
+    LastDigits,
     deviation,
     from_units,
     in_units,

@@ -12,7 +12,7 @@ from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.cta.model import refinement
-from tablecloak.cta.model.last_digits import LastDigits
+from tablecloak.cta.model.precision import LastDigits
 from tablecloak.cta.model.refinement import (
     additive_changes,
     group_changes,

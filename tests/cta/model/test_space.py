@@ -15,7 +15,7 @@ from scipy.sparse import block_diag, csr_array
 import tablecloak as tc
 from hand_tables import by_code, one_row, problem_of, two_rows
 from random_tables import optimum_by_enumeration, random_problem
-from tablecloak.cta.model.last_digits import LastDigits
+from tablecloak.cta.model.precision import LastDigits
 from tablecloak.cta.model.room import room_of
 from tablecloak.cta.model.space import AdjustmentSpace, parts_of
 from tablecloak.cta.search.bounds import PartsBound

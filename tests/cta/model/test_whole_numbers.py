@@ -9,7 +9,7 @@ import tablecloak as tc
 from hand_tables import cross, one_row
 from random_tables import random_problem
 from tablecloak.budget import Budget
-from tablecloak.cta.model.whole_numbers import is_near_whole, whole_changes
+from tablecloak.cta.model.steps import is_near_whole, whole_changes
 from tight_forms import ENOUGH, form_of
 
 

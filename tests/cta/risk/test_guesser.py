@@ -8,8 +8,7 @@ import pytest
 import tablecloak as tc
 from hand_tables import one_row, place
 from random_tables import random_problem
-from tablecloak.cta.risk.guesser import GUESSERS
-from tablecloak.cta.risk.risk import AdjustmentRisk, TruthGuesses
+from tablecloak.cta.risk.risk import GUESSERS, AdjustmentRisk, TruthGuesses
 
 PROBLEM = one_row([50, 60, 70], {"a": (3, 5), "c": (4, 4)})
 

@@ -11,8 +11,8 @@ from random_tables import random_problem
 from tablecloak.certificates.file import write_certificate
 from tablecloak.certificates.verifier import read, verify
 from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
-from tablecloak.cta.search import large_tables
-from tablecloak.cta.search.separate_parts import answers_together
+from tablecloak.cta.search import answers
+from tablecloak.cta.search.answers import answers_together
 
 PROBLEM = two_rows([50, 60], [70, 80], {"a": (3, 5), "A": (7, 9)})
 
@@ -79,7 +79,7 @@ FIRST_ORDER = "first-order methods"
 
 @pytest.fixture
 def every_table_is_large(monkeypatch):
-    monkeypatch.setattr(large_tables, "FIRST_ORDER_CELLS", 0)
+    monkeypatch.setattr(answers, "FIRST_ORDER_CELLS", 0)
 
 
 def adjusted(problem, **options):
@@ -91,7 +91,7 @@ def adjusted(problem, **options):
 def test_losses_and_bounds_of_both_ways_do_not_contradict_each_other(monkeypatch, kind, seed):
     problem = random_problem(seed, kind=kind)
     exact = adjusted(problem)
-    monkeypatch.setattr(large_tables, "FIRST_ORDER_CELLS", 0)
+    monkeypatch.setattr(answers, "FIRST_ORDER_CELLS", 0)
     found = adjusted(problem)
     assert FIRST_ORDER in found.notes and FIRST_ORDER not in exact.notes
     found.verify()

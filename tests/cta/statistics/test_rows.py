@@ -8,7 +8,7 @@ import pytest
 import tablecloak as tc
 from hand_tables import one_row
 from tablecloak.cta.search.statistics.variance import Variance
-from tablecloak.cta.statistics.covariance import Covariance
+from tablecloak.cta.statistics.regression import Covariance
 from tablecloak.cta.statistics.statistic import PreservedRow, Statistic
 
 PROBLEM = one_row([1, 2, 6], {"a": (1, 1), "b": (1, 1)})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
-from tablecloak.cta.statistics.subsets import select
+from tablecloak.cta.statistics.moments import select
 
 COX = tc.examples.cox()
 KEYS = COX.table.keys

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 import tablecloak as tc
-from tablecloak.microdata.agencies.agency import Agency, FixedPoint
+from tablecloak.microdata.agencies.agency import Agency, FixedPoint, Ring, routes, secure_sum
 from tablecloak.microdata.agencies.regression import secure_regression
-from tablecloak.microdata.agencies.ring import Ring, routes, secure_sum
 
 MILLION = FixedPoint(modulus=10**6, fraction_bits=0)
 VALUES = (1234, 499999, -777, 42)

@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata import FixedPoint, Ring, secure_sum
-from tablecloak.microdata.agencies.agency import Agency, encoded, records
-from tablecloak.microdata.agencies.ring import random_below, routes, shares_of
+from tablecloak.microdata.agencies.agency import (
+    Agency,
+    encoded,
+    records,
+    routes,
+    shares_of,
+)
 
 
 @given(st.lists(st.integers(0, 999), max_size=5), st.integers(1, 6))
@@ -41,11 +46,6 @@ def test_with_two_shares_no_two_agencies_stand_beside_a_third_on_both_ways():
             for at, agency in enumerate(way):
                 beside[agency] |= {way[at - 1], way[(at + 1) % agencies]}
         assert all(len(known) == neighbours for known in beside.values())
-
-
-def test_random_numbers_lie_below_the_modulus():
-    found = {random_below(5) for _ in range(200)}
-    assert found == set(range(5))
 
 
 WHOLE = FixedPoint(modulus=10**6, fraction_bits=0)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 import tablecloak as tc
 from tablecloak.microdata import ClassicalPRAM
-from tablecloak.microdata.methods.pram_by_matrix import (
+from tablecloak.microdata.methods.pram import (
     _drawn,
     invariant_matrix,
     transition_matrix,
-    unbiased_frequencies,
 )
 
 FRAME = pd.DataFrame({"sex": list("fmfmffmmfm") * 3, "age": range(30)})
@@ -110,13 +109,6 @@ def test_expected_frequencies_stay_under_an_invariant_matrix(seed, size, alpha):
     assert np.all(found >= 0)
 
 
-@given(seed=st.integers(0, 1000), size=st.integers(2, 6))
-def test_what_was_applied_can_be_undone_in_expectation(seed, size):
-    p = np.random.default_rng(seed).integers(1, 50, size).astype(float)
-    applied = matrix(seed, size)
-    assert unbiased_frequencies(p @ applied, applied) == pytest.approx(p)
-
-
 def test_no_change_is_the_identity():
     assert np.array_equal(invariant_matrix(P, SHARES, alpha=0.0), np.eye(3))
 
@@ -148,8 +140,3 @@ def test_what_is_no_transition_matrix_is_refused(given):
 def test_frequencies_and_shares_out_of_range_are_refused(frequencies, alpha, message):
     with pytest.raises(tc.InputError, match=message):
         invariant_matrix(P, frequencies, alpha=alpha)
-
-
-def test_a_matrix_that_forgets_everything_cannot_be_undone():
-    with pytest.raises(tc.ModelError, match="cannot be inverted"):
-        unbiased_frequencies([1, 1], np.full((2, 2), 0.5))

@@ -18,7 +18,7 @@ from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.certificates import verifier
 from tablecloak.certificates.file import write_certificate
-from tablecloak.cta.model.last_digits import LastDigits
+from tablecloak.cta.model.precision import LastDigits
 from tablecloak.suppression.attack.before import BesidePublished
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
 from tablecloak.suppression.search.frozen import Unfreezing

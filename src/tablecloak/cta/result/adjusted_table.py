@@ -9,10 +9,10 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.certificates.tree import check_bound
 from tablecloak.cta.model.answer import LossBound
-from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.precision import (
     LEVEL_SHARE,
     Deviation,
+    LastDigits,
     deviation,
     last_unit,
     moved_multiples,

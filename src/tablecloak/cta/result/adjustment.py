@@ -20,9 +20,8 @@ from tablecloak.cta.result.adjusted_table import AdjustedTable, AdjustmentErrors
 from tablecloak.cta.result.claims import claims_of, proved_bound
 from tablecloak.cta.result.decimals import decimals_of, in_decimals
 from tablecloak.cta.search.task import AdjustmentTask
-from tablecloak.cta.statistics.moments import ValueMoments, moments
+from tablecloak.cta.statistics.moments import ValueMoments, moments, select
 from tablecloak.cta.statistics.statistic import PreservedRow
-from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import CHANGED, SolverError, VerificationError
 from tablecloak.results import changed_in_words
 from tablecloak.tables.protected_table import ProtectedTable

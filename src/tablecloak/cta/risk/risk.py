@@ -15,7 +15,9 @@ References
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +28,15 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.risk.guesser import GUESSERS, Adjusted, Guesser
 from tablecloak.errors import InputError, ModelError, SolverError
+from tablecloak.registry import Registry
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights import WeightRule
+
+if TYPE_CHECKING:
+    from tablecloak.cta.model.spread import Chance
+    from tablecloak.tables.problem import ProtectionProblem
 
 NOISE = 1e-6
 """Distance in median levels by which bounds and levels may be missed."""
@@ -160,7 +166,7 @@ def attack_adjustment(
     adjustment : Adjustment or AdjustedAudit
         An audit of an adjusted file tells nothing of chance.
     knows : str, default="levels"
-        What the intruder knows besides; `tablecloak.cta.risk.guesser.GUESSERS` has all names:
+        What the intruder knows besides; `tablecloak.cta.risk.risk.GUESSERS` has all names:
 
         - "method": assumes levels, a share of the published values;
         - "levels": the true levels;
@@ -293,3 +299,111 @@ def _fits(backwards: ProtectionProblem, values: Floats) -> bool:
     low, high = backwards.lower_bound - noise, backwards.upper_bound + noise
     is_far = np.abs(moved) >= far - noise
     return bool(np.all((values >= low) & (values <= high)) and np.all(is_far[backwards.sensitive]))
+
+
+class Adjusted(Protocol):
+    """An adjusted table beside the true one: an `Adjustment`, or a file that was read."""
+
+    @property
+    def problem(self) -> ProtectionProblem:
+        """The true table."""
+        ...
+
+    @property
+    def values(self) -> Floats:
+        """Published values."""
+        ...
+
+    @property
+    def changes(self) -> Floats:
+        """Published minus true values."""
+        ...
+
+    @property
+    def chance(self) -> Chance | None:
+        """How far chance may have moved sensitive cells."""
+        ...
+
+
+class Guesser(ABC):
+    """An intruder who guesses true values from adjusted ones, by what is known beforehand.
+
+    Everybody knows the published table, the relations, the method, and which cells are sensitive.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def distances(self, adjustment: Adjusted, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return how far the truth must lie below and above each published value.
+
+        Parameters
+        ----------
+        adjustment : Adjusted
+        assumed_level : float
+            Level that an intruder without knowledge of the levels assumes, as a share of the value.
+
+        Returns
+        -------
+        below, above : numpy.ndarray of float, shape (n_cells,)
+            In the unit of the table; 0 where nothing is known.
+        """
+
+    def attempts(self, adjustment: Adjusted, assumed_level: float) -> list[tuple[Floats, Floats]]:
+        """Return the distances of each guess that is tried, the first as of `distances`."""
+        return [self.distances(adjustment, assumed_level)]
+
+    def directions(self, adjustment: Adjusted) -> Floats | None:
+        """Return the way back to each sensitive cell, +1 or -1; None if it is not known."""
+        del adjustment
+        return None
+
+
+GUESSERS: Registry[Guesser] = Registry("knowledge", "tablecloak.cta.risk")
+"""All intruders who guess, by the name of what they know."""
+
+
+@GUESSERS.register
+class KnowsLevels(Guesser):
+    """Knows the true protection levels, and how far chance may move a cell beyond them."""
+
+    name: ClassVar[str] = "levels"
+
+    def distances(self, adjustment: Adjusted, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return the levels: a cell moved up is published its upper level above the truth."""
+        del assumed_level
+        return adjustment.problem.upper_protection, adjustment.problem.lower_protection
+
+    def attempts(self, adjustment: Adjusted, assumed_level: float) -> list[tuple[Floats, Floats]]:
+        """Return the levels and, where distances were left to chance, their means as well."""
+        distances = [self.distances(adjustment, assumed_level)]
+        chance = adjustment.chance
+        if chance is not None:
+            below, above = distances[0]
+            distances.append((below + chance.up / 2, above + chance.down / 2))
+        return distances
+
+
+@GUESSERS.register
+class KnowsDirections(KnowsLevels):
+    """Knows the levels, and which way each sensitive cell moved, as after directions="up"."""
+
+    name: ClassVar[str] = "directions"
+
+    def directions(self, adjustment: Adjusted) -> Floats | None:
+        """Return for each sensitive cell the direction opposite to its change."""
+        changes = adjustment.changes[adjustment.problem.sensitive]
+        return np.where(changes > 0, -1.0, 1.0)
+
+
+@GUESSERS.register
+class KnowsMethod(Guesser):
+    """Knows only the method, and assumes that levels are a share of the published values."""
+
+    name: ClassVar[str] = "method"
+
+    def distances(self, adjustment: Adjusted, assumed_level: float) -> tuple[Floats, Floats]:
+        """Return the same share of each sensitive value, below and above."""
+        share = assumed_level * np.abs(adjustment.values)
+        levels = np.where(adjustment.problem.sensitive, share, 0.0)
+        return levels, levels

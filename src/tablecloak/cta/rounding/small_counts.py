@@ -25,8 +25,7 @@ from tablecloak.certificates.tree import bound_claim
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.result.adjustment import Adjustment
 from tablecloak.cta.result.claims import bound_arrays
-from tablecloak.cta.rounding.rounded_counts import RoundedCounts
-from tablecloak.cta.rounding.rounded_table import require_none
+from tablecloak.cta.rounding.rounded_table import RoundedCounts, require_none
 from tablecloak.cta.rounding.task import check_whole
 from tablecloak.errors import InputError, listed
 from tablecloak.tables.cell_arrays import CellStatus

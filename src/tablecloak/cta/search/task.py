@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tablecloak.arrays import Floats
-from tablecloak.cta.model.last_digits import LastDigits
 from tablecloak.cta.model.model import Directions
-from tablecloak.cta.model.precision import check_required, last_digit
+from tablecloak.cta.model.precision import LastDigits, check_required, last_digit
 from tablecloak.cta.model.room import Room, room_of
 from tablecloak.cta.model.space import AdjustmentSpace
 from tablecloak.cta.search.conditions import SearchedStatistic

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tablecloak.arrays import Flags
+from tablecloak.cta.statistics.moments import Subset, select
 from tablecloak.cta.statistics.statistic import STATISTICS, Statistic
-from tablecloak.cta.statistics.subsets import Subset, select
 from tablecloak.errors import InputError, suggestion
 from tablecloak.tables.problem import ProtectionProblem
 

@@ -33,8 +33,7 @@ import numpy as np
 from tablecloak.arrays import Floats
 from tablecloak.errors import InputError, SolverError
 from tablecloak.executors import in_thread
-from tablecloak.microdata.agencies.agency import Agency, encoded
-from tablecloak.microdata.agencies.ring import routes, shares_of
+from tablecloak.microdata.agencies.agency import Agency, encoded, routes, shares_of
 from tablecloak.microdata.agencies.study import Study
 from tablecloak.microdata.agencies.wire import (
     GRACE_SECONDS,

@@ -1,7 +1,7 @@
 """Regression over the records of several agencies, none of which reveals its own.
 
 A regression needs the sums X'X, X'y, y'y and n only. Each agency holds its own part of them; all
-agencies learn the sums, and none learns the part of another (`tablecloak.microdata.agencies.ring`).
+agencies learn the sums, and none the part of another (`tablecloak.microdata.agencies.agency`).
 
 Limits: of two agencies, each would learn the other's number. Two neighbours who collude learn the
 number of the agency between them, unless numbers are split into shares that travel around the ring
@@ -27,8 +27,7 @@ from scipy.stats import t as student_t
 
 from tablecloak.arrays import Floats
 from tablecloak.errors import ModelError
-from tablecloak.microdata.agencies.agency import FixedPoint, records
-from tablecloak.microdata.agencies.ring import Listener, Ring
+from tablecloak.microdata.agencies.agency import FixedPoint, Listener, Ring, records
 
 if TYPE_CHECKING:
     import pandas as pd

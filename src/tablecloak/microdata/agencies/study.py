@@ -168,7 +168,7 @@ class Study(BaseModel):
     shares : int, default=2
         Number of shares into which each number is split. With at least two shares and four
         agencies, no two colluding agencies learn the number of a third: see
-        `tablecloak.microdata.agencies.ring.routes`.
+        `tablecloak.microdata.agencies.agency.routes`.
     modulus_bits, fraction_bits : int, default=128, 32
         Binary digits of the modulus, and of numbers after the point: see `FixedPoint`.
     timeout : float, default=120

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.patterns import KeyPatterns, bits_of
 from tablecloak.microdata.anonymity.verification import Fails, groups_counted
@@ -398,11 +398,7 @@ def require_keys(names: Iterable[str], keys: Sequence[str], parameter: str) -> N
         Names the parameter and similar keys.
     """
     for name in names:
-        if name not in keys:
-            raise InputError(
-                f"`{parameter}` names {name!r}, which is not among the keys."
-                f"{suggestion(name, keys)}"
-            )
+        require_known(name, keys, f"`{parameter}` names {name!r}, which is not among the keys.")
 
 
 def key_costs(keys: Sequence[str], weights: Mapping[str, float] | None) -> dict[str, float]:

@@ -70,7 +70,7 @@ from tablecloak.microdata.methods.parameters import (
     Subsets,
     option,
 )
-from tablecloak.microdata.risk.outsiders import fitting
+from tablecloak.microdata.risk.intruders import fitting
 from tablecloak.results import Result
 
 MANY_COMBINATIONS = 20_000

@@ -166,14 +166,16 @@ class Method(ABC, Generic[R_co]):
         """
 
     def uses(self, known: Sequence[str]) -> Columns:
-        """Return the columns that the method reads and changes, by default all of them.
+        """Return the columns that the method reads and changes: by default `columns`, or else all.
 
         Parameters
         ----------
         known : sequence of str
             All columns of the file.
         """
-        return Columns(changed=known, numbers=known)
+        named: Sequence[str] | None = getattr(self, "columns", None)
+        chosen = known if named is None else named
+        return Columns(changed=chosen, numbers=chosen)
 
 
 METHODS: Registry[Method[Any]] = Registry("method", "tablecloak.microdata.methods")

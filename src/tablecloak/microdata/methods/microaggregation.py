@@ -27,7 +27,7 @@ from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, numbers_of
 from tablecloak.microdata.methods.mdav import leaf_groups, mdav
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.method import METHODS, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.partition_bound import microaggregation_bound
 
@@ -226,10 +226,6 @@ class Microaggregation(Method[MicroaggregationRelease]):
                 "Optimal groups are found for one column only: for several this is a hard problem. "
                 "Take grouping='auto', or grouping='search' for a small file."
             )
-
-    def uses(self, known: Sequence[str]) -> Columns:
-        """Return the columns."""
-        return Columns(changed=self.columns, numbers=self.columns)
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> MicroaggregationRelease:
         """Replace values by the means of their groups.

@@ -28,7 +28,7 @@ from scipy.spatial import KDTree
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, suggestion
 from tablecloak.microdata.columns import columns_of, numbers_of, row_label, taken_from
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.method import METHODS, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 from tablecloak.microdata.samplers import LegacySampler
@@ -337,11 +337,6 @@ class NeighbourhoodSampling(Method[NeighbourRelease]):
             raise InputError(
                 f"The weights of {bad} are not numbers >= 0. Correct them; 1 is the usual weight."
             )
-
-    def uses(self, known: Sequence[str]) -> Columns:
-        """Return the columns to mask."""
-        names = known if self.columns is None else self.columns
-        return Columns(changed=names, numbers=names)
 
     def apply(
         self, frame: pd.DataFrame, random: np.random.Generator | LegacySampler

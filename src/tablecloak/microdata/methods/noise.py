@@ -29,7 +29,7 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import like, numbers_of
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.method import METHODS, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.order import warn_of_order
 
@@ -124,10 +124,6 @@ class NoiseMethod(Method[MaskedRelease]):
     noise: Annotated[
         float, option("share", "Variance of the noise as a share of that of the data.", ge=0)
     ]
-
-    def uses(self, known: Sequence[str]) -> Columns:
-        """Return the sensitive columns."""
-        return Columns(changed=self.columns, numbers=self.columns)
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> MaskedRelease:
         """Add the noise.

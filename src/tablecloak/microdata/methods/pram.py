@@ -1,15 +1,18 @@
-"""Post-randomisation with a guarantee: the probability of a correct match is limited.
+"""Post-randomisation: with a limited probability of a correct match, or by a transition matrix.
 
-Cells c_1..c_k are the non-empty cells of the keys, with counts T_i. A record of cell i stays with
-probability 1 - theta / T_i and otherwise moves to one of the k - 1 others, so that expected counts
-do not change: P T = T. An intruder who picks at random among the released records of a cell is
-then right with probability at most xi, for any number of records in the cell.
+Transition matrices between categories [2]_ are checked, and made invariant, here. With the
+guarantee [1]_, cells c_1..c_k are the non-empty cells of the keys, with counts T_i. A record of
+cell i stays with probability 1 - theta / T_i and otherwise moves to one of the k - 1 others, so
+that expected counts do not change: P T = T. An intruder who picks at random among the released
+records of a cell is then right with probability at most xi, for any number of records in the cell.
 
 References
 ----------
 .. [1] Nayak: A new method of post-randomisation with a guaranteed disclosure risk, 2015, equations
    (9), (10) and result 2. Two misprints are corrected: binom(T*_i, a_i) in (6), and the weight
    P(T = t | S_j = a) in (3).
+.. [2] Gouweleeuw, Kooiman, Willenborg, de Wolf: Post randomisation for statistical disclosure
+   control, Journal of Official Statistics 14 (1998).
 """
 
 from __future__ import annotations
@@ -19,8 +22,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, GetPydanticSchema
+from pydantic_core import core_schema
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, ModelError
@@ -78,70 +83,6 @@ def retention(xi: float) -> float:
     if not LEAST_XI - 1e-15 <= xi < 1:
         raise InputError(f"`xi` must lie between 3/7 and 1. Got {xi!r}.")
     return float((np.sqrt((1 - xi) * (1 + 3 * xi)) - (1 - xi)) / (2 * xi))
-
-
-def correct_match_probability(counts: Sequence[int], cell: int, theta: float, most: int) -> Floats:
-    """Return the exact probability of a correct match, for each number of released records.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        T_1..T_k of the non-empty cells, k >= 2.
-    cell : int
-        Position j of the cell of the target.
-    theta : float
-    most : int
-        Largest number a of released records in that cell.
-
-    Returns
-    -------
-    numpy.ndarray of float, shape (most,)
-        IR(j, a) for a = 1..most; NaN where a cannot occur.
-
-    Notes
-    -----
-    IR(j, a) = (1/a) / (1 + e_a / (e_{a-1} beta_j)), with e_m the elementary symmetric functions
-    of the odds beta_i of all other records: equation (6), as a product of polynomials.
-    """
-    odds, others = _odds(counts, cell, theta)
-    e = _symmetric(odds, others, most)
-    a = np.arange(1, most + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        probability = (1 / a) / (1 + e[1:] / (e[:-1] * odds[cell]))
-    return np.where(e[:-1] > 0, probability, np.nan)
-
-
-def _odds(counts: Sequence[int], cell: int, theta: float) -> tuple[Floats, Integers]:
-    """Return the odds that a record of each cell moves to `cell`, and the number of such records.
-
-    The target itself is not counted in its cell.
-    """
-    t = np.asarray(counts, dtype=np.float64)
-    k = len(t)
-    odds = theta / ((k - 1) * t - theta)
-    odds[cell] = (t[cell] - theta) / theta
-    others = np.asarray(counts, dtype=np.int64).copy()
-    others[cell] -= 1
-    return odds, others
-
-
-def _symmetric(odds: Floats, multiplicity: Integers, most: int) -> Floats:
-    """Return the elementary symmetric functions e_0..e_most of odds with multiplicities.
-
-    They are coefficients of a product of polynomials, cut at degree `most`. All terms are positive,
-    so that no digits cancel. Equal odds are one power, by the binomial theorem.
-    """
-    values, inverse = np.unique(odds, return_inverse=True)
-    number = np.bincount(inverse.ravel(), weights=multiplicity).astype(np.int64)
-    e = np.zeros(most + 1)
-    e[0] = 1.0
-    for value, power in zip(values, number.tolist(), strict=True):
-        factor = np.zeros(most + 1)
-        factor[0] = 1.0
-        for m in range(1, min(most, power) + 1):
-            factor[m] = factor[m - 1] * (power - m + 1) / m * value
-        e = np.convolve(e, factor)[: most + 1]
-    return e
 
 
 @METHODS.register
@@ -306,3 +247,181 @@ class GuaranteedPRAM(Method[PRAMRelease]):
                 f"count of {least[which]}. Merge blocks so that each has at least "
                 f"{2 if self.xi >= 0.5 else 3} non-empty cells, or raise `xi`."
             )
+
+
+Matrix = Annotated[
+    npt.ArrayLike, GetPydanticSchema(lambda source, handler: core_schema.any_schema())
+]
+"""An array or nested lists of numbers; on the command line, a CSV file without a header."""
+
+
+def transition_matrix(matrix: npt.ArrayLike) -> Floats:
+    """Return a matrix of transition probabilities as an array.
+
+    Raises
+    ------
+    InputError
+        If it is not square, or a row is not a probability distribution.
+    """
+    try:
+        array = np.asarray(matrix, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"A transition matrix must hold numbers: {error}.") from None
+    square = array.ndim == 2 and array.shape[0] == array.shape[1] > 0
+    if not square or not np.all(array >= 0) or np.any(np.abs(array.sum(axis=1) - 1) > 1e-9):
+        raise InputError(
+            "A transition matrix must be square, without negative entries, and each *row* must "
+            "sum to 1: row i is the distribution of the released value of category i."
+        )
+    return array
+
+
+def invariant_matrix(matrix: npt.ArrayLike, frequencies: npt.ArrayLike, *, alpha: float) -> Floats:
+    """Return a matrix R' with p R' = p, computed from any transition matrix.
+
+    R = P Q, where Q_kj = P_jk p_j / (p P)_k is the reverse transition by Bayes' theorem, and
+    R' = alpha R + (1 - alpha) I. At alpha = 1 its diagonal, the probabilities of no change, is
+    smaller than that of P.
+
+    Parameters
+    ----------
+    matrix : array_like of float, shape (L, L)
+        P, row-stochastic.
+    frequencies : array_like of float, shape (L,)
+        Frequencies of the categories; they need not sum to 1.
+    alpha : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    InputError
+        If the matrix is not row-stochastic or alpha out of range.
+    """
+    if not 0 <= alpha <= 1:
+        raise InputError(f"`alpha` must lie between 0 and 1. Got {alpha!r}.")
+    given = transition_matrix(matrix)
+    p = _fitting(frequencies, given, "frequencies")
+    if np.any(p < 0) or not p.sum() > 0:
+        raise InputError(
+            f"`frequencies` must not be negative, and not all 0. Got {p.tolist()[:10]}."
+        )
+    p = p / p.sum()
+    reached = p @ given
+    back = np.divide(
+        given.T * p[None, :],
+        reached[:, None],
+        out=np.eye(len(p)),
+        where=reached[:, None] > 0,
+    )
+    return np.asarray(alpha * (given @ back) + (1 - alpha) * np.eye(len(p)))
+
+
+def _fitting(values: npt.ArrayLike, matrix: Floats, name: str) -> Floats:
+    """Return one finite number for each category."""
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (len(matrix),) or not np.all(np.isfinite(numbers)):
+        raise InputError(
+            f"`{name}` must hold {len(matrix)} finite numbers, one for each category. Got an array "
+            f"of shape {numbers.shape}."
+        )
+    return numbers
+
+
+@METHODS.register
+@dataclass(frozen=True, eq=False)
+class ClassicalPRAM(Method[PRAMRelease]):
+    """Change one attribute by a transition matrix.
+
+    Parameters
+    ----------
+    attribute : str
+    matrix : array_like of float, shape (L, L)
+        Row-stochastic; row i is the distribution of the released value of records with the i-th
+        category in sorted order.
+    invariant : bool, default=False
+        Replace the matrix by one that keeps the expected frequencies; see `invariant_matrix`.
+    alpha : float, default=1
+        Share of the invariant matrix; the rest is the identity.
+
+    Notes
+    -----
+    Missing values stay missing: the matrix has no row for them.
+    """
+
+    name: ClassVar[str] = "pram-by-matrix"
+    guide: ClassVar[str] = (
+        "Example: tablecloak records pram-by-matrix people.csv -o released.csv --attribute sex "
+        "--matrix transitions.csv --invariant"
+    )
+
+    attribute: Annotated[str, Field(description="Attribute that changes.")]
+    matrix: Annotated[
+        Matrix,
+        Field(description="Probabilities of released values, one row for each category as sorted."),
+    ]
+    invariant: Annotated[
+        bool,
+        Field(description="Use an invariant matrix made of it, which keeps expected frequencies."),
+    ] = False
+    alpha: Annotated[
+        float,
+        Field(ge=0, le=1, description="Share of the invariant matrix; the rest is the identity."),
+    ] = 1.0
+
+    def uses(self, known: Sequence[str]) -> Columns:
+        """Return the attribute."""
+        return Columns(changed=[self.attribute], categories=[self.attribute], keys=[self.attribute])
+
+    def released_matrix(self, frequencies: npt.ArrayLike) -> Floats:
+        """Return the matrix that is applied, for given frequencies of the categories."""
+        matrix = transition_matrix(self.matrix)
+        if not self.invariant:
+            return matrix
+        return invariant_matrix(matrix, frequencies, alpha=self.alpha)
+
+    def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> PRAMRelease:
+        """Draw released values.
+
+        Raises
+        ------
+        InputError
+            If the column does not exist, or its number of categories differs from the size of the
+            matrix.
+        """
+        records = CodedRecords.of(frame, [self.attribute])
+        warn_of_order(frame, [self.attribute])
+        known = np.flatnonzero(frame[self.attribute].notna())
+        codes = records.codes[0][known].astype(np.int64)
+        categories = records.categories[0][: len(records.categories[0]) - (len(known) < len(frame))]
+        frequencies = np.bincount(codes, minlength=len(categories))
+        given = transition_matrix(self.matrix)
+        if len(given) != len(categories):
+            raise InputError(
+                f"`matrix` is {len(given)} x {len(given)}, but {self.attribute!r} has "
+                f"{len(categories)} categories: {list(categories[:20])}. Give one row and one "
+                "column for each, in this order."
+            )
+        applied = self.released_matrix(frequencies)
+        new = _drawn(applied, codes, random)
+        changed = taken_from(
+            frame, [self.attribute], known, records.first_of_each(self.attribute)[new]
+        )
+        moved = np.zeros(len(frame), dtype=bool)
+        moved[known] = new != codes
+        report = {
+            "attribute": self.attribute,
+            "moves": int(moved.sum()),
+            "smallest diagonal asked for": float(np.diag(given).min()),
+            "smallest diagonal applied": float(np.diag(applied).min()),
+        }
+        return PRAMRelease(changed, moved, report)
+
+
+def _drawn(matrix: Floats, codes: Integers, random: np.random.Generator) -> Integers:
+    """Draw the released code of each record from its own code's row of the matrix."""
+    # One search serves all rows of cumulative probabilities: those of row i lie in [i, i + 1].
+    steps = np.cumsum(matrix, axis=1)
+    steps[:, -1] = 1.0
+    ladder = (steps + np.arange(len(matrix))[:, None]).ravel()
+    places = np.searchsorted(ladder, codes + random.random(len(codes)), side="right")
+    return np.asarray(np.minimum(places - codes * len(matrix), len(matrix) - 1))

@@ -19,7 +19,7 @@ from pydantic import Field
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.columns import numbers_of
-from tablecloak.microdata.methods.method import METHODS, Columns, Method
+from tablecloak.microdata.methods.method import METHODS, Method
 from tablecloak.microdata.methods.parameters import option
 from tablecloak.microdata.methods.topcoding import coded_by_means
 from tablecloak.microdata.order import warn_of_order
@@ -142,10 +142,6 @@ class RankSwapping(Method[RankSwapRelease]):
                 f"`top` and `bottom` must leave values between them: {self.top:g} and "
                 f"{self.bottom:g} are all values. Lower one of them."
             )
-
-    def uses(self, known: Sequence[str]) -> Columns:
-        """Return the columns."""
-        return Columns(changed=self.columns, numbers=self.columns)
 
     def apply(self, frame: pd.DataFrame, random: np.random.Generator) -> RankSwapRelease:
         """Exchange values.

@@ -57,7 +57,7 @@ from tablecloak.microdata.methods.parameters import (
     Subsets,
     option,
 )
-from tablecloak.microdata.risk.outsiders import fitting
+from tablecloak.microdata.risk.intruders import fitting
 from tablecloak.results import Result
 
 Node = tuple[int, ...]
@@ -85,8 +85,6 @@ class LatticeSearch:
         Level of each key.
     suppressed : numpy.ndarray of int, shape (n_patterns,)
         Set of missing keys of each pattern.
-    n_counted : int
-        Nodes whose groups were counted.
     """
 
     def __init__(
@@ -109,7 +107,6 @@ class LatticeSearch:
         self.unproved = np.inf
         """Least bound of the nodes whose missing values were not searched to the end."""
         self.failing: list[Node] = []
-        self.n_counted = 0
         self.is_monotone = base.is_monotone and not may_suppress
 
     def loss(self, node: Node) -> float:
@@ -183,7 +180,6 @@ class LatticeSearch:
 
     def _is_safe(self, node: Node, asked: AnonymityProblem) -> bool:
         """Count the groups of a node, and note it if it is safe and better than the best."""
-        self.n_counted += 1
         if any(asked.unsafe(each) is not None for each in asked.combinations):
             return False
         self._note(node, np.zeros_like(self.suppressed), self.loss(node))
@@ -249,8 +245,6 @@ class RecodedRelease(Result):
         Part of the loss that is due to recoding.
     method : Recoding
         What was asked.
-    n_counted : int
-        Combinations of levels whose groups were counted.
     bound : float
         Proved lower bound on the loss of every choice of levels and missing values.
     fits : numpy.ndarray of int, shape (n_records,), optional
@@ -264,7 +258,6 @@ class RecodedRelease(Result):
     suppressed: Flags
     recoding_loss: float
     method: Recoding
-    n_counted: int
     bound: float
     fits: Integers | None = None
     seconds: float = 0.0
@@ -479,7 +472,6 @@ class Recoding(Method[RecodedRelease]):
             suppressed=missing,
             recoding_loss=search.loss(search.node),
             method=self,
-            n_counted=search.n_counted,
             bound=bound,
             seconds=watch.seconds,
         )

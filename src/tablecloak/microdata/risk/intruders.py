@@ -1,4 +1,4 @@
-"""Risk of a released file against three intruders, and against a file of the population.
+"""Risk of a released file against intruders, and against a file of the population.
 
 The prosecutor knows that a person is in the file, the journalist does not, and the marketer wants
 many matches rather than a certain one.
@@ -27,7 +27,6 @@ from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import names_of, row_label
 from tablecloak.microdata.risk.keys import KeyCells
-from tablecloak.microdata.risk.outsiders import fitting
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,3 +134,44 @@ def intruder_risk(
         )
     outside = np.any(fitting(population, released, [names]) == 0)
     return IntruderRisk(f, big, 0.0 if outside else float((f / big).min()))
+
+
+def fitting(
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    combinations: Sequence[Sequence[str]],
+    strata: Sequence[str] = (),
+) -> Integers:
+    """Count for each person the released records that may be theirs, by all that is released.
+
+    A released record may be that of a person if it agrees in each key that it has. Of several
+    combinations, the smallest count is taken.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+        What an outsider knows of persons.
+    released : pandas.DataFrame
+    combinations : sequence of sequence of str
+    strata : sequence of str
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (n_persons,)
+    """
+    least = np.full(len(original), len(released), dtype=np.int64)
+    for keys in combinations:
+        names = [*strata, *keys]
+        both = pd.concat([original[names], released[names]], ignore_index=True)
+        cells = KeyCells.of(CodedRecords.of(both, names))
+        # A stratum is a value of its own also where it is missing.
+        cells.missing[:, : len(strata)] = False
+        of_person, of_record = np.split(cells.of_record, [len(original)])
+        number = np.bincount(of_record, minlength=len(cells.count))
+        count = np.zeros(len(cells.count), dtype=np.int64)
+        for mine, label, _ in cells.patterns():
+            if number[mine].any():
+                fits = np.bincount(label[mine], number[mine], minlength=int(label.max()) + 1)
+                count += fits[label].astype(np.int64)
+        least = np.minimum(least, count[of_person])
+    return least

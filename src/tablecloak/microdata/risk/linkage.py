@@ -33,6 +33,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.microdata.coding import CodedRecords
 from tablecloak.microdata.columns import (
+    codes_of_both,
     is_number,
     names_of,
     numbers_of,
@@ -254,7 +255,8 @@ class GowerColumns:
                 scale = extent if extent > 0 else 1.0
                 x, y = x / scale, y / scale
             else:
-                x, y = _coded(original[name], released[name])
+                codes = codes_of_both(original[name], released[name])
+                x, y = (np.where(code < 0, np.nan, code) for code in codes)
             before.append(x)
             after.append(y)
             kinds.append(is_numeric)
@@ -276,13 +278,6 @@ class GowerColumns:
             total += np.where(there, part, 0.0)
             known += there
         return np.where(known > 0, total / np.maximum(known, 1), 1.0)
-
-
-def _coded(before: pd.Series, after: pd.Series) -> tuple[Floats, Floats]:
-    both = pd.concat([before.astype(object), after.astype(object)], ignore_index=True)
-    codes = pd.factorize(both)[0].astype(np.float64)
-    codes[codes < 0] = np.nan
-    return codes[: len(before)], codes[len(before) :]
 
 
 @dataclass(frozen=True, eq=False)

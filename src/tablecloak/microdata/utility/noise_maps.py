@@ -16,18 +16,24 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from tablecloak import showing
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, ModelError
+from tablecloak.errors import InputError
+from tablecloak.render.plotting import new_figure, save_secret
 
 Masked = Literal["both", "predictor", "response"]
+
+COLOURS = ("#1d3557", "#d62828", "#2a9d8f", "#e9c46a", "#6d597a")
+"""Of the curves, in turn; the curves of one regression share a colour."""
+
+THIN, THICK = 0.9, 2.2
+"""Widths of curves."""
 
 
 def risk(noise: npt.ArrayLike, variance: float) -> Floats:
@@ -75,7 +81,7 @@ def mean_utility(noise: npt.ArrayLike, variance: float, n: int) -> Floats:
 
 
 def slope_utility(
-    noise: npt.ArrayLike, r2: float, n: int, *, masked: Masked = "predictor", slope: float = 1.0
+    noise: npt.ArrayLike, r2: float, n: int, *, masked: Masked = "predictor"
 ) -> Floats:
     """Return the utility of the ordinary least-squares slope from masked data.
 
@@ -90,57 +96,29 @@ def slope_utility(
     masked : {"both", "predictor", "response"}, default="predictor"
         Masked variables: case 1, 2 or 3 of the paper. Only in case 2 is the slope biased: it
         shrinks by the factor 1 / (1 + lambda^2).
-    slope : float, default=1
-        beta, in units in which the predictor has variance 1.
 
     Returns
     -------
     numpy.ndarray of float
-        1 / MSE; equations (4.5) and (4.7).
+        1 / MSE of the slope, in units in which it is 1 and the predictor has variance 1; equations
+        (4.5) and (4.7).
     """
     noise = _checked(noise, r2, n)
     rest = (1 - r2) / r2
     if masked == "both":
-        return np.broadcast_to((n - 3) / (slope**2 * rest), noise.shape).copy()
+        return np.broadcast_to((n - 3) / rest, noise.shape).copy()
     if masked == "response":
-        return corrected_slope_utility(noise, r2, n, slope=slope)
+        return corrected_slope_utility(noise, r2, n)
     if masked != "predictor":
         raise InputError(f"`masked` must be 'both', 'predictor' or 'response'. Got {masked!r}.")
     error = noise / (1 + noise) * (1 / (n - 3) + noise) + rest / (n - 3)
-    return np.asarray(1 / (slope**2 / (1 + noise) * error))
+    return np.asarray(1 / (1 / (1 + noise) * error))
 
 
-def corrected_slope_utility(
-    noise: npt.ArrayLike, r2: float, n: int, *, slope: float = 1.0
-) -> Floats:
+def corrected_slope_utility(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
     """Return the utility of the slope times 1 + lambda^2, which is unbiased: equation (5.1)."""
     noise = _checked(noise, r2, n)
-    return np.asarray((n - 3) * r2 / (slope**2 * (noise + 1 - r2)))
-
-
-def break_even(r2: float, n: int) -> float:
-    """Return the lambda^2 below which the uncorrected slope has the higher utility.
-
-    Raises
-    ------
-    ModelError
-        If the corrected slope has the higher utility at any noise.
-    """
-    from scipy.optimize import brentq
-
-    def gain(noise: float) -> float:
-        plain = slope_utility(noise, r2, n)
-        return float(corrected_slope_utility(noise, r2, n) - plain)
-
-    grid = np.geomspace(1e-9, 1e3, 400)
-    values = np.array([gain(noise) for noise in grid])
-    change = np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0))
-    if not len(change):
-        raise ModelError(
-            f"The corrected slope has the higher utility at any noise for r2 = {r2:g} and n = {n}, "
-            "so that there is no break-even point: always correct the slope."
-        )
-    return float(brentq(gain, grid[change[-1]], grid[change[-1] + 1], xtol=1e-15, rtol=1e-14))
+    return np.asarray((n - 3) * r2 / (noise + 1 - r2))
 
 
 def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
@@ -151,50 +129,6 @@ def _checked(noise: npt.ArrayLike, r2: float, n: int) -> Floats:
             f"{np.min(array, initial=np.inf):g} as the least noise, r2 = {r2!r} and n = {n!r}."
         )
     return array
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """Risk over utility of one analysis for increasing noise.
-
-    Parameters
-    ----------
-    label : str
-    utility, risk : ndarray of float64
-    family : int
-        Curves of one family share a colour.
-    emphasised : bool, default=False
-        Whether the curve is drawn as a thick line.
-    limit : float, optional
-        Utility without noise.
-    """
-
-    label: str
-    utility: Floats
-    risk: Floats
-    family: int
-    emphasised: bool = False
-    limit: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class NoiseMap:
-    """Curves of several analyses, with the risks to compare them at.
-
-    Parameters
-    ----------
-    curves : tuple of Curve
-    largest_risk : float, optional
-        Largest tolerable risk, drawn as a line.
-    marked_risk : float, optional
-        Further risk that is marked, to read utilities there.
-    title : str, default=""
-    """
-
-    curves: tuple[Curve, ...]
-    largest_risk: float | None = None
-    marked_risk: float | None = None
-    title: str = ""
 
 
 def plot_mean_map(
@@ -230,15 +164,16 @@ def plot_mean_map(
     """
     grid = np.geomspace(*noise, 200)
     height = risk(grid, masked_variance)
-    curves = tuple(
-        Curve(name, mean_utility(grid, variance, n), height, family, limit=n / variance)
-        for family, (name, variance) in enumerate(variances.items())
-    )
-    if tolerated_error is None:
-        return showing.plot(NoiseMap(curves), path)
-    least = tolerated_noise(tolerated_error, masked_variance)
-    title = f"an error of {tolerated_error:g} needs noise of at least {least:.4g}"
-    return showing.plot(NoiseMap(curves, tolerated_error**-2, title=title), path)
+    figure, axes = _empty_map()
+    for colour, (name, variance) in zip(cycle(COLOURS), variances.items(), strict=False):
+        axes.plot(mean_utility(grid, variance, n), height, color=colour, linewidth=THIN, label=name)
+        axes.axvline(n / variance, color=colour, linestyle="--", linewidth=0.8)
+    if tolerated_error is not None:
+        least = tolerated_noise(tolerated_error, masked_variance)
+        axes.axhline(tolerated_error**-2, color="grey", linestyle="--", linewidth=0.8)
+        axes.set_title(f"an error of {tolerated_error:g} needs noise of at least {least:.4g}")
+    axes.legend()
+    return save_secret(figure, path)
 
 
 def plot_slope_map(
@@ -274,11 +209,22 @@ def plot_slope_map(
     """
     grid = np.geomspace(*noise, 200)
     height = risk(grid, variance)
-    curves: list[Curve] = []
-    for family, value in enumerate(r2):
+    figure, axes = _empty_map()
+    for colour, value in zip(cycle(COLOURS), r2, strict=False):
         plain, corrected = slope_utility(grid, value, n), corrected_slope_utility(grid, value, n)
-        label = f"R² = {value:g}"
-        curves.append(Curve(f"{label}, as it is", plain, height, family))
-        curves.append(Curve(f"{label}, corrected", corrected, height, family, emphasised=True))
-    level = None if marked is None else float(risk(marked, variance))
-    return showing.plot(NoiseMap(tuple(curves), marked_risk=level), path)
+        for utility, how, width in ((plain, "as it is", THIN), (corrected, "corrected", THICK)):
+            label = f"R² = {value:g}, {how}"
+            axes.plot(utility, height, color=colour, linewidth=width, label=label)
+    if marked is not None:
+        axes.axhline(float(risk(marked, variance)), color="grey", linestyle=":", linewidth=1)
+    axes.legend()
+    return save_secret(figure, path)
+
+
+def _empty_map() -> tuple[Any, Any]:
+    """Return a figure and its axes, without curves as yet."""
+    figure, axes = new_figure(7, 5)
+    axes.set_yscale("log")
+    axes.set_xlabel("utility: 1 / mean squared error of the estimate")
+    axes.set_ylabel("risk: 1 / mean squared error of the intruder")
+    return figure, axes

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.sparse import csr_array, diags_array, vstack
 
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers, Texts
-from tablecloak.errors import InputError, ModelError, listed, suggestion
+from tablecloak.errors import InputError, ModelError, listed, require_known, suggestion
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.changes.sums import with_further_cells
 from tablecloak.tables.keys import REST, label_of
@@ -186,10 +186,7 @@ def _check_combination(table: Table, name: str, codes: Sequence[str]) -> None:
     tree = table.hierarchies.get(name)
     valid_codes = list(tree.codes) if tree else table.keys[name].unique().tolist()
     for code in codes:
-        if code not in valid_codes:
-            raise InputError(
-                f"A combination names the code {code!r} of {name!r}.{suggestion(code, valid_codes)}"
-            )
+        require_known(code, valid_codes, f"A combination names the code {code!r} of {name!r}.")
     around = [set(parts) for _, parts in tree.groups if set(codes) <= set(parts)] if tree else []
     if (tree and not around) or len(set(codes)) < 2 or set(codes) in around:
         raise InputError(

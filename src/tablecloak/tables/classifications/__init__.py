@@ -1,4 +1,4 @@
-"""Classifications that come with the package, as hierarchies with labels: one sibling for each."""
+"""Classifications that come with the package, as hierarchies with labels: siblings, by subject."""
 
 from tablecloak.tables.classifications.classification import CLASSIFICATIONS, Classification
 

@@ -23,7 +23,7 @@ from pydantic import Field
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known, suggestion
 from tablecloak.parameters import take_parameters
 from tablecloak.registry import Registry
 from tablecloak.tables.keys import DERIVED, EARLIER, are_derived, without_later_marks
@@ -103,6 +103,9 @@ class DerivedFigure(ABC):
     name: ClassVar[str]
     """Name of the kind in job files."""
 
+    wording: ClassVar[str]
+    """What it is called, such as "mean of {self.variable}"."""
+
     needs_contributions: ClassVar[bool] = False
     """Whether it is a statistic of the contributions to a cell, rather than of cells."""
 
@@ -118,9 +121,9 @@ class DerivedFigure(ABC):
             raise InputError(f"{self.label}: {self.refusal}")
 
     @property
-    @abstractmethod
     def label(self) -> str:
         """What the figure is called in releases and messages."""
+        return self.wording.format(self=self)
 
     @property
     def scale(self) -> int:
@@ -283,10 +286,7 @@ def cells_of(table: Table, variable: str, label: str) -> Integers:
         If there is no such variable.
     """
     names = [table.name] if table.variables is None else list(table.variables.names)
-    if variable not in names:
-        raise InputError(
-            f"{label}: there is no variable {variable!r}.{suggestion(variable, names)}"
-        )
+    require_known(variable, names, f"{label}: there is no variable {variable!r}.")
     shown = ~table.rests
     if table.variables is not None:
         shown &= (table.keys[table.variables.dimension] == variable).to_numpy()

@@ -56,6 +56,7 @@ class OrderStatistic(DerivedFigure):
     p: Annotated[float, Field(gt=0, description="Per cent within which nobody may be known.")] = 10
 
     needs_contributions: ClassVar[bool] = True
+    wording: ClassVar[str] = "{self.name} of {self.variable}"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,11 +65,6 @@ class OrderStatistic(DerivedFigure):
 
     fixed_share: ClassVar[float]
     """Share of the contributors at or below it, where the kind says it."""
-
-    @property
-    def label(self) -> str:
-        """Name of the statistic."""
-        return f"{self.name} of {self.variable}"
 
     @property
     def share(self) -> float:
@@ -118,11 +114,7 @@ class Quantile(OrderStatistic):
 
     q: Annotated[float, Field(gt=0, lt=1, description="Share at or below it.")] = 0.5
     name: ClassVar[str] = "quantile"
-
-    @property
-    def label(self) -> str:
-        """Name of the quantile."""
-        return f"{self.q:g} quantile of {self.variable}"
+    wording: ClassVar[str] = "{self.q:g} quantile of {self.variable}"
 
     @property
     def share(self) -> float:
@@ -176,15 +168,11 @@ class JudgedStatistic(DerivedFigure):
     printed_values: Floats
     shown: Flags
     name: ClassVar[str] = "judged statistic"
+    wording: ClassVar[str] = "{self.statistic.label} in multiples of {self.statistic.grid:g}"
     needs_contributions: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Nothing is given by users."""
-
-    @property
-    def label(self) -> str:
-        """Name of the statistic, with what it is published as a multiple of."""
-        return f"{self.statistic.label} in multiples of {self.statistic.grid:g}"
 
     def quotients_in(self, table: Table) -> Quotients:
         """Return none: it is no quotient of cells."""
@@ -222,17 +210,13 @@ class StandardDeviation(DerivedFigure):
 
     variable: Annotated[str, Field(description="Variable.")]
     name: ClassVar[str] = "standard-deviation"
+    wording: ClassVar[str] = "standard deviation of {self.variable}"
     refusal: ClassVar[str] = (
         "with the total and the number of contributors it tells the sum of squares. That adds up "
         "over cells, so that what one cell hides follows from others, and with total and sum of "
         "squares a contributor computes two others exactly. Nothing proves such a release safe. "
         "Publish rounded quantiles instead."
     )
-
-    @property
-    def label(self) -> str:
-        """Name of the figure."""
-        return f"{self.name.replace('-', ' ')} of {self.variable}"
 
     def quotients_in(self, table: Table) -> Quotients:
         """Return nothing, since it is refused."""
@@ -257,6 +241,7 @@ class StandardError(StandardDeviation):
     """
 
     name: ClassVar[str] = "standard-error"
+    wording: ClassVar[str] = "standard error of {self.variable}"
     refusal: ClassVar[str] = (
         "of a sample of known design it tells the sum of squares of the contributions, and with "
         "the estimate of a cell with two of them both. Nothing proves such a release safe. Say of "

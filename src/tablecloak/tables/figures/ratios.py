@@ -1,4 +1,4 @@
-"""Figures within one publication: ratios of variables, shares in a total, and averages."""
+"""Quotients of cells: ratios, shares, averages, and comparisons with another period."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tablecloak.tables.figures.figure import (
     Quotients,
     cells_of,
     counterparts,
+    earlier_cells,
+    earlier_names,
 )
 from tablecloak.tables.table import Table
 
@@ -98,16 +100,8 @@ class Share(DerivedFigure):
     variable: Annotated[str, Field(description="Variable.")]
     of: Annotated[str, Field(description="Dimension in whose total the shares are.")]
     name: ClassVar[str] = "share"
-
-    @property
-    def label(self) -> str:
-        """Name of the share."""
-        return f"{self.variable} in % of {self.of}"
-
-    @property
-    def scale(self) -> int:
-        """Per cent."""
-        return 100
+    scale: ClassVar[int] = 100
+    wording: ClassVar[str] = "{self.variable} in % of {self.of}"
 
     def quotients_in(self, table: Table) -> Quotients:
         """Return each cell over the total of the dimension."""
@@ -140,11 +134,7 @@ class Average(DerivedFigure):
 
     variable: Annotated[str, Field(description="Variable.")]
     name: ClassVar[str] = "average"
-
-    @property
-    def label(self) -> str:
-        """Name of the mean."""
-        return f"mean of {self.variable}"
+    wording: ClassVar[str] = "mean of {self.variable}"
 
     def check_beside(self, counts: Sequence[str]) -> None:
         """Refuse counts, which may be hidden, and which the mean tells with its total."""
@@ -175,3 +165,93 @@ class Average(DerivedFigure):
         number = found.weighted_count[cells]
         cells, number = cells[number > 0], number[number > 0]
         return Quotients(cells, np.full(len(cells), -1, dtype=np.int64), number)
+
+
+@dataclass(frozen=True)
+class FigureOverTime(DerivedFigure):
+    """A quotient of each cell and the same cell of another period.
+
+    Parameters
+    ----------
+    variable : str
+        The name of the measure, in a table of one variable.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+    """
+
+    variable: Annotated[str, Field(description="Variable.")]
+
+    def quotients_in(self, table: Table) -> Quotients:
+        """Return each cell over the same one of the variable or release that it compares with."""
+        cells, before = (
+            cells_of(table, self.variable, self.label),
+            getattr(self, self.compared_with),
+        )
+        variables, releases = table.variables, earlier_names(table)
+        if variables is not None and before in variables.names:
+            below = counterparts(table, cells, **{variables.dimension: before})
+        elif before in releases:
+            below = earlier_cells(table, cells, before)
+        else:
+            choices = [*(variables.names if variables else ()), *releases]
+            raise InputError(
+                f"{self.label}: there is neither a variable nor an earlier release {before!r}."
+                f"{suggestion(before, choices)} Give earlier releases as `published`."
+            )
+        return Quotients.of_cells(cells, below)
+
+
+@FIGURES.register
+@dataclass(frozen=True)
+class Growth(FigureOverTime):
+    """Growth rate of each cell since another period.
+
+    Parameters
+    ----------
+    variable : str
+        The name of the measure, in a table of one variable.
+    since : str
+        The earlier period: an earlier release by its name, or a variable.
+    per_cent : bool, default=True
+        Whether it is printed in per cent.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+    """
+
+    since: Annotated[str, Field(description="Earlier release or variable with which it compares.")]
+    per_cent: Annotated[bool, Field(description="Whether it is printed in per cent.")] = True
+    name: ClassVar[str] = "growth"
+    wording: ClassVar[str] = "growth of {self.variable} since {self.since}"
+    compared_with: ClassVar[str] = "since"
+
+    @property
+    def scale(self) -> int:
+        """100 for per cent."""
+        return 100 if self.per_cent else 1
+
+    @property
+    def offset(self) -> int:
+        """No growth is a quotient of 1."""
+        return -self.scale
+
+
+@FIGURES.register
+@dataclass(frozen=True)
+class Index(FigureOverTime):
+    """Index of each cell: 100 is its value in the base period.
+
+    Parameters
+    ----------
+    variable : str
+        The name of the measure, in a table of one variable.
+    base : str
+        The base period: an earlier release by its name, or a variable.
+    decimals, weight, frozen, where
+        See `DerivedFigure`.
+    """
+
+    base: Annotated[str, Field(description="Earlier release or variable that is 100.")]
+    name: ClassVar[str] = "index"
+    scale: ClassVar[int] = 100
+    wording: ClassVar[str] = "index of {self.variable}, {self.base} = 100"
+    compared_with: ClassVar[str] = "base"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 from tablecloak.extras import required
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, FilePart, ReleaseFormat
@@ -52,8 +52,7 @@ class Excel(RecordFormat, ReleaseFormat):
         with reading_workbook(path), pd.ExcelFile(path, engine="openpyxl") as book:
             sheets = list(map(str, book.sheet_names))
             name = self.how.sheet or sheets[0]
-            if name not in sheets:
-                raise InputError(f"{path}: there is no sheet {name!r}.{suggestion(name, sheets)}")
+            require_known(name, sheets, f"{path}: there is no sheet {name!r}.")
             frame = pd.read_excel(book, name, dtype=dict.fromkeys(text_columns, str))
         for column in frame.columns[frame.columns.isin(text_columns)]:
             # Days are no instants of time.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from tablecloak.arrays import Integers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.formats.format import ProblemFormat, format_of, formats_holding, reading
 from tablecloak.tables.formats.frame_format import FrameFormat, RecordFormat
@@ -99,8 +99,7 @@ def read_columns(path: FilePath, columns: Sequence[str], *, as_text: bool = Fals
     """
     known = column_names(path)
     for name in columns:
-        if name not in known:
-            raise InputError(f"{path}: there is no column {name!r}.{suggestion(name, known)}")
+        require_known(name, known, f"{path}: there is no column {name!r}.")
     wanted = [name for name in known if name in set(columns)]
     with reading(Path(path)):
         return _format_of(path).read_columns(Path(path), wanted, as_text=as_text)

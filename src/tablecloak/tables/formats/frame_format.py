@@ -19,7 +19,7 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Floats
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, listed, require_known
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
@@ -68,11 +68,7 @@ def _require_columns(frame: pd.DataFrame, path: Path) -> None:
     if not set(_REQUIRED) & set(frame.columns) - {"value"}:
         raise InputError(f"{path}: it has no statuses and levels.{NO_PROBLEM}")
     for column in _REQUIRED:
-        if column not in frame.columns:
-            raise InputError(
-                f"{path}: column {column!r} is missing."
-                f"{suggestion(column, map(str, frame.columns))}"
-            )
+        require_known(column, frame.columns, f"{path}: column {column!r} is missing.")
 
 
 def _require_codes(frame: pd.DataFrame, codes: list[str], path: Path) -> None:

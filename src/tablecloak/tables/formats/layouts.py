@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import AnyIntegers
-from tablecloak.errors import InputError, suggestion
+from tablecloak.errors import InputError, require_known
 from tablecloak.graph import children_of, parts_first
 from tablecloak.tables.formats.spreadsheet_text import marked
 from tablecloak.tables.hierarchy import Hierarchy
@@ -58,10 +58,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         for word, known in ((self.name, LayoutName), (self.totals, TotalsPlace)):
-            if word not in get_args(known):
-                raise InputError(
-                    f"There is no layout {word!r}.{suggestion(str(word), get_args(known))}"
-                )
+            require_known(word, get_args(known), f"There is no layout {word!r}.")
         columns = [self.columns] if isinstance(self.columns, str) else list(self.columns)
         object.__setattr__(self, "columns", tuple(columns))
         if self.is_wide != bool(columns):
@@ -85,8 +82,7 @@ class Layout:
             If one is no dimension, or no dimension is left for the rows.
         """
         for name in self.columns:
-            if name not in dimensions:
-                raise InputError(f"There is no dimension {name!r}.{suggestion(name, dimensions)}")
+            require_known(name, dimensions, f"There is no dimension {name!r}.")
         if set(dimensions) <= set(self.columns):
             raise InputError("A wide table needs a dimension for its rows. Name fewer columns.")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
+from tablecloak.errors import InputError, TablecloakWarning, listed, require_known
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.formats.excel import as_text, reading_workbook, save_book
 from tablecloak.tables.formats.format import ReleaseFormat
@@ -113,11 +113,9 @@ class OfficeWorkbook(ReleaseFormat):
 
     def _sheet_of(self, book: Any, spellings: Mapping[str, Mapping[str, str]]) -> Any:
         if self.sheet:
-            if self.sheet not in book.sheetnames:
-                raise InputError(
-                    f"{self.path}: there is no sheet {self.sheet!r}."
-                    f"{suggestion(self.sheet, book.sheetnames)}"
-                )
+            require_known(
+                self.sheet, book.sheetnames, f"{self.path}: there is no sheet {self.sheet!r}."
+            )
             return book[self.sheet]
         codes = set().union(*spellings.values())
         visible = [page for page in book.worksheets if page.sheet_state == "visible"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Texts
-from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
+from tablecloak.errors import InputError, TablecloakWarning, listed, require_known
 from tablecloak.parameters import percent, take_parameters
 from tablecloak.registry import Registry
 from tablecloak.tables.cell_arrays import CellStatus
@@ -456,11 +456,11 @@ def check_zeros(table: Table, zeros: str) -> None:
     InputError
         If the word is unknown, or zeros are not public in a table of other values than counts.
     """
-    if zeros not in get_args(Zeros):
-        raise InputError(
-            f"`zeros` must be 'public', 'candidates' or 'protected'. Got {zeros!r}."
-            f"{suggestion(str(zeros), get_args(Zeros))}"
-        )
+    require_known(
+        zeros,
+        get_args(Zeros),
+        f"`zeros` must be 'public', 'candidates' or 'protected'. Got {zeros!r}.",
+    )
     if zeros != "public" and not table.is_count:
         raise InputError(
             f"zeros={zeros!r} needs a table of counts. Tabulate without a `value`, or name the "

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tablecloak.errors import InputError, TablecloakWarning, suggestion
+from tablecloak.errors import InputError, TablecloakWarning, require_known
 from tablecloak.tables.hierarchy import as_dimensions
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.frames import aggregated_frame, frame_records
@@ -189,10 +189,7 @@ def _checked_tables(
                 f"none of them twice."
             )
         for name in names:
-            if name not in listed:
-                raise InputError(
-                    f"`tables` names the dimension {name!r}.{suggestion(name, listed)}"
-                )
+            require_known(name, listed, f"`tables` names the dimension {name!r}.")
     return chosen
 
 

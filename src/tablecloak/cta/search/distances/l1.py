@@ -10,8 +10,8 @@ import numpy as np
 from tablecloak.arrays import Floats, Integers
 from tablecloak.cta.model.answer import AdjustmentAnswer
 from tablecloak.cta.model.refinement import additive_changes
+from tablecloak.cta.model.steps import is_near_whole, whole_changes
 from tablecloak.cta.model.tight import INTERIOR_ROWS
-from tablecloak.cta.model.whole_numbers import is_near_whole, whole_changes
 from tablecloak.cta.search.bounds import search_bound
 from tablecloak.cta.search.distance import DISTANCES, DirectionSearch, Distance
 from tablecloak.cta.search.smooth import with_conditions

@@ -19,7 +19,7 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.smooth import with_conditions
 from tablecloak.cta.search.statistics.variance import PreservedVariance
-from tablecloak.cta.statistics.moments import centred
+from tablecloak.cta.statistics.moments import centred, select
 from tablecloak.cta.statistics.regression import Mean
 from tablecloak.cta.statistics.statistic import (
     STATISTICS,
@@ -27,8 +27,7 @@ from tablecloak.cta.statistics.statistic import (
     PreservedRow,
     SmoothCondition,
 )
-from tablecloak.cta.statistics.subsets import select
-from tablecloak.errors import InputError, ModelError, suggestion
+from tablecloak.errors import InputError, ModelError, require_known
 from tablecloak.tables.problem import ProtectionProblem
 
 FEWEST_PAIRS = 3
@@ -169,11 +168,9 @@ class OfTwoVariables(SearchedStatistic):
                 "the problems of both with `tablecloak.join`."
             )
         for name in (self.first, self.second):
-            if name not in variables.names:
-                raise InputError(
-                    f"The statistic {self.name!r} names the variable {name!r}."
-                    f"{suggestion(name, variables.names)}"
-                )
+            require_known(
+                name, variables.names, f"The statistic {self.name!r} names the variable {name!r}."
+            )
         if self.first == self.second:
             raise InputError(f"The statistic {self.name!r} names {self.first!r} twice.")
         chosen = select(problem, self.subset)

@@ -23,7 +23,7 @@ from tablecloak.cta.model.tight import TightForm
 from tablecloak.cta.search.conditions import SearchedStatistic
 from tablecloak.cta.search.directions import search_directions
 from tablecloak.cta.search.state import DirectionState, with_directions
-from tablecloak.cta.statistics.moments import ValueMoments, centred, moments
+from tablecloak.cta.statistics.moments import ValueMoments, centred, moments, select
 from tablecloak.cta.statistics.regression import Slope
 from tablecloak.cta.statistics.statistic import (
     STATISTICS,
@@ -31,7 +31,6 @@ from tablecloak.cta.statistics.statistic import (
     PreservedRow,
     SmoothCondition,
 )
-from tablecloak.cta.statistics.subsets import select
 from tablecloak.errors import SolverError
 from tablecloak.tables.problem import ProtectionProblem
 

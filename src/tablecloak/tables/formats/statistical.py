@@ -1,4 +1,4 @@
-"""Files of SAS."""
+"""Files of SAS and Stata: codes as they are stored, without their labels."""
 
 from __future__ import annotations
 
@@ -24,3 +24,17 @@ class SAS(RecordFormat):
         del text_columns
         frame: pd.DataFrame = pd.read_sas(path, encoding=self.how.encoding)
         return frame
+
+
+@FORMATS.register
+class Stata(RecordFormat):
+    """Data sets of Stata: codes as they are stored, without their labels."""
+
+    name = "stata"
+    holds = "records (read)"
+    suffixes = (".dta",)
+
+    def read(self, path: Path, text_columns: Sequence[str] = ()) -> pd.DataFrame:
+        """Read a whole file; its types are its own."""
+        del text_columns
+        return pd.read_stata(path, convert_categoricals=False)

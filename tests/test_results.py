@@ -37,7 +37,7 @@ def test_all_are_results_and_say_both_gaps(all_results):
         assert repr(result) == f"<{result.verdict()}>"
         assert 0 <= result.gap <= result.avoidable_gap + OPTIMAL <= 1 + OPTIMAL
         assert result.is_optimal == (result.gap <= OPTIMAL)
-        assert result.unavoidable <= result.searched_loss * (1 + 1e-9)
+        assert result.unavoidable <= result.loss * (1 + 1e-9)
 
 
 def test_the_gap_on_secondaries_leaves_the_primaries_out():

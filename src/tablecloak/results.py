@@ -39,11 +39,6 @@ class Result(ABC):
         """What the release costs: the objective of the search, measured on the release itself."""
 
     @property
-    def searched_loss(self) -> float:
-        """Loss that the search minimised: `loss`, unless a blur was added afterwards."""
-        return self.loss
-
-    @property
     def unavoidable(self) -> float:
         """Part of the loss that every release has, since sensitive cells must be protected."""
         return 0.0
@@ -51,7 +46,7 @@ class Result(ABC):
     @property
     def gap(self) -> float:
         """(loss - bound) / loss; 0 means proved optimal."""
-        return _share(self.searched_loss - self.bound, self.searched_loss)
+        return _share(self.loss - self.bound, self.loss)
 
     @property
     def avoidable_gap(self) -> float:
@@ -60,8 +55,8 @@ class Result(ABC):
         A table whose sensitive cells make up most of the loss has a small `gap` whatever is done
         with the others; this gap leaves the sensitive cells out.
         """
-        choice = self.searched_loss - self.unavoidable
-        return _share(min(self.searched_loss - self.bound, choice), choice)
+        choice = self.loss - self.unavoidable
+        return _share(min(self.loss - self.bound, choice), choice)
 
     @property
     def is_optimal(self) -> bool:

@@ -164,6 +164,7 @@ def test_records_that_took_the_nearest_are_reported(employees):
     assert set(release.frame.index[release.fallback]) <= set(release.at_risk().index)
 
 
+@pytest.mark.filterwarnings("ignore:.*tell")
 @given(st.integers(0, 10_000), st.floats(0.2, 1.5), st.integers(1, 3))
 def test_every_masked_value_comes_from_a_neighbour(seed, eps, nearest):
     random = np.random.default_rng(seed)

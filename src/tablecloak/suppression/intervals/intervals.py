@@ -34,7 +34,7 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget, Progress, generator
 from tablecloak.certificates.claim import Claim
 from tablecloak.errors import InputError
-from tablecloak.results import in_percent
+from tablecloak.results import OPTIMAL, in_percent
 from tablecloak.solve.solver import on_chosen_solver
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.external_bounds import (
@@ -63,7 +63,7 @@ from tablecloak.suppression.system.system import System
 from tablecloak.tables.changes.derived_figures import require_no_figures
 from tablecloak.tables.changes.merged_cells import MergedCells
 from tablecloak.tables.problem import ProtectionProblem, require_problem
-from tablecloak.tables.protected_table import ProtectedTable
+from tablecloak.tables.protected_table import NEARLY, ProtectedTable
 from tablecloak.tables.published import published_intervals
 from tablecloak.tables.weights import WeightRule
 
@@ -239,11 +239,6 @@ class IntervalPattern(ProtectedTable):
         return float((self.problem.weights[counted] * (self.upper - self.lower)[counted]).sum())
 
     @property
-    def searched_loss(self) -> float:
-        """Loss before blurring, to which the gaps refer."""
-        return self.narrowest
-
-    @property
     def unavoidable(self) -> float:
         """Loss of the widths that the levels of the sensitive cells demand."""
         needs = asked_of(self.problem, self.requirement)
@@ -273,6 +268,24 @@ class IntervalPattern(ProtectedTable):
     def _extent(self) -> str:
         n, wide = self.problem.table.n_cells, int(self.hidden.sum())
         return f"As intervals: {wide:,} of {n:,} cells ({in_percent(wide, n)})."
+
+    def _quality(self) -> str:
+        """How near the release is to the best one, and how much of that is added on purpose."""
+        added = self.loss - self.narrowest
+        if self.is_optimal or added <= OPTIMAL * self.loss or self.avoidable_gap >= 1.0:
+            return super()._quality()
+        share = 100 * self.avoidable_gap
+        part = 100 * added / (self.loss - self.unavoidable)
+        return (
+            f"How good: of what is {self.price}, at most {share:.0f} % could be saved; rounding "
+            f"and blurring of the ends add {part:.0f} %."
+        )
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether more search may give narrower ends; what is added to these it cannot save."""
+        choice = self.narrowest - self.unavoidable
+        return self.narrowest - self.bound > NEARLY * max(choice, OPTIMAL * self.loss)
 
 
 @on_chosen_solver

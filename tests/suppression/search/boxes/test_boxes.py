@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 import tablecloak as tc
 from margins import with_levels, with_margins
 from tablecloak.budget import Budget
-from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid, Moves
+from tablecloak.suppression.search.boxes.pattern import BoxFinder, BoxPattern, Grid, Moves
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes
 from tablecloak.suppression.search.closing import proved_pattern
 from tablecloak.suppression.search.merging import merged_for
@@ -42,7 +43,8 @@ def pattern_of(problem: tc.ProtectionProblem) -> BoxPattern:
     state = state_of(problem)
     grid = Grid.of(problem.table, state.system)
     assert grid is not None
-    return BoxPattern(grid, state.system, problem.weights[state.system.cells], state.must)
+    weights = problem.weights[state.system.cells]
+    return BoxPattern(state.system, weights, state.must, partial(BoxFinder, grid))
 
 
 def state_of(problem: tc.ProtectionProblem) -> SearchState:

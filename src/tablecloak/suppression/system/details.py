@@ -45,6 +45,7 @@ class Details:
     def of(cls, system: System) -> Details:
         """Find the details; those whose moves some relation does not allow are left out."""
         basis = basis_of(system.matrix, _are_totals(system.matrix).astype(np.float64))
+        assert basis is not None
         above = csr_array(basis.matrix.T)
         length = np.diff(above.indptr)
         detail = np.repeat(np.arange(len(length)), length)
@@ -92,7 +93,8 @@ class Details:
         taken = entries_of(self.above, details)
         length = np.diff(self.above.indptr)[details]
         cells, place = np.unique(self.above.indices[taken], return_inverse=True)
-        return cells.astype(np.int64), np.bincount(place, weights=np.repeat(moves, length))
+        sums: Floats = np.bincount(place, weights=np.repeat(moves, length))
+        return cells.astype(np.int64), sums
 
 
 def _are_totals(matrix: csr_array) -> Flags:

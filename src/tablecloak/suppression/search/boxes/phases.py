@@ -35,8 +35,8 @@ MOST_OPEN_SHARE = 0.1
 suit the table, and another phase builds the pattern. Chosen by trial; not measured."""
 
 HURRIED_SECONDS = 1e-3
-"""Least seconds for each need with which programs end in time where boxes leave many needs open.
-docs/decisions, "First pattern in haste"."""
+"""Least seconds for each need with which another phase builds the pattern if boxes leave many needs
+open. docs/decisions, "First pattern in haste"."""
 
 GROUPS = (1, 4)
 """Numbers of boxes that are exchanged at once, in this order. docs/decisions, "Boxes"."""
@@ -75,7 +75,6 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         pattern = of_sums(state, grid, QUICK)
     else:
         pattern = _of_boxes(state, grid)
-    # Where programs would not end in time either, boxes that suit the table badly still do.
     is_hurried = state.best is None and budget.left < HURRIED_SECONDS * len(pattern.size)
     most_open = np.inf if is_hurried else MOST_OPEN_SHARE * len(pattern.size)
     pattern.build(working, most_open)
@@ -164,6 +163,8 @@ def _summed(
     state: SearchState, begun: Candidate, grid: Grid, care: Care, budget: Budget
 ) -> Candidate:
     """Meet the open needs of a pattern by sums of boxes, and the last ones by programs."""
+    if budget.is_over:
+        return begun
     built = _extended(of_sums(state, grid, care), state, begun, budget)
     built = _nearly_all(state, built, grid, budget)
     if state.best is None or built.loss < state.best.loss:
@@ -230,9 +231,10 @@ def finished(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
         If some cell cannot be protected at all.
     """
     grid, working = grid_of(state), budget.at_least(np.inf)
-    is_summed = grid is not None and is_ready(grid, budget.left)
-    made = [partial(of_sums, state, grid, care) for care in (QUICK, THOROUGH) if is_summed]
-    for pattern in (*made, partial(_of_pairs, state)):
+    patterns = [partial(_of_pairs, state)]
+    if grid is not None and is_ready(grid, budget.left):
+        patterns = [*(partial(of_sums, state, grid, care) for care in (QUICK, THOROUGH)), *patterns]
+    for pattern in patterns:
         if not begun.is_proved:
             begun = _extended(pattern(), state, begun, working)
     if not begun.is_proved:

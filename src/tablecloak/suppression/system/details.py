@@ -93,8 +93,8 @@ class Details:
         taken = entries_of(self.above, details)
         length = np.diff(self.above.indptr)[details]
         cells, place = np.unique(self.above.indices[taken], return_inverse=True)
-        sums: Floats = np.bincount(place, weights=np.repeat(moves, length))
-        return cells.astype(np.int64), sums
+        sums = np.bincount(place, weights=np.repeat(moves, length))
+        return cells.astype(np.int64), sums.astype(np.float64)
 
 
 def _are_totals(matrix: csr_array) -> Flags:

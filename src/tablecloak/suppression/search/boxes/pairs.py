@@ -123,8 +123,8 @@ class PairFinder(Finder):
 
         def shared(worth: Floats) -> Floats:
             """Return for each detail the sum over the cells that it shares with the first one."""
-            sums: Floats = np.bincount(other, np.repeat(worth[cells], length), minlength=len(full))
-            return sums
+            sums = np.bincount(other, np.repeat(worth[cells], length), minlength=len(full))
+            return sums.astype(np.float64)
 
         has_no_room, cannot_fall = (room[0] < step).astype(float), (room[1] < step).astype(float)
         n_without = has_no_room[cells].sum()

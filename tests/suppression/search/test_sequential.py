@@ -15,6 +15,7 @@ from tablecloak.suppression.search.pace import CarefulPace, Pace
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EASIER, HASTY, PORTFOLIO, Strategy
+from tablecloak.suppression.system.details import Details
 
 
 class HandClock:
@@ -147,6 +148,7 @@ def test_time_that_ends_within_the_last_attack_is_not_blamed_on_the_units(clock,
 
     monkeypatch.setattr(sequential, "protect_need", lambda *_: False)
     monkeypatch.setattr(sequential, "_protect_groups", lambda *_: None)
+    monkeypatch.setattr(Details, "witnesses", lambda *_: [])
     monkeypatch.setattr(sequential, "prove", lambda *_, **how: None if how else ends_too_late())
     budget = Budget.of(5.0)
     found = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], budget)

@@ -15,6 +15,7 @@ from tablecloak.suppression.attack.impossible import WHATEVER_IS_HIDDEN, unprote
 from tablecloak.suppression.attack.moves_program import Units
 from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.proof.witness import WitnessPool
+from tablecloak.suppression.system.details import Details
 from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.system import System
@@ -119,6 +120,8 @@ def _wide_open(
     """Return witnesses for all needs if everything is hidden that may be hidden."""
     system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
     pool = WitnessPool(system)
+    # Programs over the whole table would take most of the time of a search.
+    pool.take_exact(Details.of(system).witnesses(system))
     failures = prove(Attack(system), pool, budget)
     if budget.is_stopped and np.any(pool.open):
         raise InterruptedSearch("Interrupted before anything was proved.")

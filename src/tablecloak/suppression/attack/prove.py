@@ -198,18 +198,6 @@ def _wanted(pool: WitnessPool, index: int, side: int) -> float:
     return float(_a_little_more(pool, np.array(wanted)))
 
 
-def prove_by_few_moves(attack: Attack, pool: WitnessPool, budget: Budget) -> None:
-    """Meet open needs one side at a time by moves of few cells, where there are such.
-
-    Where some hundred needs are left of many, this takes a fraction of the time of `prove`, but a
-    need that stays open is not refuted.
-    """
-    for index in np.flatnonzero(pool.open).tolist():
-        for side in (1, -1):
-            if pool.lacks(index, side) and not budget.is_over:
-                _moves_few(attack, pool, index, side, _wanted(pool, index, side), budget)
-
-
 def _moves_few(
     attack: Attack, pool: WitnessPool, index: int, side: int, wanted: float, budget: Budget
 ) -> bool:

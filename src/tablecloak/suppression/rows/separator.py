@@ -149,6 +149,9 @@ class Separator:
             bridges += self.bridges.in_combinations(share, self.budget)
         self._add_bridges(bridges, y, found, is_first)
         for proof in proofs:
+            # Single relations of a large table are tens of thousands of rows.
+            if self.budget.is_over:
+                break
             if not isinstance(proof, BridgeRow):
                 self._add(proof, y, found)
         if sum(part.shape[0] for part in found):

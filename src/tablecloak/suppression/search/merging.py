@@ -161,11 +161,11 @@ def spread_pool(found: WitnessPool, merged: MergedCells, system: System) -> Witn
     """Return the witnesses of groups as those of cells; a cell of sign -1 moves the other way."""
     pool = WitnessPool(system)
     groups = csr_array(merged.cells[:, found.system.cells].T)[:, system.cells]
-    for number, (positions, data) in found.rows.items():
-        moved = csr_array(groups[positions, :])
-        deviation = np.repeat(data, np.diff(moved.indptr)) * moved.data
-        order = np.argsort(moved.indices)
-        pool.rows[number] = (moved.indices[order].astype(np.int64), deviation[order])
+    moved = csr_array(csr_array(found.matrix) @ groups)
+    moved.sort_indices()
+    starts, cells, moves = moved.indptr.tolist(), moved.indices.astype(np.int64), moved.data
+    for number, start, stop in zip(found.rows, starts, starts[1:], strict=False):
+        pool.rows[number] = (cells[start:stop], moves[start:stop])
     pool._next = found._next
     cells = system.cells[system.needs.cells]
     position = np.searchsorted(found.system.cells, merged.coupled.group[cells])

@@ -9,6 +9,7 @@ import numpy as np
 from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate, completed
+from tablecloak.suppression.search.boxes.phases import finished
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.prices import MANY_OPEN, opened_by_prices
 from tablecloak.suppression.search.sequential import protect_one_by_one
@@ -23,7 +24,7 @@ MOST_OPEN = 0.5
 """Share of the needs that may be open for an opening to be completed at all."""
 
 NEARLY = 0.05
-"""Share of the needs that may be open for a first pattern to be completed however long it takes."""
+"""Share of the needs that may be open for a first pattern to be completed even if time is over."""
 
 COMPLETED_SHARE = 0.25
 """Further time, as a share of that of an opening, for programs that meet the last needs of a first
@@ -64,7 +65,7 @@ def opened_pattern(
         Its weights are the costs.
     random : numpy.random.Generator
     budget : Budget
-        A first pattern with few open needs is completed however long that takes.
+        A first pattern with few open needs is completed even if it is over.
     """
     seconds = budget.left
     opened = opened_by_prices(begun, random, budget.share(PRICED_SHARE))
@@ -72,13 +73,15 @@ def opened_pattern(
         return None
     if not opened.is_proved:
         is_nearly = np.mean(opened.pool.open) <= NEARLY
-        latest = budget.at_least(np.inf) if is_nearly and state.best is None else budget
+        longer = budget.at_least(COMPLETED_SHARE * seconds) if is_nearly else budget
         if is_nearly and begun.pool.open.sum() >= MANY_OPEN:
-            longer = budget.at_least(COMPLETED_SHARE * seconds)
             opened = opened_by_prices(opened, random, longer, at_any_price=True)
+        latest = longer if state.best is None else budget
         opened = protect_one_by_one(
             state.problem, state.system, REPAIR, budget, latest=latest, begun=opened
         )
+        if is_nearly and state.best is None:
+            opened = finished(state, opened, budget)
     if opened.is_proved or state.best is not None:
         return completed(opened, state.best or opened, state.must)
     return None

@@ -19,7 +19,11 @@ from tablecloak.suppression.rows.candidate import (
     completed,
     costliest_first,
 )
-from tablecloak.suppression.search.boxes.phases import are_sums_ready, completed_by_boxes
+from tablecloak.suppression.search.boxes.phases import (
+    are_sums_ready,
+    completed_by_boxes,
+    finished,
+)
 from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
 from tablecloak.suppression.search.pace import CarefulPace, EndingPace, Pace
@@ -27,6 +31,7 @@ from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import EXCHANGED, EXCHANGED_CLOSED, PORTFOLIO, Strategy
+from tablecloak.suppression.system.paths import Paths
 
 PORTFOLIO_CELLS = 4000
 """Most free cells for which all strategies are tried; on larger tables only the first is. Chosen by
@@ -209,8 +214,9 @@ def try_strategies(state: SearchState, budget: Budget) -> SearchState:
 def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     """Build a pattern by the first strategy.
 
-    The first pattern is completed however long that takes. If there is one, needs that are open
-    when time is over are met by boxes, or keep their witnesses.
+    The first pattern is always completed: without programs once time is over, or by cycles where
+    the table is a network. If there is a pattern, needs that are open when time is over are met by
+    boxes, or keep their witnesses.
 
     Raises
     ------
@@ -238,9 +244,9 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
             partial = completed_by_boxes(state, partial, budget)
         built = completed(partial, state.best, state.must)
         return replace(state, best=cheaper(state.best, built))
-    built = protect_one_by_one(
-        state.problem, state.system, PORTFOLIO[0], budget, latest=budget.at_least(np.inf)
-    )
+    latest = budget if Paths.of(state.system) is None else budget.at_least(np.inf)
+    built = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], budget, latest=latest)
+    built = finished(state, built, budget)
     if not built.is_proved:
         raise InterruptedSearch("Interrupted before any pattern was proved.")
     return with_first(state, built, budget)

@@ -36,6 +36,7 @@ from tablecloak.suppression.search.protect import (
     signed_target,
 )
 from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.system.details import Details
 from tablecloak.suppression.system.system import System
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -218,7 +219,7 @@ def _cheapest_for_many(
 def protect_at_any_cost(
     problem: ProtectionProblem, pool: WitnessPool, hidden: Flags, budget: Budget
 ) -> None:
-    """Protect all open cells by attacking the table with every cell suppressed.
+    """Protect all open cells, with every cell suppressed, by moves of details and by attacks.
 
     The cells that these witnesses move are suppressed: costly, but quick and certain.
 
@@ -229,6 +230,7 @@ def protect_at_any_cost(
     SolverError
         If that is not settled.
     """
+    pool.take_exact(Details.of(pool.system).witnesses(pool.system))
     attack = Attack(pool.system)
     failures = prove(attack, pool, budget)
     # A need that is open because time ended is not one that cannot be settled.

@@ -7,12 +7,14 @@ at prices that include their figures; its witnesses say which figures to hide.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tablecloak.budget import Budget
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
-from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
+from tablecloak.suppression.search.boxes.pattern import BoxFinder, BoxPattern, Grid
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -51,7 +53,7 @@ def _witnesses_of_totals(state: SearchState, beside: FiguresOfTotals, budget: Bu
     weights = beside.prices(state.problem.weights[state.system.cells])
     grid = None if Paths.of(part) else Grid.of(state.problem.table, part)
     if grid is not None:
-        boxes = BoxPattern(grid, part, weights, must)
+        boxes = BoxPattern(part, weights, must, partial(BoxFinder, grid))
         boxes.build(budget)
         return list(boxes.witnesses())
     raised = state.problem.weights.copy()

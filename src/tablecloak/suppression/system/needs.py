@@ -65,6 +65,16 @@ class Needs:
             self.index,
         )
 
+    def sides(self, low: Floats, high: Floats) -> Floats:
+        """Return how far the cell of each need must move up, and down, within low <= d <= high."""
+        half = self.width / 2
+        upper = np.maximum(self.upper, np.minimum(half, high[self.cells]))
+        lower = np.maximum(self.lower, np.minimum(half, -low[self.cells]))
+        # The side with more room takes the part of the width that is still missing.
+        return np.stack(
+            [np.maximum(upper, self.width - lower), np.maximum(lower, self.width - upper)]
+        )
+
     def met(self, above: Floats, below: Floats) -> Flags:
         """Flag the needs that are met if the cells can move by `above` and by `below`.
 

@@ -18,7 +18,7 @@ from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.search import schedule
 from tablecloak.suppression.search.boxes import sums
-from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
+from tablecloak.suppression.search.boxes.pattern import MET, BoxFinder, BoxPattern, Grid
 from tablecloak.suppression.search.boxes.phases import protect_by_boxes, protect_by_sums
 from tablecloak.suppression.search.closing import proved_pattern
 from tablecloak.suppression.search.schedule import is_begun_in_haste
@@ -73,9 +73,9 @@ def pattern_of(
     assert grid is not None
     weights = problem.weights[state.system.cells]
     if not of_sums:
-        return BoxPattern(grid, state.system, weights, state.must)
-    finding = partial(sums.SumFinder, care=care, is_whole=state.system.integer)
-    return BoxPattern(grid, state.system, weights, state.must, finding)
+        return BoxPattern(state.system, weights, state.must, partial(BoxFinder, grid))
+    finding = partial(sums.SumFinder, grid, care=care, is_whole=state.system.integer)
+    return BoxPattern(state.system, weights, state.must, finding)
 
 
 @pytest.mark.parametrize("is_whole", [True, False])
@@ -95,6 +95,18 @@ def test_every_sum_keeps_all_relations_to_the_last_digit_and_has_room_both_ways(
             assert deviation[cell] >= target * (1 - 1e-9)
             assert not np.any(pattern.finder.work.moved)
     assert count > 100
+
+
+def test_a_sum_moves_its_cell_so_far_that_a_need_of_many_digits_is_met():
+    pattern = pattern_of(dense(1, is_whole=False))
+    random, count = np.random.default_rng(0), 0
+    for cell in range(0, pattern.system.n_unknown, 3):
+        target = float(random.uniform(0.1, 0.5) * pattern.rooms[:, cell].min())
+        found = pattern.finder.cheapest(cell, target) if target > 0 else None
+        if found is not None:
+            count += 1
+            assert found.moves[np.searchsorted(found.cells, cell)] >= MET * target
+    assert count > 50
 
 
 def one_sided(seed: int) -> tc.ProtectionProblem:

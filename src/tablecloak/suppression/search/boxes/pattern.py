@@ -7,6 +7,7 @@ another meaning cost time but do no harm.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -315,22 +316,27 @@ class _Part:
     signs: Signs
 
 
-class BoxFinder:
-    """Finds boxes at given prices.
+class Finder(ABC):
+    """Finds witnesses for one need after the other at given prices.
 
     Parameters
     ----------
-    grid : Grid
     rooms : numpy.ndarray of float, shape (2, n_unknown)
         How far each cell can go up, and down.
     weights : numpy.ndarray of float, shape (n_unknown,)
     free : numpy.ndarray of bool, shape (n_unknown,)
         Cells that are hidden in any case.
+
+    Attributes
+    ----------
+    tries_each_side : bool
+        Whether to meet each side on its own where no mirrored witness is found, although the cell
+        has room for one.
     """
 
-    def __init__(self, grid: Grid, rooms: Floats, weights: Floats, free: Flags) -> None:
-        self.grid = grid
-        self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
+    tries_each_side = False
+
+    def __init__(self, rooms: Floats, weights: Floats, free: Flags) -> None:
         self.least = LEAST_PRICE * median_of_positive(weights)
         # Points without a cell have the last entry, which admits no move.
         rooms = np.column_stack([rooms, [-1.0, -1.0]])
@@ -359,6 +365,53 @@ class BoxFinder:
         finally:
             self.rooms[:, :, cell] = kept
 
+    @abstractmethod
+    def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
+        """Return a witness, also when mirrored, in which a cell moves up by `target`.
+
+        Parameters
+        ----------
+        cell : int
+        target : float
+        most : float, default=inf
+            Price at which a search ends.
+
+        Returns
+        -------
+        Box or None
+            None if none is found.
+        """
+
+    def one_way(self, cell: int, target: float, up: int, most: float = np.inf) -> Box | None:
+        """Return what is no witness when mirrored; None, as long as a kind of finder has none.
+
+        Parameters
+        ----------
+        cell : int
+        target : float
+        up : {1, -1}
+            Whether the cell is to move up or down.
+        most : float, default=inf
+        """
+        del cell, target, up, most
+        return None
+
+
+class BoxFinder(Finder):
+    """Finds boxes at given prices.
+
+    Parameters
+    ----------
+    grid : Grid
+    rooms, weights, free
+        As of `Finder`.
+    """
+
+    def __init__(self, grid: Grid, rooms: Floats, weights: Floats, free: Flags) -> None:
+        super().__init__(rooms, weights, free)
+        self.grid = grid
+        self.few, self.many = Moves(grid, *FEW), Moves(grid, *MANY)
+
     def cheapest(self, cell: int, target: float, most: float = np.inf) -> Box | None:
         """Return the cheapest box found in which every cell can move by `target`.
 
@@ -376,20 +429,6 @@ class BoxFinder:
         if found is None and most == np.inf:
             found = self._cheapest(self.many, cell, target, most)
         return found
-
-    def one_way(self, cell: int, target: float, up: int, most: float = np.inf) -> Box | None:
-        """Return a box that is no witness when mirrored; None, since each box has room both ways.
-
-        Parameters
-        ----------
-        cell : int
-        target : float
-        up : {1, -1}
-            Whether the cell is to move up or down.
-        most : float, default=inf
-        """
-        del cell, target, up, most
-        return None
 
     def _cheapest(self, every: Moves, cell: int, target: float, most: float) -> Box | None:
         point = int(self.grid.home[cell])
@@ -439,18 +478,6 @@ def _product(part: _Part, leads: Integers, signs: Signs) -> _Part:
     return _Part(points, (part.signs[:, None] * signs[used]).ravel())
 
 
-def _sides(system: System) -> Floats:
-    """Return how far the cell of each need must move up, and down."""
-    needs = system.needs
-    half = needs.width / 2
-    upper = np.maximum(needs.upper, np.minimum(half, system.high[needs.cells]))
-    lower = np.maximum(needs.lower, np.minimum(half, -system.low[needs.cells]))
-    # The side with more room takes the part of the width that is still missing.
-    return np.stack(
-        [np.maximum(upper, needs.width - lower), np.maximum(lower, needs.width - upper)]
-    )
-
-
 class BoxPattern:
     """Boxes, the cells that they hide, and the needs that they meet.
 
@@ -459,27 +486,25 @@ class BoxPattern:
 
     Parameters
     ----------
-    grid : Grid
     system : System
     weights : numpy.ndarray of float, shape (n_unknown,)
     must : numpy.ndarray of bool, shape (n_unknown,)
         Cells that are hidden in any case.
-    finding : callable, default=BoxFinder
-        Makes what finds boxes, with the parameters of `BoxFinder`.
+    finding : callable
+        Makes what finds witnesses, with the parameters of `Finder`.
     """
 
     def __init__(
         self,
-        grid: Grid,
         system: System,
         weights: Floats,
         must: Flags,
-        finding: Callable[[Grid, Floats, Floats, Flags], BoxFinder] = BoxFinder,
+        finding: Callable[[Floats, Floats, Flags], Finder],
     ) -> None:
         self.system, self.weights, self.must = system, weights, must.copy()
         self.rooms = np.stack([system.high, -system.low])
-        self.finder = finding(grid, self.rooms, weights, must)
-        self.sides = _sides(system)
+        self.finder = finding(self.rooms, weights, must)
+        self.sides = system.needs.sides(system.low, system.high)
         self.size = self.sides.max(axis=0)
         self.boxes: dict[int, Box] = {}
         self.used = np.zeros(system.n_unknown, dtype=np.int64)
@@ -629,7 +654,7 @@ class BoxPattern:
         box = self._confirmed(self.finder.cheapest(cell, float(self.size[need]), most))
         if box is not None:
             return [self._add(box)]
-        if self.size[need] <= self.rooms[:, cell].min():
+        if not self.finder.tries_each_side and self.size[need] <= self.rooms[:, cell].min():
             # With more care, a mirrored box is found as a rule, and is far cheaper than two
             # (docs/decisions, "Needs with room on one side").
             return None

@@ -8,11 +8,10 @@ from functools import partial
 import numpy as np
 
 from tablecloak.budget import Budget, generator
-from tablecloak.suppression.attack.attack import Attack
-from tablecloak.suppression.attack.prove import prove_by_few_moves
 from tablecloak.suppression.proof.witness import Witnesses, WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate, cheaper, completed
-from tablecloak.suppression.search.boxes.pattern import BoxPattern, Grid
+from tablecloak.suppression.search.boxes.pairs import PairFinder
+from tablecloak.suppression.search.boxes.pattern import BoxFinder, BoxPattern, Grid
 from tablecloak.suppression.search.boxes.sums import (
     CAREFUL,
     COMPLETING,
@@ -24,10 +23,11 @@ from tablecloak.suppression.search.boxes.sums import (
 )
 from tablecloak.suppression.search.closing import with_first
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.protect import in_order, protect_in_region, protect_need
-from tablecloak.suppression.search.sequential import protect_at_any_cost, protect_one_by_one
+from tablecloak.suppression.search.protect import in_order, protect_need
+from tablecloak.suppression.search.sequential import protect_at_any_cost
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.search.strategy import Strategy
+from tablecloak.suppression.system.details import Details
 from tablecloak.suppression.system.paths import Paths
 
 MOST_OPEN_SHARE = 0.1
@@ -35,8 +35,8 @@ MOST_OPEN_SHARE = 0.1
 suit the table, and another phase builds the pattern. Chosen by trial; not measured."""
 
 HURRIED_SECONDS = 1e-3
-"""Least seconds for each need with which programs end in time where boxes leave many needs open.
-docs/decisions, "First pattern in haste"."""
+"""Least seconds for each need with which another phase builds the pattern if boxes leave many needs
+open. docs/decisions, "First pattern in haste"."""
 
 GROUPS = (1, 4)
 """Numbers of boxes that are exchanged at once, in this order. docs/decisions, "Boxes"."""
@@ -75,13 +75,12 @@ def protect_by_boxes(state: SearchState, budget: Budget) -> SearchState:
         pattern = of_sums(state, grid, QUICK)
     else:
         pattern = _of_boxes(state, grid)
-    # Where programs would not end in time either, boxes that suit the table badly still do.
     is_hurried = state.best is None and budget.left < HURRIED_SECONDS * len(pattern.size)
     most_open = np.inf if is_hurried else MOST_OPEN_SHARE * len(pattern.size)
     pattern.build(working, most_open)
     if len(pattern.open) > most_open:
         return state
-    left = _protect_others(state, pattern, budget, is_hurried=is_hurried)
+    left = _protect_others(state, pattern, budget)
     candidate = candidate_of(state, pattern, left)
     if not candidate.is_proved:
         return state
@@ -112,14 +111,21 @@ def are_sums_ready(state: SearchState, budget: Budget) -> bool:
 
 def _of_boxes(state: SearchState, grid: Grid) -> BoxPattern:
     weights = state.problem.weights[state.system.cells]
-    return BoxPattern(grid, state.system, weights, state.must)
+    return BoxPattern(state.system, weights, state.must, partial(BoxFinder, grid))
 
 
 def of_sums(state: SearchState, grid: Grid, care: Care) -> BoxPattern:
     """Return an empty pattern that is built of sums of boxes."""
     system, weights = state.system, state.problem.weights[state.system.cells]
-    finding = partial(SumFinder, care=care, is_whole=system.integer)
-    return BoxPattern(grid, system, weights, state.must, finding)
+    finding = partial(SumFinder, grid, care=care, is_whole=system.integer)
+    return BoxPattern(system, weights, state.must, finding)
+
+
+def _of_pairs(state: SearchState) -> BoxPattern:
+    """Return an empty pattern that is built of pairs of details."""
+    system, weights = state.system, state.problem.weights[state.system.cells]
+    finding = partial(PairFinder, details=Details.of(system), is_whole=system.integer)
+    return BoxPattern(system, weights, state.must, finding)
 
 
 def protect_by_sums(state: SearchState, budget: Budget) -> SearchState:
@@ -157,6 +163,8 @@ def _summed(
     state: SearchState, begun: Candidate, grid: Grid, care: Care, budget: Budget
 ) -> Candidate:
     """Meet the open needs of a pattern by sums of boxes, and the last ones by programs."""
+    if budget.is_over:
+        return begun
     built = _extended(of_sums(state, grid, care), state, begun, budget)
     built = _nearly_all(state, built, grid, budget)
     if state.best is None or built.loss < state.best.loss:
@@ -186,29 +194,16 @@ def _nearly_all(state: SearchState, begun: Candidate, grid: Grid, budget: Budget
     return _extended(of_sums(state, grid, THOROUGH), state, begun, budget)
 
 
-def _protect_others(
-    state: SearchState, pattern: BoxPattern, budget: Budget, *, is_hurried: bool
-) -> Witnesses:
+def _protect_others(state: SearchState, pattern: BoxPattern, budget: Budget) -> Witnesses:
     """Meet otherwise the needs that a pattern leaves open; it then hides their cells for good."""
     open_ = pattern.open
     if not len(open_):
         return []
-    found, working = candidate_of(state, pattern, []), budget.at_least(np.inf)
-    found = _nearly_all(state, found, pattern.finder.grid, working)
+    found = candidate_of(state, pattern, [])
     # Programs over the whole table would move nearly all hidden cells, none of which could then be
     # published by an exchange.
-    programs = budget.at_least(LAST_SECONDS) if is_hurried else working
-    builder = _protect_each(state, found, REMAINING, programs)
-    if is_hurried and not found.is_proved:
-        # With every cell hidden; what these moves leave open is proved or refuted.
-        prove_by_few_moves(Attack(state.system), found.pool, working)
-        protect_at_any_cost(state.problem, found.pool, found.hidden, working)
-    for need in np.flatnonzero(found.pool.open).tolist():
-        protect_in_region(builder, found.pool, found.hidden, need)
-    if not found.is_proved:
-        found = protect_one_by_one(
-            state.problem, state.system, REMAINING, budget, latest=working, begun=found
-        )
+    _protect_each(state, found, REMAINING, budget)
+    found = finished(state, found, budget)
     chosen = np.zeros(len(pattern.size), dtype=bool)
     chosen[open_] = True
     witnesses = found.pool.proof(chosen).witnesses
@@ -217,6 +212,34 @@ def _protect_others(
         moved[cells] = True
     pattern.hold(moved, open_)
     return witnesses
+
+
+def finished(state: SearchState, begun: Candidate, budget: Budget) -> Candidate:
+    """Meet the last needs of a first pattern in a hurry, even if time is over.
+
+    By sums of boxes where these can be found, by pairs of details, and at last by attacks with
+    every cell hidden.
+
+    Returns
+    -------
+    Candidate
+        Proved, unless the search was stopped.
+
+    Raises
+    ------
+    ModelError
+        If some cell cannot be protected at all.
+    """
+    grid, working = grid_of(state), budget.at_least(np.inf)
+    patterns = [partial(_of_pairs, state)]
+    if grid is not None and is_ready(grid, budget.left):
+        patterns = [*(partial(of_sums, state, grid, care) for care in (QUICK, THOROUGH)), *patterns]
+    for pattern in patterns:
+        if not begun.is_proved:
+            begun = _extended(pattern(), state, begun, working)
+    if not begun.is_proved:
+        protect_at_any_cost(state.problem, begun.pool, begun.hidden, working)
+    return begun
 
 
 def _protect_each(

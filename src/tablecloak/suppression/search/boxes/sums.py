@@ -22,6 +22,7 @@ import numpy as np
 from tablecloak.arrays import Flags, Floats
 from tablecloak.extras import is_installed
 from tablecloak.suppression.search.boxes.pattern import Box, BoxFinder, Grid, Moves, rounded_down
+from tablecloak.suppression.system.details import in_units
 
 KERNEL = "tablecloak.suppression.search.boxes.kernel"
 
@@ -35,8 +36,9 @@ MOST_CODES = 1_000
 MOST_POINTS = 1_024
 """Most points of a box."""
 
-BITS = 30
-"""Binary digits of a need in units of a move, so that sums of some thousand moves stay exact."""
+BITS = 33
+"""Binary digits of a need in units of a move: so few that sums of some thousand moves stay exact,
+and so many that a need rounded down to them still counts as met."""
 
 FINE_BITS = 3
 """Binary digits of the multiple of a sum that meets further needs; with more, last digits of its
@@ -164,7 +166,7 @@ class SumFinder(BoxFinder):
     def _sum(self, cell: int, target: float, most: float, way: int) -> SumOfBoxes | None:
         """Return a sum of boxes in which a cell moves up, within rooms of `self.rooms[way]`."""
         space = self.space._replace(room=self.rooms[way])
-        need, unit = self._in_units(target, space.room[0, cell])
+        need, unit = in_units(target, space.room[0, cell], self.is_whole, BITS)
         if not 0 < need <= space.room[0, cell]:
             return None
         kernel, care = self.kernel, self.care
@@ -175,13 +177,6 @@ class SumFinder(BoxFinder):
         kernel.clear(count, self.work)
         price = float(self.price[cells].sum())
         return SumOfBoxes(cells, moves, price) if count and price < most else None
-
-    def _in_units(self, target: float, room: float) -> tuple[float, float]:
-        """Return the need as a multiple of a unit, and the unit."""
-        if self.is_whole and math.ceil(target) <= room:
-            return float(math.ceil(target)), 1.0
-        _, exponent = math.frexp(target)
-        return rounded_down(target, BITS), math.ldexp(1.0, exponent - BITS)
 
 
 def is_ready(grid: Grid, seconds: float) -> bool:

@@ -664,12 +664,12 @@ def made_by(given: Protection | str) -> Protection:
     """
     if isinstance(given, Protection):
         return given
-    name, _, told = given.partition(":")
+    name, _, text = given.partition(":")
     names = [way.name for way in PROTECTIONS if way.told_with]
-    if name not in names or not told:
+    if name not in names or not text:
         forms = " or ".join(f"{way}:{PROTECTIONS[way].told_with}" for way in names)
         raise InputError(f"{given!r} does not say how values were made. Give {forms}.")
-    number = int(told) if told.isdecimal() else told
+    number = int(text) if text.isdecimal() else text
     return PROTECTIONS.build(name, **{PROTECTIONS[name].told_with: number})
 
 

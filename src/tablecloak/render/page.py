@@ -306,8 +306,8 @@ class Page:
             )
         drawing = re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), flags=re.DOTALL)
         # Black and white become the colours of the page, so that dark ones can be read too.
-        for colour, own in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
-            drawing = re.sub(f"(fill|stroke): {colour}", rf"\1: {own}", drawing)
+        for colour, role in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
+            drawing = re.sub(f"(fill|stroke): {colour}", rf"\1: {role}", drawing)
         self.drawing(drawing, caption)
 
     def _leave_out(self, caption: str) -> None:

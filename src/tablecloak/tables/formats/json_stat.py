@@ -24,7 +24,6 @@ from tablecloak.tables.formats.layouts import (
     places_of,
 )
 
-
 STATUSES = {"c": "confidential", "m": "not in this table"}
 """Statuses of cells without a value, by their codes in CL_OBS_STATUS and at Eurostat."""
 

@@ -271,6 +271,9 @@ class Protection(Section, BaseModel, ABC):
     needs_rules: ClassVar[bool] = True
     """Whether it protects the cells that rules find sensitive."""
 
+    told_with: ClassVar[str] = ""
+    """What readers are told beside the values, if bounds follow from both: "base"."""
+
     sections: ClassVar[tuple[str, ...]] = ()
     """Further sections of a job file that are for it: published, transmission, derived."""
 
@@ -400,6 +403,16 @@ class Protection(Section, BaseModel, ABC):
         """Return the values that readers see instead of true ones; None if these are shown."""
         del release
         return None
+
+    def told_by_values(self, problem: ProtectionProblem, values: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of what values of anybody tell, if they were made with `told_with`.
+
+        Raises
+        ------
+        InputError
+            If they cannot have been made so; names the first cell.
+        """
+        raise NotImplementedError
 
     @classmethod
     @abstractmethod
@@ -639,6 +652,25 @@ PROTECTIONS: Registry[Protection] = Registry(
 def usual_way() -> type[Protection]:
     """Return the way that is taken where none is asked for."""
     return next(way for way in PROTECTIONS if way.is_suggested)
+
+
+def made_by(given: Protection | str) -> Protection:
+    """Return the way that made the values of a file, such as that of "rounding:5".
+
+    Raises
+    ------
+    InputError
+        If there is no such way, or what its readers are told lacks.
+    """
+    if isinstance(given, Protection):
+        return given
+    name, _, text = given.partition(":")
+    names = [way.name for way in PROTECTIONS if way.told_with]
+    if name not in names or not text:
+        forms = " or ".join(f"{way}:{PROTECTIONS[way].told_with}" for way in names)
+        raise InputError(f"{given!r} does not say how values were made. Give {forms}.")
+    number = int(text) if text.isdecimal() else text
+    return PROTECTIONS.build(name, **{PROTECTIONS[name].told_with: number})
 
 
 def way_of(release: object) -> type[Protection] | None:

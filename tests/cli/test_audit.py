@@ -68,6 +68,16 @@ def test_the_truth_behind_an_adjusted_release_is_guessed_if_that_is_asked_for(tm
     assert refused.exit_code == 2
 
 
+def test_a_rounded_file_is_judged_by_its_base(folder):
+    rounded = tc.controlled_rounding(tc.examples.cox_rounded(), base=5)
+    cells = pd.DataFrame({"cell": range(50), "value": rounded.values})
+    cells.to_csv(folder / "r.csv", index=False)
+    assert "--made" in audit(folder, "r.csv").stdout
+    done = audit(folder, "r.csv", "--made", "rounding:5")
+    assert done.exit_code == 1
+    assert "within 296 to 304" in done.stdout
+
+
 def test_what_an_audit_writes_is_secret(folder, tmp_path):
     path = tmp_path / "intervals.csv"
     done = audit(folder, "good.csv", "--intervals", "-o", str(path))

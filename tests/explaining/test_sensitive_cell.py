@@ -53,7 +53,7 @@ def test_a_rule_is_told_with_its_parameters_where_the_job_knows_them():
     text = rule_text(problem, cell, [tc.PPercent(10)])
     assert "as PPercent(p=10" in text
     assert text.endswith("; 2 contributors, the largest with 93.8 % of the value")
-    assert " as " not in rule_text(problem, cell)
+    assert " as PPercent" not in rule_text(problem, cell)
     alone = problem.table.cell(region="S", branch="y")
     assert "; 1 contributor, the largest with 100 % of the value" in rule_text(problem, alone)
 
@@ -70,7 +70,20 @@ def test_the_rule_that_sets_the_level_is_told_before_the_first_that_finds_the_ce
     assert "MinimumFrequency(minimum=3" in first
     assert first.endswith("which asks for the largest level, 48")
     assert second.startswith("also p% rule") and second.endswith("with 9")
-    assert "p% rule" in rule_text(problem, cell)
+
+
+@pytest.mark.parametrize("rules", [(), (tc.MinimumFrequency(3),)])
+def test_of_rules_that_are_not_known_the_level_is_said_to_be_given(rules):
+    """The file of a problem names the first rule, and another one may have set the level."""
+    problem = problem_of(tc.PPercent(10), tc.MinimumFrequency(3, range=50))
+    cell = problem.table.cell(region="N", branch="x")
+    text = rule_text(problem, cell, rules)
+    assert text.startswith("p% rule")
+    assert "the first that found it; its level was given as 48 below and 48 above" in text
+    unnamed = problem.with_changes(reasons=np.full(problem.table.n_cells, "", dtype=object))
+    assert "a rule; its level was given as 48 below and 48 above" in rule_text(unnamed, cell)
+    width = problem.with_changes(sliding_protection=np.where(problem.sensitive, 60.0, 0.0))
+    assert "48 above, 60 in width" in rule_text(width, cell)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import tablecloak as tc
+from tablecloak.cli.main import app
 from tablecloak.jobs.publication import read_publication
 from tablecloak.publish.register import Register
 
@@ -113,3 +115,28 @@ def test_a_count_without_a_column_of_its_own_is_told_how_to_be_one(run):
     amounts = '[[rules]]\nrule = "p-percent"\np = 10\n'
     with pytest.raises(tc.InputError, match=r"\[variables.NAME\] rules"):
         run("rules", "", amounts)
+
+
+@pytest.mark.parametrize(
+    ("figure", "other", "words"),
+    [(MEAN, ("counts", ""), "hides counts|has means"),
+     (MEDIAN.format(figure="median", base=20),
+      ("more", 'value = "sales"', MEDIAN.format(figure="median", base=30)), "order statistics")],
+)  # fmt: skip
+def test_figures_beside_a_file_that_no_job_entered_count_as_those_of_a_job(
+    run, figure, other, words
+):
+    run("added", 'value = "sales"', figure)
+    release = run.folder / "added" / "release" / "suppression" / "table.csv"
+    problem = run.folder / "added" / "internal" / "suppression_problem.csv"
+    add = ["register", "add", str(run.folder / "register"), str(release), "--problem", str(problem)]
+    add += ["--variable", "sales"]
+    assert CliRunner().invoke(app, add).exit_code == 0
+    with pytest.raises(tc.InputError, match=words):
+        run(*other, REGISTER)
+    # In the other order: refused, but for what has left already.
+    (run.folder / "register").rename(run.folder / "before")
+    run(*other, REGISTER)
+    assert CliRunner().invoke(app, add).exit_code == 2
+    assert CliRunner().invoke(app, [*add, "--already-out"]).exit_code == 0
+    assert [entry.is_safe for entry in Register(run.folder / "register").entries] == [True, False]

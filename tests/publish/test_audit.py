@@ -15,6 +15,64 @@ from tablecloak.publish.audit import AdjustedAudit, audit_values
 ADJUSTED = one_row([50, 60, 70], {"a": (3, 5), "c": (0, 4)}, bounds=(0, 200))
 
 
+COUNTS = one_row([1, 2, 8, 13, 24], {"a": (1, 1), "b": (1, 2)}, bounds=(0, 1000))
+
+
+@pytest.mark.parametrize("base", [3, 5, 10])
+def test_a_rounded_file_is_judged_as_the_result_in_python(tmp_path, base):
+    for problem in (COUNTS, tc.examples.cox_rounded()):
+        rounded = tc.controlled_rounding(problem, base=base)
+        rounded.release().to_csv(tmp_path / "r.csv", index=False)
+        known = tc.audit(problem, rounded, detail="intervals").to_frame()
+        read = tc.audit(problem, tmp_path / "r.csv", made=f"rounding:{base}", detail="intervals")
+        ends = ["reached_lower", "reached_upper"]
+        moved = np.abs(rounded.values - problem.table.values)
+        if rounded.steps == 1 and moved.max() > base / 2:
+            pd.testing.assert_frame_equal(known, read.to_frame())
+        else:
+            # Readers of a file are credited with the farthest move, and with nearest multiples.
+            narrower = read.to_frame()[ends].to_numpy() - known[ends].to_numpy()
+            assert (narrower[:, 0] >= -1e-9).all() and (narrower[:, 1] <= 1e-9).all()
+
+
+def test_a_file_without_small_counts_is_judged_as_the_result_in_python(tmp_path):
+    rounded = tc.small_count_rounding(COUNTS, base=3)
+    rounded.release().to_csv(tmp_path / "s.csv", index=False)
+    known = tc.audit(COUNTS, rounded, detail="intervals").to_frame()
+    read = tc.audit(COUNTS, tmp_path / "s.csv", made="small_counts:3", detail="intervals")
+    pd.testing.assert_frame_equal(known, read.to_frame())
+
+
+def test_readers_of_nearest_multiples_know_that_each_is_within_half_a_base():
+    """11 and 19 to base 10 are 10 and 20, of which nothing adds up; each may be off by 5."""
+    problem = one_row([11, 19], {"a": (5, 5)}, bounds=(0, 1000))
+    values = problem.table.values
+    nearest = 10 * np.rint(values / 10)
+    found = tc.audit(problem, nearest, made="rounding:10", detail="intervals").to_frame()
+    assert found[["reached_lower", "reached_upper"]].to_numpy().tolist() == [[5, 15]]
+    farther = np.where(values == 11, 20, nearest)
+    found = tc.audit(problem, farther, made="rounding:10", detail="intervals").to_frame()
+    assert found[["reached_lower", "reached_upper"]].to_numpy().tolist() == [[11, 28]]
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        ("rounding:3", "are none of controlled rounding to base 3"),
+        ("small_counts:11", "are none of small-count rounding to base 11"),
+        ("rounding", "Give rounding:base or small_counts:base"),
+        ("suppression:3", "Give rounding:base or small_counts:base"),
+        ("rounding:1", "greater than or equal to 2"),
+    ],
+)
+def test_values_that_were_not_made_so_are_refused(made, words):
+    values = tc.controlled_rounding(COUNTS, base=5).values.astype(float)
+    with pytest.raises(tc.InputError, match=words):
+        tc.audit(COUNTS, values, made=made)
+    with pytest.raises(tc.InputError, match="Leave it out for patterns"):
+        tc.audit(COUNTS, COUNTS.sensitive, made="rounding:5")
+
+
 def audited(problem: tc.ProtectionProblem = ADJUSTED, **moved: float):
     values = problem.table.values.copy()
     for code, by in moved.items():

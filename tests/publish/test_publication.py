@@ -235,6 +235,24 @@ def test_excel_shows_statuses_as_styles_and_calculates_nothing(tmp_path):
     assert {row[2].value for row in grey} == {"x"}
 
 
+def test_json_stat_tells_hidden_cells_from_those_that_no_table_has(tmp_path):
+    """Linked tables: region by branch and region by size, with no cell of branch and size."""
+    firms = tc.examples.firms(150, seed=3)
+    tables = [
+        tc.tabulate(firms, ["region", other], "turnover", contributor="firm")
+        for other in ("industry", "size")
+    ]
+    problem = tc.link(*tables).protect(tc.PPercent(10))
+    pattern = tc.suppress(problem, method="sequential")
+    write_release(pattern, tmp_path, title="T", formats=["json-stat"])
+    content = json.loads((tmp_path / "table.json").read_text())
+    status, values = np.array(content["status"]), np.array(content["value"], dtype=float)
+    assert ((status == "") == np.isfinite(values)).all()
+    assert (status == "c").sum() == pattern.suppressed.sum() > 0
+    assert (status == "m").sum() == len(status) - problem.table.n_cells > 0
+    assert set(content["extension"]["status"]["label"]) == {"c", "m"}
+
+
 def test_sdmx_json_stat_and_px_hold_the_published_values_and_flags(tmp_path):
     problem = large_numbers(2)
     pattern = tc.suppress(problem, time_limit=5)

@@ -129,7 +129,8 @@ def test_numbers_of_a_table_have_their_own_digits():
 
 def drawn() -> str:
     figure, axes = new_figure(3, 2)
-    axes.plot([0, 1], [1, np.pi], color="black")
+    axes.plot([0, 1], [1, np.pi], color="black", label="pi")
+    axes.legend()
     page = Page("t")
     page.figure(lambda: figure, 'a "caption" & more')
     return page.parts[0]
@@ -141,6 +142,9 @@ def test_a_figure_is_a_drawing_in_the_page_that_can_be_read_on_dark_too():
     assert 'aria-label="a &quot;caption&quot; &amp; more"' in text
     assert "#000000" not in text
     assert "currentColor" in text
+    # The box of a legend, behind texts in the colour of the page's text.
+    assert "#ffffff" not in text
+    assert "fill: var(--paper)" in text
 
 
 def test_the_same_figure_twice_is_the_same_text():

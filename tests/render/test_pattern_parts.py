@@ -92,15 +92,36 @@ def test_without_hierarchies_cells_are_listed_in_parts_of_equal_length(monkeypat
     assert len(rows_of(page)) == pattern.n_suppressed
 
 
-def test_sensitive_groups_are_listed_by_their_cells_for_the_office_alone():
+def two_firms_in_each_cell(scale: float = 1.0) -> tc.ProtectionProblem:
+    """A table by region and branch in which sums of two hidden cells are too well known."""
     rows = [("A", "x", 50), ("A", "y", 40), ("B", "x", 60), ("B", "y", 30)]
     rows += [(region, "z", 20 + number) for number, region in enumerate("AABBB")]
     frame = pd.DataFrame(rows, columns=["region", "branch", "v"])
     frame["firm"] = [f"f{number}" for number in range(len(frame))]
-    rule = tc.PPercent(5)
-    problem = tc.tabulate(frame, ["region", "branch"], "v", contributor="firm").protect(rule)
-    inner = problem.table.keys[["region", "branch"]].isin(["A", "B", "x", "y"]).all(axis=1)
+    frame["v"] *= scale
+    table = tc.tabulate(frame, ["region", "branch"], "v", contributor="firm")
+    return table.protect(tc.PPercent(5))
+
+
+def inner_cells(problem: tc.ProtectionProblem) -> np.ndarray:
+    return problem.table.keys.isin(["A", "B", "x", "y"]).all(axis=1).to_numpy()
+
+
+def test_sensitive_groups_are_listed_by_their_cells_for_the_office_alone():
+    problem = two_firms_in_each_cell()
     page = Page("internal")
-    audit = tc.audit(problem, inner.to_numpy(), groups=[rule])
+    audit = tc.audit(problem, inner_cells(problem), groups=[tc.PPercent(5)])
     add_pattern(page, problem, tc.suppress(problem, time_limit=5), audit)
     assert "(region=A, branch=x) + (region=A, branch=y)" in page.html()
+
+
+def test_sensitive_groups_of_an_earlier_release_are_listed_by_its_cells():
+    last, problem = two_firms_in_each_cell(), two_firms_in_each_cell(2)
+    status = np.where(inner_cells(last), "suppressed", "published")
+    released = last.table.keys.assign(v=last.table.values, status=status)
+    before = tc.Published({"2024": tc.read_published(released, last)}, periods={"2024": "2024"})
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    audit = tc.audit(problem, hidden, groups=[tc.PPercent(5)], published=before)
+    page = Page("internal")
+    add_pattern(page, problem, tc.suppress(problem, time_limit=5), audit)
+    assert "2024: A, branch=x) + (region=" in page.html()

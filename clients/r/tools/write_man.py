@@ -45,9 +45,9 @@ ABOUT = {
         "Protect one table",
         "Finds unsafe cells by rules, or takes those of secret_var, and hides the cheapest others "
         "that protect them. The pattern is proved.",
-        "The table with a column Status: A (too few contributors), B (any other primary), D "
-        "(secondary) or V (to be published), in the order of its rows; with summary_secret a list "
-        "of mask and stats.",
+        "The table with a column Status: A (too few contributors, where neither NK nor P finds "
+        "it unsafe), B (any other primary), D (secondary) or V (to be published), in the order of "
+        "its rows; with summary_secret a list of mask and stats.",
     ),
     "tab_multi_manager": (
         "Protect linked tables together",

@@ -67,6 +67,10 @@ Knows = Annotated[
         text="Also guess the true values behind an adjusted release, as who knows the method and:",
     ),
 ]
+Made = Annotated[
+    str | None,
+    names.MADE.option("--made", text="How the values of a release of values were made, if known:"),
+]
 TimeLimit = Annotated[
     float | None,
     typer.Option(min=0.0, help="Seconds; attacks not finished by then count as undecided."),
@@ -82,6 +86,7 @@ def audit(
     show: Show = 10,
     intruder: Intruder = None,
     groups: Groups = False,
+    made: Made = None,
     knows: Knows = None,
     published: Earlier = None,
     between: Between = None,
@@ -103,6 +108,9 @@ def audit(
     insiders attack unless others are named; --intruder external names none. The release may be the
     code-value output of tau-ARGUS with statuses 1 to 14.
 
+    A release of values without gaps counts as an adjusted table; with --made, as a rounded one,
+    whose readers know the base.
+
     With --published the verdict is on all releases together. Guesses of --knows do not change the
     exit code, which is for what an adjustment promises: the distance from the truth.
 
@@ -111,6 +119,8 @@ def audit(
     Example: tablecloak audit table.jj pattern.csv --intervals -o intervals.csv
 
     Example: tablecloak audit job.toml table.csv --intruder contributors --groups
+
+    Example: tablecloak audit counts.jj rounded.csv --made rounding:3
     """
     from tablecloak.publish.audit import audit as run
     from tablecloak.render.plotting import picture_format
@@ -128,6 +138,7 @@ def audit(
             intruders=intruder or insiders_of_job(problem, job),
             groups=rules,
             published=read_earlier(problem, published, between, job),
+            made=made,
             detail="intervals" if intervals else "verdict",
             time_limit=inf if time_limit is None else time_limit,
             seed=seed,
@@ -161,7 +172,10 @@ def _guessed(
             raise InputError("--knows is for adjusted releases. Leave it out.")
         return ""
     if knows is None:
-        return "note: true values may be guessed by who knows the method; --knows levels tries it."
+        return (
+            "note: judged as an adjusted table; --made tells how rounded values were made. True "
+            "values may be guessed by who knows the method; --knows levels tries it."
+        )
     seconds = GUESS_SECONDS if time_limit is None else time_limit
     try:
         risk = attack_adjustment(audited, knows=knows, time_limit=seconds, progress=reporter)

@@ -77,13 +77,9 @@ def insiders_of_job(
     """Return the insiders of a job, or those alone against whom its releases must hold."""
     if job is None:
         return []
-    from tablecloak.jobs.load import material_of
+    from tablecloak.jobs.load import insiders_of
 
-    material, ways = material_of(job, problem), job.ways.values()
-    names = [name for way in ways for name in way.kept_out(material, job.attackers)]
-    if not required:
-        names += [name for way in ways for name in way.protects_against(material)]
-    return list(dict.fromkeys(names))
+    return insiders_of(job, problem, required=required)
 
 
 def note_idle(

@@ -195,6 +195,17 @@ FRAME_FILES = Names("result file", partial(_formats, "FrameFormat", _ending), la
 RELEASES = Names("format of releases", partial(_formats, "ReleaseFormat", attrgetter("name")))
 TOTALS = Names("place of totals", _totals)
 KNOWLEDGE = Names("knowledge", partial(_names_of, "cta.risk.risk", "GUESSERS"))
+MADE = Names(
+    "way to make values",
+    partial(
+        _names_of,
+        "protection",
+        "PROTECTIONS",
+        attrgetter("told_with"),
+        lambda way: f"{way.name}:{way.told_with}",
+    ),
+    _read("protection", "made_by"),
+)
 CALLS = Names("call", partial(_names_of, "service.call", "CALLS"))
 EXAMPLES = Names("example", partial(_names_of, "examples.files", "EXAMPLES"))
 

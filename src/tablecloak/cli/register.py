@@ -182,7 +182,7 @@ def add(
     from dataclasses import replace
 
     from tablecloak.publish.audit import audit, known_ends, told_by
-    from tablecloak.publish.besides import besides, refuse_besides
+    from tablecloak.publish.besides import besides, besides_in, refuse_besides
     from tablecloak.publish.register import PUBLIC, Entry, Register, UnrelatedError
     from tablecloak.publish.released_cells import FIGURES
     from tablecloak.tables.formats import read_problem
@@ -190,12 +190,18 @@ def add(
     if transmission and receiver == PUBLIC:
         raise InputError("--transmission: a file with all values is not public. Give --receiver.")
     truth = read_problem(problem)
-    further = besides([truth], ())
+    figures = file.with_name(FIGURES)
+    further = (*besides([truth], ()), *besides_in(figures))
     truth = replace(truth, table=replace(truth.table, name=variable))
     kept, chosen = Register(folder), _chosen(only or [])
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:
-        refuse_besides(kept, further, series, receiver)
+        try:
+            refuse_besides(kept, further, series, receiver)
+        except InputError:
+            if not has_left:
+                raise
+            is_safe = False
         ends, is_bounded = known_ends(truth, told_by(truth, file))
         try:
             earlier = kept.published(truth, series, receiver, only=chosen)
@@ -205,7 +211,7 @@ def add(
             is_safe = False
         else:
             audited = audit(truth, file, published=earlier)
-            is_safe = audited.is_safe
+            is_safe = is_safe and audited.is_safe
         if not is_safe and not has_left:
             together = f" together with {listed(list(earlier))}" if earlier and is_bounded else ""
             typer.echo(f"Not entered: it is not safe{together}. {audited.summary()}", err=True)
@@ -222,7 +228,7 @@ def add(
         is_safe=is_safe,
         besides=further or None,
     )
-    left = [file, *(path for path in [file.with_name(FIGURES)] if path.is_file())]
+    left = [file, *(path for path in [figures] if path.is_file())]
     entered = kept.enter(entry, truth, ends, left)
     typer.echo(f"Entered as {entered.number}. Receipt: {entered.receipt}")
 

@@ -24,6 +24,8 @@ measured."""
 def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ()) -> str:
     """Return the rule of a sensitive cell in words, with its parameters where they are given.
 
+    Of rules that are not, only the first that found a cell is known, and the level that they set.
+
     Parameters
     ----------
     problem : ProtectionProblem
@@ -39,6 +41,8 @@ def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ())
         words += "".join(f"; also {_in_words(rule)}, with {shown(less)}" for rule, less in others)
     else:
         words = _in_words(name, rules)
+        if not any(rule.name == name for rule in rules):
+            words += f"{', the first that found it' * bool(name)}; {_given_level(problem, cell)}"
     found = table.contributions
     if found is not None and found.count[cell]:
         n = int(found.count[cell])
@@ -48,6 +52,13 @@ def rule_text(problem: ProtectionProblem, cell: int, rules: Sequence[Rule] = ())
             share = 100 * float(largest[0]) / float(found.total[cell])
             words += f", the largest with {shown(round(share, 1))} % of the value"
     return words
+
+
+def _given_level(problem: ProtectionProblem, cell: int) -> str:
+    low, high = problem.lower_protection[cell], problem.upper_protection[cell]
+    width = float(problem.sliding_protection[cell])
+    more = f", {shown(width)} in width" * bool(width)
+    return f"its level was given as {shown(float(low))} below and {shown(float(high))} above{more}"
 
 
 def _in_words(rule: Rule | str, rules: Sequence[Rule] = ()) -> str:

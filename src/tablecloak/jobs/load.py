@@ -75,6 +75,15 @@ def material_of(job: Job, problem: ProtectionProblem) -> Material:
     return Material.of(problem, **_settings(job))
 
 
+def insiders_of(job: Job, problem: ProtectionProblem, *, required: bool = False) -> list[str]:
+    """Return the insiders of a job, or those alone against whom its releases must hold."""
+    material, ways = material_of(job, problem), job.ways.values()
+    names = [name for way in ways for name in way.kept_out(material, job.attackers)]
+    if not required:
+        names += [name for way in ways for name in way.protects_against(material)]
+    return list(dict.fromkeys(names))
+
+
 def _settings(job: Job) -> dict[str, Any]:
     return {
         "roles": job.data.roles,

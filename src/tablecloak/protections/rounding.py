@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Flags, Floats
 from tablecloak.comparison.intervals import counts_within
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.cta.rounding.rounded_table import RoundedTable
+from tablecloak.cta.rounding.rounded_table import RoundedTable, ends_of_multiples
+from tablecloak.errors import InputError
 from tablecloak.explaining.rounded_cell import explain_rounded
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material, Product
 from tablecloak.protections.of_table import (
@@ -33,11 +35,15 @@ BASE = 3
 class RoundingProtection(TableProtection):
     """A way to protect whose readers know how far each value may have been moved."""
 
+    told_with: ClassVar[str] = "base"
+
     reading: ClassVar[str]
     """How readers must understand the release."""
 
     method_name: ClassVar[str]
     """What readers are told of the method."""
+
+    base: int
 
     @classmethod
     def values(cls, release: Any) -> Floats:
@@ -49,6 +55,28 @@ class RoundingProtection(TableProtection):
         """Return what the base and the rounded values leave possible."""
         ends: tuple[Floats, Floats] = release.intervals()
         return ends
+
+    def told_by_values(self, problem: ProtectionProblem, values: Floats) -> tuple[Floats, Floats]:
+        """Return what the base and the values leave possible, whoever rounded them."""
+        why = self.unfit(problem)
+        if why:
+            raise InputError(why)
+        odd = np.flatnonzero(self._is_odd(values))
+        if len(odd):
+            raise InputError(
+                f"{len(odd)} values are none of {self.method_name} to base {self.base}, the first "
+                f"is {values[odd[0]]:g} of {problem.table.label(int(odd[0]))}. Give the base that "
+                f"was used."
+            )
+        return self._ends(problem, values)
+
+    @abstractmethod
+    def _is_odd(self, values: Floats) -> Flags:
+        """Flag the values that cannot have been made so."""
+
+    @abstractmethod
+    def _ends(self, problem: ProtectionProblem, values: Floats) -> tuple[Floats, Floats]:
+        """Return the ends that follow from the values, and from how far they were moved at most."""
 
     @classmethod
     def attacked(
@@ -134,6 +162,18 @@ class ControlledRounding(RoundingProtection):
             "Only tables of whole numbers can be rounded. Publish no digits after the point: "
             "`decimals = 0` in [data] of a job, `decimals=0` of `tabulate`, or 0 in the field "
             "'Digits to publish' of the app."
+        )
+
+    def _is_odd(self, values: Floats) -> Flags:
+        odd: Flags = values % self.base != 0
+        return odd
+
+    def _ends(self, problem: ProtectionProblem, values: Floats) -> tuple[Floats, Floats]:
+        """Return ends for the fewest steps; to readers of nearest multiples, for half a base."""
+        most = float(np.max(np.abs(values - problem.table.values), initial=0.0))
+        reach = self.base * (most // self.base + 1) - 1
+        return ends_of_multiples(
+            problem, values, self.base // 2 if 2 * most <= self.base else reach
         )
 
     @classmethod

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
-from tablecloak.cta.rounding.small_counts import SmallCountTable
+from tablecloak.arrays import Flags, Floats
+from tablecloak.cta.rounding.small_counts import SmallCountTable, ends_of_counts
 from tablecloak.protection import PROTECTIONS, Attackers, Judgement, Material
 from tablecloak.protections.of_table import Seconds, WeightName
 from tablecloak.protections.rounding import RoundingProtection
@@ -41,6 +43,14 @@ class SmallCounts(RoundingProtection):
         """Refuse tables of other values than counts."""
         is_count = problem.table.integer and bool((problem.table.values >= 0).all())
         return "" if is_count else "Only tables of counts have small counts."
+
+    def _is_odd(self, values: Floats) -> Flags:
+        odd: Flags = (values < 0) | ((values > 0) & (values < self.base))
+        return odd
+
+    def _ends(self, problem: ProtectionProblem, values: Floats) -> tuple[Floats, Floats]:
+        most = float(np.max(np.abs(values - problem.table.values), initial=self.base - 1))
+        return ends_of_counts(problem, values, self.base, most)
 
     def audited(
         self, release: SmallCountTable, material: Material, attackers: Attackers

@@ -16,7 +16,7 @@ from tablecloak.budget import Progress, Stopwatch
 from tablecloak.cta.model.precision import deviation, shortfall
 from tablecloak.cta.model.room import near_bound
 from tablecloak.errors import InputError
-from tablecloak.protection import Protection, way_of
+from tablecloak.protection import Protection, made_by, way_of
 from tablecloak.publish.released_cells import (
     ENDS,
     published_ends,
@@ -167,6 +167,7 @@ def audit(
     intruders: Intruder | str | Sequence[Intruder | str] = "external",
     groups: Groups | Rule | Sequence[Rule] = (),
     published: Earlier = (),
+    made: Protection | str | None = None,
     detail: Literal["verdict", "intervals"] = "verdict",
     seed: int = 0,
     time_limit: float = np.inf,
@@ -198,6 +199,11 @@ def audit(
     published : Published, release, or sequence or mapping of releases, default=()
         Earlier releases that intruders have as well, as for `tablecloak.suppress`. The verdict is
         on all releases together, and on the sensitive cells of the earlier ones too.
+    made : Protection or str, optional
+        How the values of a file, frame or array were made, if readers know it: "rounding:5" or
+        "small_counts:3", with the base. The verdict is then on what follows from values and base;
+        readers are taken to know how far values were moved at most, and whether each is the nearest
+        multiple. By default values are those of an adjusted table.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
     seed : int, default=0
@@ -225,7 +231,15 @@ def audit(
     require_problem(problem)
     groups = Groups.parse(groups) or ()
     suppressed, intervals, values = told_by(problem, release)
-    if values is not None:
+    if made is not None:
+        if values is None or not np.all(np.isfinite(values)):
+            raise InputError(
+                "How values were made says something of releases that have a value in every cell. "
+                "Leave it out for patterns and intervals."
+            )
+        intervals = made_by(made).told_by_values(problem, values)
+        suppressed = _hidden_within(problem, intervals)
+    elif values is not None:
         return audit_values(problem, values)
     assert suppressed is not None
     earlier = Published.parse(published)

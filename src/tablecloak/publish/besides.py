@@ -9,11 +9,14 @@ one is refused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from tablecloak.errors import InputError
 from tablecloak.publish.register import PUBLIC, Register
+from tablecloak.publish.released_cells import is_statistic
 from tablecloak.tables.figures.figure import DerivedFigure
 from tablecloak.tables.figures.ratios import Average
+from tablecloak.tables.formats import read_frame
 from tablecloak.tables.problem import ProtectionProblem
 
 COUNTS, MEANS, STATISTIC = "hidden counts", "means", "order statistic: "
@@ -38,6 +41,21 @@ def besides(
     names += [MEANS] if any(isinstance(figure, Average) for figure in figures) else []
     names += [f"{STATISTIC}{figure!r}" for figure in figures if figure.needs_contributions]
     return tuple(names)
+
+
+def besides_in(path: Path) -> tuple[str, ...]:
+    """Return what the figures of a release tell besides its cells, by their file.
+
+    Parameters
+    ----------
+    path : Path
+        ``figures.csv`` of a release; where there is none, nothing is told.
+    """
+    if not path.is_file():
+        return ()
+    labels = list(dict.fromkeys(map(str, read_frame(path, ("figure",)).get("figure", ()))))
+    means = any(label.startswith(Average(variable="").label) for label in labels)
+    return (*[MEANS] * means, *(f"{STATISTIC}{label}" for label in labels if is_statistic(label)))
 
 
 def refuse_besides(

@@ -257,10 +257,8 @@ def _with_figures_beside(
     figures = read_frame(path, ("figure", *keys))
     if not {"figure", "status", "value"} <= set(figures.columns):
         return frame
-    kinds = [kind.name for kind in FIGURE_KINDS if kind.needs_contributions]
     # Order statistics are no cells: what they tell is in the external bounds of the problem.
-    of_cells = [not any(f" {kind} of " in f" {label}" for kind in kinds)
-                for label in figures["figure"]]  # fmt: skip
+    of_cells = [not is_statistic(label) for label in figures["figure"]]
     _require_bounds(problem, figures[~np.array(of_cells, dtype=bool)], keys, path)
     figures = figures[of_cells].drop(columns="value")
     if (column := _value_column(problem, frame)) is not None:
@@ -283,6 +281,12 @@ def _with_figures_beside(
             f"the job that made the release."
         )
     return pd.concat([frame, every[is_cell].drop(columns="figure")], ignore_index=True)
+
+
+def is_statistic(label: str) -> bool:
+    """Whether a figure of a release is an order statistic, by its name there."""
+    kinds = [kind.name for kind in FIGURE_KINDS if kind.needs_contributions]
+    return any(f" {kind} of " in f" {label}" for kind in kinds)
 
 
 def _require_bounds(

@@ -305,8 +305,9 @@ class Page:
                 buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None}
             )
         drawing = re.sub(r"^.*?(?=<svg)", "", buffer.getvalue(), flags=re.DOTALL)
-        # Black becomes the colour of the text, so that the drawing can be read on dark pages too.
-        drawing = re.sub(r"(fill|stroke): #000000", r"\1: currentColor", drawing)
+        # Black and white become the colours of the page, so that dark ones can be read too.
+        for colour, role in (("#000000", "currentColor"), ("#ffffff", "var(--paper)")):
+            drawing = re.sub(f"(fill|stroke): {colour}", rf"\1: {role}", drawing)
         self.drawing(drawing, caption)
 
     def _leave_out(self, caption: str) -> None:

@@ -205,12 +205,12 @@ def add_pattern(
     insiders = pattern.insiders
     if insiders is not None:
         _describe_insiders(page, insiders)
-    groups = audit.groups if audit is not None else []
+    groups, grouped = ([], problem) if audit is None else (audit.groups, audit.problem)
     if not groups and insiders is not None and insiders.groups is not None:
-        groups = insiders.groups[1]
+        groups, grouped = insiders.groups[1], insiders.problem
     if groups:
         page.text(ABOUT_GROUPS)
-        shown = named_groups(problem, groups[:MOST_OPEN])
+        shown = named_groups(grouped, groups[:MOST_OPEN])
         page.table(shown, index=False, caption="Sensitive groups")
     if audit is not None and problem.n_sensitive:
         page.table(by_rule(audit), caption="Sensitive cells by rule")

@@ -21,7 +21,7 @@ import pytest
 from scipy.stats import f as f_distribution
 
 import tablecloak as tc
-from tablecloak.microdata.agencies import Study, make_certificate, read_study, take_part
+from tablecloak.microdata.agencies import Study, make_certificate, read_study, take_part, wire
 from tablecloak.microdata.agencies.agency import Agency, records
 from tablecloak.microdata.agencies.regression import secure_regression
 
@@ -115,6 +115,25 @@ def test_three_agencies_get_the_regression_over_all_records(tmp_path, certificat
         assert result.aic == pytest.approx(
             result.n * (np.log(2 * np.pi * residual @ residual / result.n) + 1) + 2 * 4, rel=1e-9
         )
+
+
+def test_the_size_of_messages_tells_nothing_of_the_numbers(tmp_path, certificates, monkeypatch):
+    """Encrypted text is as long as what was encrypted: a total of 3 must not be shorter."""
+    sent, send = [], wire.Wire.send
+
+    async def seen(self, name, message, **options):
+        sent[-1].append((self.name, name, message.kind, len(message.model_dump_json())))
+        await send(self, name, message, **options)
+
+    monkeypatch.setattr(wire.Wire, "send", seen)
+    study = read_study(study_file(tmp_path, certificates, kind="sum", response=""))
+    for total in (3.0, 3e20, -3e20):
+        sent.append([])
+        own = {name: Agency(name, lambda *_, v=total: [v / 3, 0.0]) for name in NAMES}
+        found = run_all(study, own, certificates)
+        assert all(result["a"] == pytest.approx(total) for result in found.values())
+    sizes = [sorted(each) for each in sent]
+    assert sizes[0] == sizes[1] == sizes[2]
 
 
 def test_logistic_regression_takes_several_rounds_and_equals_that_in_one_process(

@@ -65,3 +65,23 @@ def test_intervals_can_be_asked_for_alone():
     answer = ask("intervals", **TABLE, intervals={"blur": 0.5})
     assert answer["is_safe"]
     assert answer["release"].keys() == {"region", "size", "lower", "upper"}
+
+
+def test_an_audit_lets_the_insiders_of_the_request_attack_as_the_command_does():
+    """The only firm of (N, large) computes (N, small), whose cells are hidden in a square."""
+    sizes = {("N", "small"): (60, 50, 4), ("N", "large"): (90,)}
+    sizes |= {("S", "small"): (45, 40, 30), ("S", "large"): (50, 40, 30)}
+    firms = [(*cell, size) for cell, every in sizes.items() for size in every]
+    columns = dict(zip(("region", "size", "v"), map(list, zip(*firms, strict=True)), strict=True))
+    request = {
+        "data": {"file": "records.csv", "value": "v", "contributor": "firm"},
+        "dimensions": {"region": {}, "size": {}},
+        "rules": [{"rule": "p-percent", "p": 20}],
+        "files": {"records.csv": {**columns, "firm": list("abcdefghij")}},
+    }
+    release = ask("suppress", **request, suppression={"hold": "off"})["release"]
+    assert release["status"].count("suppressed") == 4
+    usual = ask("audit", **request, release=release)
+    assert not usual["is_safe"] and "contributors: 10 tried" in usual["summary"]
+    outsiders = ask("audit", **request, release=release, suppression={"hold": "off"})
+    assert outsiders["is_safe"] and "contributors" not in outsiders["summary"]

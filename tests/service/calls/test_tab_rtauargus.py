@@ -33,6 +33,15 @@ def test_cells_that_the_user_found_unsafe_are_hidden_with_others():
     assert list(found.values()).count("D") == 2
 
 
+def test_few_contributors_are_named_where_no_rule_on_amounts_names_the_cell():
+    """(02, tr1) has two contributors, one of whom gives 67 %; (06, tr2) has six."""
+    both = "NK(1,60)|FREQ(3,10)", "FREQ(3,10)|NK(1,60)"
+    assert {statuses(safety_rules=rules)["02", "tr1"] for rules in both} == {"B"}
+    flagged = {"tabular": {**ACT_SIZE, "secret": [True] * 12}, "secret_var": "secret"}
+    found = statuses(**flagged, safety_rules="FREQ(3,10)", maxscore=None)
+    assert {cell for cell, letter in found.items() if letter == "A"} == {("02", "tr1")}
+
+
 def test_costs_decide_which_cells_are_hidden_besides():
     rows = [*zip(ACT_SIZE["ACTIVITY"], ACT_SIZE["SIZE"], strict=True)]
     cost = [1 if row[0] in ("01", "02") else 1000 for row in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
@@ -114,6 +115,23 @@ def test_sums_that_were_protected_tell_their_price():
         "2 of these sums could be estimated too well: loss 30 -> 41, cells 9 -> 12"
     )
     assert "no sum could be estimated" in ProtectedSums(0, 30.0, 9).summary(30.0, 9)
+
+
+def test_sums_of_an_earlier_release_count_as_its_cells_and_not_twice():
+    places = ["Ax", "Ay", "Bx", "By", "Az", "Az", "Bz", "Bz", "Bz"]
+    sizes = [50, 40, 60, 30, *range(24, 29)]
+    firms = pd.DataFrame([(*place, size) for place, size in zip(places, sizes, strict=True)])
+    firms.columns, firms["firm"] = ["region", "branch", "v"], list("abcdefghi")
+    rule, before = tc.PPercent(5), ()
+    for factor in (1, 2):
+        later = firms.assign(v=factor * firms.v)
+        table = tc.tabulate(later, ["region", "branch"], "v", contributor="firm").protect(rule)
+        pattern = tc.suppress(table, groups=[rule], published=before, time_limit=10)
+        before = tc.Published({"first": pattern}, periods={"first": "first"})
+    told = (
+        "7 sensitive cells and 11 of earlier releases and 4 sensitive sums of hidden cells proved"
+    )
+    assert told in pattern.summary()
 
 
 def test_cells_to_unfreeze_are_told_by_name_and_whether_fewer_might_do():

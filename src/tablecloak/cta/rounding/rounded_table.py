@@ -302,12 +302,8 @@ class RoundedTable(RoundedCounts):
         Everybody knows the base and the number of steps. The relations can narrow the intervals
         further; ``tablecloak.audit(problem, rounded)`` computes by how much.
         """
-        reach = self.steps * self.base - 1
-        lower, upper = self.values - float(reach), self.values + float(reach)
-        if np.all(self.problem.table.values >= 0):
-            lower = np.maximum(lower, 0.0)
-        frozen = self.problem.frozen
-        return np.where(frozen, self.values, lower), np.where(frozen, self.values, upper)
+        reach = float(self.steps * self.base - 1)
+        return ends_of_multiples(self.problem, self.values.astype(np.float64), reach)
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""
@@ -318,6 +314,17 @@ class RoundedTable(RoundedCounts):
             f"rounding to base {self.base}, {how}: loss {self.loss:.9g}, bound {self.bound:.9g}, "
             f"{self._gaps()}, {self.seconds:.1f} s"
         )
+
+
+def ends_of_multiples(
+    problem: ProtectionProblem, values: Floats, reach: float
+) -> tuple[Floats, Floats]:
+    """Return the ends of the true values, of rounded ones that everybody knows to be so near."""
+    lower, upper = values - reach, values + reach
+    if np.all(problem.table.values >= 0):
+        lower = np.maximum(lower, 0.0)
+    frozen = problem.frozen & (values == problem.table.values)
+    return np.where(frozen, values, lower), np.where(frozen, values, upper)
 
 
 def _tree(rounded: RoundedTable) -> Arrays:

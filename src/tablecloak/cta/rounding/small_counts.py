@@ -143,12 +143,8 @@ class SmallCountTable(RoundedCounts):
         Everybody knows the base and the largest change. The relations can narrow the intervals
         further; ``tablecloak.audit(rounded.problem, rounded)`` computes by how much.
         """
-        x, most = self.values.astype(np.float64), float(self.most_moved)
-        moved = x >= self.base
-        lower = np.where(moved, np.maximum(x - most, 1.0), 0.0)
-        upper = np.where(moved, x + most, self.base - 1.0)
-        frozen = self.problem.frozen
-        return np.where(frozen, x, lower), np.where(frozen, x, upper)
+        x = self.values.astype(np.float64)
+        return ends_of_counts(self.problem, x, self.base, float(self.most_moved))
 
     def summary(self) -> str:
         """Say in one line what was rounded, and how good that is."""
@@ -158,6 +154,25 @@ class SmallCountTable(RoundedCounts):
             f"changes up to {self.most_moved}, loss {adjusted.loss:.9g}, "
             f"bound {adjusted.bound:.9g}, {self._gaps()}, {adjusted.seconds:.1f} s"
         )
+
+
+def ends_of_counts(
+    problem: ProtectionProblem, values: Floats, base: int, most: float
+) -> tuple[Floats, Floats]:
+    """Return the ends of the true counts, of published ones without small counts.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+    values : numpy.ndarray of float, shape (n_cells,)
+    base : int
+    most : float
+        Largest change of any count, which everybody knows.
+    """
+    moved, frozen = values >= base, problem.frozen & (values == problem.table.values)
+    lower = np.where(moved, np.maximum(values - most, 1.0), 0.0)
+    upper = np.where(moved, values + most, base - 1.0)
+    return np.where(frozen, values, lower), np.where(frozen, values, upper)
 
 
 def small_count_rounding(

@@ -192,6 +192,11 @@ class _Participant(ABC):
             raise self.broken(message.sender)
         return numbers
 
+    def written(self, values: Sequence[int]) -> list[str]:
+        """Return numbers as texts of one length, since the length of a message can be seen."""
+        digits = -(-self.study.modulus_bits // 4)
+        return [f"{value:0{digits}x}" for value in values]
+
     def broken(self, sender: str) -> GivenUpError:
         """Return the error for an agency that broke the protocol."""
         return GivenUpError(
@@ -226,7 +231,7 @@ class _Leader(_Participant):
         parts = await in_thread(self.shares, question, argument)
         blinds = [await self._pass(at, part, question, argument) for at, part in enumerate(parts)]
         total = await self._collected(blinds)
-        told = SumsMessage(**self.header(), values=_written(total))
+        told = SumsMessage(**self.header(), values=self.written(total))
         for name in self.study.names[1:]:
             await self.wire.send(name, told)
         self.notify(f"round {self.number}: {len(total)} sums")
@@ -245,7 +250,7 @@ class _Leader(_Participant):
             argument=None if argument is None else [float(value) for value in argument],
             share=share,
             route=route,
-            values=_written(_added(blind, part, modulus)),
+            values=self.written(_added(blind, part, modulus)),
         )
         await self.wire.send(route[1], message)
         return blind
@@ -309,7 +314,7 @@ class _Follower(_Participant):
                 parts = await in_thread(self.shares, question, argument)
             done.add(message.share)
             values = self.numbers(message, message.values, len(parts[0]))
-            passed = _written(_added(values, parts[message.share], modulus))
+            passed = self.written(_added(values, parts[message.share], modulus))
             header = self.header()
             if after != self.leader:
                 # The leader is told before the share is passed on, so that it learns of the steps
@@ -330,10 +335,6 @@ class _Follower(_Participant):
 
 def _added(values: Sequence[int], part: Sequence[int], modulus: int) -> list[int]:
     return [(value + own) % modulus for value, own in zip(values, part, strict=True)]
-
-
-def _written(values: Sequence[int]) -> list[str]:
-    return [f"{value:x}" for value in values]
 
 
 def _same(given: Sequence[float] | None, computed: Floats | None) -> bool:

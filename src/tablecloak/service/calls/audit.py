@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from tablecloak.jobs.load import load_data
+from tablecloak.jobs.load import insiders_of, load_data
 from tablecloak.protection import usual_way
 from tablecloak.protections.of_table import RequirementName
 from tablecloak.publish.audit import audit
@@ -22,8 +22,8 @@ class AuditCall(Call):
     """Attack a release, whoever made it, and say whether every sensitive cell is protected."""
 
     name: ClassVar[str] = "audit"
-    sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "audit")
     assumed: ClassVar[tuple[str, ...]] = (usual_way().name,)
+    sections: ClassVar[tuple[str, ...]] = (*SOURCE, "published", "between", "audit", *assumed)
 
     release: Annotated[
         Columns,
@@ -50,7 +50,7 @@ class AuditCall(Call):
                 loaded.problem,
                 release,
                 require=self.require,
-                intruders=job.audit.intruders,
+                intruders=insiders_of(job, loaded.problem),
                 groups=job.group_rules if job.audit.groups else (),
                 published=loaded.published or (),
                 detail=self.detail,

@@ -37,7 +37,10 @@ Totals = Annotated[
 
 Hierarchies = Annotated[
     dict[str, str] | None,
-    Field(description="For each hierarchical variable the text of its .hrc file."),
+    Field(
+        description="For each hierarchical variable the text of its .hrc file: codes without the "
+        "total, parts below their whole with one more @ in front."
+    ),
 ]
 
 TABLE_RULES = ("FREQ", "NK", "P")
@@ -172,8 +175,9 @@ class Tables:
     def protected(self, question: CallQuestion) -> tuple[JobResult, dict[str, list[str]]]:
         """Protect all tables as one problem; return the result, and statuses for each table.
 
-        Statuses are those of rtauargus: A (primary: too few contributors), B (any other primary),
-        D (secondary), V (to be published), in the order of the rows.
+        Statuses are those of rtauargus, in the order of the rows: A (primary: too few contributors,
+        where neither NK nor P finds it unsafe), B (any other primary), D (secondary), V (to be
+        published).
         """
         try:
             job = job_of(self._job(question), question.folder / JOB, "")
@@ -269,8 +273,8 @@ class Statistics(TypedDict):
 Letters = Annotated[
     list[str],
     Field(
-        description="For each row A (primary: few contributors), B (any other primary), D "
-        "(secondary) or V (to be published). Secret."
+        description="For each row A (primary: too few contributors, where neither NK nor P finds "
+        "it unsafe), B (any other primary), D (secondary) or V (to be published). Secret."
     ),
 ]
 

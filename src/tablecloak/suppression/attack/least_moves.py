@@ -18,8 +18,9 @@ from tablecloak.solve.linear import LinearSolver
 from tablecloak.solve.program import Program
 from tablecloak.suppression.attack.moves_program import FARTHEST, Units, nearest_unit
 
-BEYOND = 1e-5
-"""Share of its room by which a cell may be asked to move beyond it; it then moves to its end."""
+BEYOND = 2e-3
+"""Share of its room by which a cell may be asked to move beyond it; it then moves to its end. More
+than what searches ask for beside a need, `ROOMY_SPARE` where derived figures have rooms."""
 
 
 class LeastMoves:

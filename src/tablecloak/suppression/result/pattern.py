@@ -387,7 +387,7 @@ class SuppressionPattern(ProtectedTable):
 
     def _proved_cells(self) -> str:
         keys, sensitive = self.problem.table.keys, self.problem.sensitive
-        sums = int(are_sums(keys).sum())
+        sums = int((are_sums(keys) & ~are_earlier(keys)).sum())
         earlier = int((are_earlier(keys) & sensitive).sum())
         rests = int((self.problem.table.rests & sensitive).sum()) - sums - earlier
         n = self.problem.n_sensitive - rests - sums - earlier

@@ -24,10 +24,13 @@ from tablecloak.tables.formats.layouts import (
     places_of,
 )
 
+STATUSES = {"c": "confidential", "m": "not in this table"}
+"""Statuses of cells without a value, by their codes in CL_OBS_STATUS and at Eurostat."""
+
 
 @FORMATS.register
 class JSONStat(ReleaseFormat):
-    """A dataset of JSON-stat 2.0; confidential cells have the status ``c``."""
+    """A dataset of JSON-stat 2.0; ``c`` is confidential, ``m`` a cell that no table has."""
 
     name = "json-stat"
     suffixes = (".json",)
@@ -52,12 +55,12 @@ def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, A
     squares = int(np.prod([len(known) for known in codes.values()]))
     # Lists instead of codes with positions: a position could look like a hidden value.
     values: list[float | int | None] = [None] * squares
-    status = [""] * squares
+    status = ["m"] * squares
     for at, value, secret in zip(place, released[measure], hidden, strict=True):
         if secret:
             status[at] = "c"
         else:
-            values[at] = as_written(value)
+            status[at], values[at] = "", as_written(value)
     return {
         "version": "2.0",
         "class": "dataset",
@@ -75,6 +78,7 @@ def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, A
             "measure": measure,
             "unit": str(about.get("unit", "")),
             "decimals": about.get("decimals", 0),
+            "status": {"label": {code: STATUSES[code] for code in STATUSES if code in status}},
         },
     }
 

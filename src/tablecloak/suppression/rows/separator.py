@@ -37,6 +37,10 @@ ROUND_SHARE = 0.1
 """Share of the time after which a round of attacks ends if it has found rows; the next round begins
 with the cells not attacked in this one. Chosen by trial; not measured."""
 
+LEAST_SECONDS = 0.3
+"""Seconds for rows of cells that follow, even after the deadline: the single relations of a large
+table are tens of thousands of rows, and the first of them give a last program its bound."""
+
 
 class Separator:
     """Attacks the patterns of the search and turns successful attacks into rows.
@@ -148,9 +152,9 @@ class Separator:
         if is_attacked:
             bridges += self.bridges.in_combinations(share, self.budget)
         self._add_bridges(bridges, y, found, is_first)
+        latest = self.budget.at_least(LEAST_SECONDS)
         for proof in proofs:
-            # Single relations of a large table are tens of thousands of rows.
-            if self.budget.is_over:
+            if latest.is_over:
                 break
             if not isinstance(proof, BridgeRow):
                 self._add(proof, y, found)

@@ -63,8 +63,8 @@ class Details:
         """Return how far each detail can move with all its totals, given the room of each cell."""
         if not self.above.nnz:
             return np.zeros(0)
-        found: Floats = np.minimum.reduceat(room[self.above.indices], self.above.indptr[:-1])
-        return found
+        least: Floats = np.minimum.reduceat(room[self.above.indices], self.above.indptr[:-1])
+        return least
 
     def witnesses(self, system: System) -> list[tuple[Integers, Floats]]:
         """Return moves of details with their totals that meet needs if every cell is hidden.
@@ -74,7 +74,7 @@ class Details:
         list of (numpy.ndarray of int, numpy.ndarray of float)
             At most one for each side of each need. Whether each is a witness must be checked.
         """
-        needs, found = system.needs, list[tuple[Integers, Floats]]()
+        needs, witnesses = system.needs, list[tuple[Integers, Floats]]()
         sides, is_whole = needs.sides(system.low, system.high), bool(system.integer)
         for up, asked, room in zip((1, -1), sides, (system.high, -system.low), strict=True):
             most = self.most(room)
@@ -85,8 +85,8 @@ class Details:
                 moves = _shared_out(size, most[inside], is_whole)
                 moved = np.flatnonzero(moves)
                 if len(moved):
-                    found.append(self._spread(inside[moved], up * moves[moved]))
-        return found
+                    witnesses.append(self._spread(inside[moved], up * moves[moved]))
+        return witnesses
 
     def _spread(self, details: Integers, moves: Floats) -> tuple[Integers, Floats]:
         """Return all cells that move with some details, and their moves."""

@@ -7,6 +7,8 @@ back moves all totals. Large moves are put together from several pairs.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
@@ -51,10 +53,8 @@ class PairFinder(Finder):
 
     def one_way(self, cell: int, target: float, up: int, most: float = np.inf) -> Box | None:
         """Return cheap pairs that are no witness when mirrored; parameters of `Finder`."""
-        found = self._pairs(cell, target, most, 1 if up > 0 else 2)
-        if found is None:
-            return None
-        return SumOfBoxes(found.cells, up * found.moves, found.price, is_mirrored=False)
+        pairs = self._pairs(cell, target, most, 1 if up > 0 else 2)
+        return replace(pairs, moves=up * pairs.moves, is_mirrored=False) if pairs else None
 
     def _pairs(self, cell: int, target: float, most: float, way: int) -> Box | None:
         upward, downward = (room[:-1] for room in self.rooms[way])
@@ -64,10 +64,10 @@ class PairFinder(Finder):
         least = NOTHING_LEFT * left
         moved, price = np.zeros(len(upward)), self.price[:-1].copy()
         for _ in range(MOST_PAIRS):
-            found = self._pair(cell, left, unit, price, (upward - moved, downward + moved))
-            if found is None:
+            pair = self._pair(cell, left, unit, price, (upward - moved, downward + moved))
+            if pair is None:
                 return None
-            step, one, other = found
+            step, one, other = pair
             moved[one] += step
             moved[other] -= step
             price[one] = price[other] = self.least
@@ -84,16 +84,16 @@ class PairFinder(Finder):
         """Return a move, the cells that go up by it and those that go down; None if none can."""
         below = self.details.below
         inside = below.indices[below.indptr[cell] : below.indptr[cell + 1]]
-        own, full = room[0][self.details.cells[inside]], self.details.above @ price
-        largest = min(left, float(own.max(initial=0.0)))
+        room_of, full = room[0][self.details.cells[inside]], self.details.above @ price
+        largest = min(left, float(room_of.max(initial=0.0)))
         for part in STEPS:
             step = left if part * largest == left else np.floor(part * largest / unit) * unit
             if step <= 0:
                 break
-            enough = inside[own >= step]
+            enough = inside[room_of >= step]
             first = enough[np.argsort(full[enough], kind="stable")[:TRIED]]
-            found = [self._taken_back(one, inside, step, full, price, room) for one in first]
-            cost, one, other = min(found, key=lambda pair: pair[0])
+            pairs = [self._taken_back(one, inside, step, full, price, room) for one in first]
+            cost, one, other = min(pairs, key=lambda pair: pair[0])
             if cost < np.inf:
                 return step, one, other
         return None

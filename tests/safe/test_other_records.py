@@ -207,6 +207,64 @@ def test_an_edited_column_is_of_the_same_records():
     assert all(one.outcome.status == "pass" for one in project.outputs.values())
 
 
+def test_codes_that_were_joined_are_of_the_same_records():
+    """Also beside a column that is sorted, and where everybody has several rows."""
+    rows = panel(survey())
+    rows["region"] = rows.region.mask(rows.person % 50 == 0, "Isle")
+    joined = rows.region.replace({"Isle": "West"})
+    for options in ({}, {"contributor": rows.person}, {"data": rows}):
+        project = Project(**options)
+        project.crosstab(rows.wave, rows.region)
+        project.crosstab(rows.wave, joined)
+        project.crosstab(rows.wave, rows.sex)
+        statuses = {one.outcome.status for one in project.outputs.values()}
+        assert statuses == {"pass"}, options
+
+
+def test_a_file_without_contributors_is_refused_and_the_project_goes_on():
+    data = survey()
+    anew = data.sort_values("person").set_index(data.index + 50_000)
+    project = Project(contributor=data.person)
+    project.crosstab(data.region, data.sex)
+    with pytest.raises(InputError, match="no contributor"):
+        project.crosstab(anew.region, anew.edu)
+    assert project.crosstab(data.region, data.edu).outcome.status == "pass"
+
+
+def test_a_clipped_column_of_another_name_is_no_echo():
+    data = survey(1000)
+    project = Project(data=data)
+    incomes(project, data, "region")
+    clipped = data.assign(most=data.income.clip(upper=data.income.quantile(0.98).round(-3)))
+    project.pivot_table(clipped, "most", "sex", aggfunc="mean")
+    last = project.output("output_1").outcome
+    assert all("other records" not in reason.text for reason in last.reasons)
+
+
+def test_what_is_reviewed_for_another_column_does_not_speak_against_that_one():
+    rows = panel(survey())
+    project = Project(contributor=rows.person)
+    incomes(project, rows, "wave")
+    the_second = rows[rows.wave == 1]
+    incomes(project, the_second, "wave", "lag")
+    incomes(project, rows, ["region", "wave"])
+    statuses = [one.outcome.status for one in project.outputs.values()]
+    assert statuses == ["pass", "review", "pass"]
+
+
+def test_labels_that_are_new_beside_some_that_are_known_are_new_records():
+    """Two filters that overlap: few codes of the rest say nothing of who is who."""
+    data = survey(1000)
+    project = Project()
+    some, more = data[data.edu <= 3], data[data.sex == "f"]
+    project.crosstab(some.region, some.ill)
+    project.crosstab(more.region, more.ill)
+    second = project.output("output_1").figures[0].records
+    first = project.output("output_0").figures[0].records
+    labels = project._records.index
+    assert set(labels[second]) == set(more.index) and set(labels[first]) == set(some.index)
+
+
 def test_a_bundle_that_was_written_anew_counts_as_handed_over(tmp_path):
     """Somebody may have a copy of it."""
     data = survey()

@@ -145,12 +145,31 @@ class Ledger:
 
     @property
     def contributors(self) -> Integers | None:
-        """Code of the contributor of each record of the project; None if records contribute."""
+        """Code of the contributor of each record of the project; None if records contribute.
+
+        Records of which it is not known have one of their own; no output has these.
+        """
         if self._contributor is None:
             return None
-        given = self._contributor.reindex(self._records.index)
+        codes = pd.factorize(self._contributor.reindex(self._records.index))[0].astype(np.int64)
+        alone = np.flatnonzero(codes < 0)
+        codes[alone] = len(codes) + np.arange(len(alone))
+        return codes
+
+    def who_is(self, positions: Integers) -> Integers:
+        """Return the contributor of each of some records; without contributors the record.
+
+        Raises
+        ------
+        InputError
+            If no contributor is given for some.
+        """
+        codes = self.contributors
+        if codes is None or self._contributor is None:
+            return positions
+        given = self._contributor.reindex(self._records.index[positions])
         if given.isna().any():
-            missing = self._records.index[given.isna()][:3].tolist()
+            missing = given.index[given.isna()][:3].tolist()
             if any(isinstance(label, tuple) for label in missing):
                 raise InputError(
                     "no contributor is known for records of a frame that was renumbered: keep the "
@@ -158,7 +177,7 @@ class Ledger:
                     "contributor=...) for all of these"
                 )
             raise InputError(f"no contributor is given for the records {listed(missing)}")
-        return pd.factorize(given)[0].astype(np.int64)
+        return codes[positions]
 
     # -- outputs ----------------------------------------------------------------------------
 

@@ -278,7 +278,8 @@ class KnownRecords:
         if fresh.any() and unused.any():
             some = {name: codes[fresh] for name, codes in named.items()}
             matches = self._by_value(some, unused)
-            if matches is not None:
+            # Values that others share may be those of anybody: the labels are then new records.
+            if matches is not None and matches[1]:
                 positions = row.copy()
                 positions[fresh] = matches[0]
                 missing = positions < 0
@@ -311,7 +312,9 @@ class KnownRecords:
                 if not both.any():
                     continue
                 same = float((before[both] == codes[both]).mean())
-                agrees = same == 1.0
+                agrees = same == 1.0 or (
+                    past.name == name and _is_edited(before[both], codes[both], same)
+                )
                 most = max(most, same) if past.name == name else most
                 if agrees:
                     share = np.unique(codes[both], return_counts=True)[1] / both.sum()
@@ -356,11 +359,14 @@ class KnownRecords:
         These are values of anybody else, of the same contributor in another record, as in the wave
         before, or of all records of a contributor together.
         """
-        echoes, waves = [], self._waves(positions, contributor)
+        echoes: list[str] = []
+        shown: set[str] = set()
+        waves = self._waves(positions, contributor)
         for name, codes in used.items():
-            same = {one.name for one in self._columns if _agree(one.at(positions), codes)}
+            same = {one.name for one in self._columns if _is_same(one.at(positions), codes)}
             others = self._used - same - {name}
             totals = self._totals if _tells_apart(codes) else []
+            before = len(echoes)
             echoes += [
                 f"{name}: {one.name}"
                 for one in self._columns
@@ -370,7 +376,10 @@ class KnownRecords:
                 for one in totals
                 if one.name in others and np.isin(codes, one.codes).mean() >= CONTAINED
             ]
-        self._used.update(used)
+            if len(echoes) == before:
+                # What goes to a checker for another column says nothing against that one.
+                shown.add(name)
+        self._used |= shown
         return tuple(dict.fromkeys(echoes))
 
     def _waves(self, positions: Integers, contributor: pd.Series[Any] | None) -> list[Integers]:
@@ -519,6 +528,22 @@ MANY = 0.5
 
 EDITED = 0.5
 """Share of the values of a column that stay at least where somebody edits, clips or rounds it."""
+
+
+def _is_edited(before: Codes, codes: Codes, same: float) -> bool:
+    """Whether values are those of before but for some that were changed, or for joined codes."""
+    if _tells_apart(before):
+        return same >= EDITED
+    n_before = len(np.unique(before))
+    return n_before > 1 and len(np.unique(np.stack([before, codes]), axis=1).T) == n_before
+
+
+def _is_same(before: Codes, codes: Codes) -> bool:
+    """Whether values are those of before at the same records, perhaps edited."""
+    both = before != 0
+    if _agree(before, codes) or not both.any():
+        return bool(both.any())
+    return _tells_apart(codes) and float((before[both] == codes[both]).mean()) >= EDITED
 
 
 def _is_echo(past: KnownColumn, codes: Codes, waves: Sequence[Integers]) -> bool:

@@ -58,8 +58,7 @@ def ask(
     columns = [whole.iloc[:, k] for k in range(whole.shape[1])]
     positions, reasons = ledger.identified(frame, columns)
     reasons += ledger.of_all(frame)
-    codes = ledger.contributors
-    contributor = positions if codes is None else codes[positions]
+    contributor = ledger.who_is(positions)
     checked = kind.check(OutputRecords(frame, positions, contributor, ledger.appetite))
     checked = jointly(ledger, replace(checked, reasons=(*reasons, *checked.reasons)))
     return record(ledger, kind, command, checked)

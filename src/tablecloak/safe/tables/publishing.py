@@ -378,8 +378,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     positions, reasons = ledger.identified(records, columns)
     # A column of ones as the key of sums is how one asks for the sum of all.
     reasons += ledger.of_all(records[list(request.values.values())] if request.values else records)
-    codes = ledger.contributors
-    who = positions if codes is None else codes[positions]
+    who = ledger.who_is(positions)
     reasons += _of_keys(request, who, ledger.appetite)
     table = TableCheck.of(request, who, ledger.appetite)
     reasons += table.reviews()

@@ -363,20 +363,26 @@ class KnownRecords:
         shown: set[str] = set()
         waves = self._waves(positions, contributor)
         for name, codes in used.items():
-            same = {one.name for one in self._columns if _is_same(one.at(positions), codes)}
-            others = self._used - same - {name}
-            totals = self._totals if _tells_apart(codes) else []
-            before = len(echoes)
-            echoes += [
-                f"{name}: {one.name}"
-                for one in self._columns
-                if one.name in others and _is_echo(one, codes, waves)
-            ] + [
-                f"{name}: {one.name} in all"
-                for one in totals
-                if one.name in others and np.isin(codes, one.codes).mean() >= CONTAINED
+            is_apart, earlier = _tells_apart(codes), self._used - {name}
+            columns = [one for one in self._columns if one.name in earlier and (is_apart or waves)]
+            earlier -= {one.name for one in columns if _is_same(one.at(positions), codes, is_apart)}
+            others = [one for one in columns if one.name in earlier]
+            totals = [one for one in self._totals if is_apart and one.name in earlier]
+            named = [
+                *(
+                    one.name
+                    for one in others
+                    if any(_agree(one.at(wave), codes) for wave in waves)
+                    or (is_apart and _contains(one.codes, codes))
+                ),
+                *(
+                    f"{one.name} in all"
+                    for one in totals
+                    if np.isin(codes, one.codes).mean() >= CONTAINED
+                ),
             ]
-            if len(echoes) == before:
+            echoes += [f"{name}: {one}" for one in named]
+            if not named:
                 # What goes to a checker for another column says nothing against that one.
                 shown.add(name)
         self._used |= shown
@@ -538,19 +544,11 @@ def _is_edited(before: Codes, codes: Codes, same: float) -> bool:
     return n_before > 1 and len(np.unique(np.stack([before, codes]), axis=1).T) == n_before
 
 
-def _is_same(before: Codes, codes: Codes) -> bool:
+def _is_same(before: Codes, codes: Codes, is_apart: bool) -> bool:
     """Whether values are those of before at the same records, perhaps edited."""
     both = before != 0
-    if _agree(before, codes) or not both.any():
-        return bool(both.any())
-    return _tells_apart(codes) and float((before[both] == codes[both]).mean()) >= EDITED
-
-
-def _is_echo(past: KnownColumn, codes: Codes, waves: Sequence[Integers]) -> bool:
-    """Whether values are those of a column in the wave before or after, or at any other records."""
-    if any(_agree(past.at(wave), codes) for wave in waves):
-        return True
-    return _tells_apart(codes) and _contains(past.codes, codes)
+    same = float((before[both] == codes[both]).mean()) if both.any() else 0.0
+    return same >= EDITED if is_apart else same == 1.0 and _agree(before, codes)
 
 
 def _contains(past: Codes, codes: Codes) -> bool:

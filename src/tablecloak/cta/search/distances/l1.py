@@ -100,8 +100,10 @@ def _whole(searched: DirectionSearch) -> Integers | None:
     model, notes = searched.state.form.model, searched.state.notes
     if not is_near_whole(model, searched.changes):
         notes.append("whole numbers needed a program of their own")
-    seconds = REQUIRED_SECONDS if searched.must_be_whole else LEAST_SECONDS
-    whole = whole_changes(model, searched.changes, searched.budget.at_least(seconds))
+    whole = whole_changes(model, searched.changes, searched.budget.at_least(LEAST_SECONDS))
+    if whole is None and searched.must_be_whole:
+        # A program uses all its time to prove how near it is, so that only few get this much.
+        whole = whole_changes(model, searched.changes, searched.budget.at_least(REQUIRED_SECONDS))
     if whole is None:
         notes.append("no adjustment in whole numbers was found")
     return whole

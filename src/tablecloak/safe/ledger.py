@@ -15,6 +15,7 @@ from tablecloak.arrays import AnyIntegers, Integers
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.decisions import decided
+from tablecloak.safe.echoes import Echoes
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
 from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason, without_labels
@@ -57,11 +58,13 @@ class Ledger:
         self.hides = True
         self._records = KnownRecords()
         self._contributor: pd.Series[Any] | None = contributor
+        self._echoes = Echoes(self._records, contributor)
         if data is not None:
             if not isinstance(data, pd.DataFrame):
                 raise InputError("data is no frame: give the one that all others are filtered from")
             columns = [data.iloc[:, at] for at in range(data.shape[1])]
-            self._records.identified(columns, data.index, contributor=contributor)
+            self._records.identified(columns, data.index, contributor)
+            self._echoes.add_totals(columns, data.index)
         self._joint = JointAudit(appetite)
         self._n_named = 0
         self._bundles: dict[Path, dict[str, Output]] = {}
@@ -88,13 +91,17 @@ class Ledger:
         columns : sequence of Series
             All that is known of these records.
         """
-        names = [str(name) for name in used] or [str(column.name) for column in columns]
-        located = self._records.identified(columns, used.index, names, self._contributor)
+        located = self._records.identified(columns, used.index, self._contributor)
+        shown = [str(name) for name in used] or [str(column.name) for column in columns]
+        codes = {name: located.codes[name] for name in shown if name in located.codes}
+        echoes = self._echoes.among(codes, located.positions)
+        if located.is_sure:
+            self._echoes.add_totals(columns, used.index)
         reasons = []
         if located.is_repeated:
             text = "each record stands there several times, so that few persons count as many"
             reasons.append(Reason("review", "records", text))
-        for echo in located.echoes:
+        for echo in echoes:
             text = (
                 f"a column has the values of another at other records ({echo}): compare who is in "
                 "both"
@@ -147,7 +154,8 @@ class Ledger:
     def contributors(self) -> Integers | None:
         """Code of the contributor of each record of the project; None if records contribute.
 
-        Records of which it is not known have one of their own; no output has these.
+        Records of which it is not known have one of their own, with codes from the number of
+        records on; no output has these.
         """
         if self._contributor is None:
             return None
@@ -165,11 +173,11 @@ class Ledger:
             If no contributor is given for some.
         """
         codes = self.contributors
-        if codes is None or self._contributor is None:
+        if codes is None:
             return positions
-        given = self._contributor.reindex(self._records.index[positions])
-        if given.isna().any():
-            missing = given.index[given.isna()][:3].tolist()
+        who = codes[positions]
+        if (alone := who >= len(codes)).any():
+            missing = self._records.index[positions[alone]][:3].tolist()
             if any(isinstance(label, tuple) for label in missing):
                 raise InputError(
                     "no contributor is known for records of a frame that was renumbered: keep the "
@@ -177,7 +185,7 @@ class Ledger:
                     "contributor=...) for all of these"
                 )
             raise InputError(f"no contributor is given for the records {listed(missing)}")
-        return codes[positions]
+        return who
 
     # -- outputs ----------------------------------------------------------------------------
 

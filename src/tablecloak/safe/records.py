@@ -6,14 +6,11 @@ numbers records anew gives the same ones, or where all have one value of an earl
 filter leaves them. Where a column has other values, or the labels are new, records were renumbered:
 they are then found by all values of the frame, whatever its columns are called, and are in doubt
 where others share these values. What is in doubt says nothing of later frames.
-
-A column may also tell of other records than those it stands at: with the values of the wave before,
-or with what a household has in all. Such a column echoes another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,15 +81,15 @@ class IdentifiedRecords:
     are_mixed : bool
         Whether this or an earlier frame was renumbered, so that labels say nothing and what is not
         sure may be any records of the project.
-    echoes : tuple of str
-        Columns that tell of other records, each with what it tells: "lag: income".
+    codes : dict of str to (n,) array
+        Numbers for the values of each column.
     """
 
     positions: Integers
     is_sure: bool
-    is_repeated: bool = False
-    are_mixed: bool = False
-    echoes: tuple[str, ...] = ()
+    is_repeated: bool
+    are_mixed: bool
+    codes: dict[str, Codes]
 
 
 @dataclass
@@ -130,6 +127,20 @@ def _is_numbering(index: pd.Index) -> bool:
     return bool((steps == steps[:1]).all())
 
 
+def _continues(past: pd.Index, index: pd.Index) -> bool:
+    """Whether new labels are of the numbering, or of the kind, that earlier ones are."""
+    if not len(past) or not pd.api.types.is_integer_dtype(index.dtype):
+        return len(past) > 0
+    both = past.append(index)
+    widths = [int(one.max()) - int(one.min()) + 1 for one in (past, both)]
+    return len(both) / widths[1] >= len(past) / widths[0] / 2
+
+
+def _is_between(past: pd.Index, index: pd.Index) -> bool:
+    """Whether new labels fill gaps that a filter left between earlier ones."""
+    return len(past) > 0 and int(((index > past.min()) & (index < past.max())).sum()) >= SURE
+
+
 def _digest(index: pd.Index) -> tuple[int, int]:
     """Return a number for a set of labels, whatever their order."""
     hashes = pd.util.hash_pandas_object(index, index=False).to_numpy(dtype=np.uint64)
@@ -144,13 +155,12 @@ class KnownRecords:
     ----------
     index : Index
         Label under which each was first seen.
+    columns : list of KnownColumn
     """
 
     index: pd.Index = field(default_factory=lambda: pd.Index([]))
-    _columns: list[KnownColumn] = field(default_factory=list)
+    columns: list[KnownColumn] = field(default_factory=list)
     _labels: SeenLabels = field(default_factory=SeenLabels)
-    _used: set[str] = field(default_factory=set)
-    _totals: list[KnownColumn] = field(default_factory=list)
     _doubtful: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _were_renumbered: bool = False
 
@@ -174,7 +184,6 @@ class KnownRecords:
         self,
         columns: Sequence[pd.Series[Any]],
         index: pd.Index,
-        used: Collection[str] = (),
         contributor: pd.Series[Any] | None = None,
     ) -> IdentifiedRecords:
         """Return which records of the project a frame has.
@@ -185,8 +194,6 @@ class KnownRecords:
             All that the frame tells of its records.
         index : Index
             Labels of its rows.
-        used : collection of str
-            Names of the columns that the output shows something of.
         contributor : Series, optional
             Who stands behind labels. It says who records are whose labels are all new, and nothing
             of labels that were seen: these may have been given to other records.
@@ -211,22 +218,18 @@ class KnownRecords:
                 named, index, by_label, is_contradicted
             )
         self._were_renumbered |= is_renumbered
-        who = None if contributor is None else contributor.reindex(index)
-        shown = {name: codes for name, codes in named.items() if name in used}
-        echoes = self._echoes(shown, positions, contributor)
         if is_sure:
             self._keep(named, positions)
             self._labels.add(index)
-            if who is not None:
-                self._add_totals(columns, who)
-        return IdentifiedRecords(positions, is_sure, is_repeated, self._were_renumbered, echoes)
+        return IdentifiedRecords(positions, is_sure, is_repeated, self._were_renumbered, named)
 
     def _in_doubt(
         self, named: dict[str, Codes], index: pd.Index, row: Integers, is_contradicted: bool
     ) -> tuple[Integers, bool, bool]:
         """Return where records stand whose labels say little, whether surely, and if renumbered."""
         are_new = bool((row < 0).all())
-        is_renumbered = is_contradicted or (are_new and not self._continues(index))
+        past = self._labels_like(index) if are_new else index[:0]
+        is_renumbered = is_contradicted or (are_new and not _continues(past, index))
         is_sought = are_new or is_contradicted or self._knows(named, row)
         if is_sought and not self._are_several(named):
             where = self._by_value(named)
@@ -238,26 +241,12 @@ class KnownRecords:
         if is_renumbered:
             is_sure = self._are_others(named) or self._are_several(named)
         else:
-            is_sure = not named or (are_new and self._is_between(index))
+            is_sure = not named or (are_new and _is_between(past, index))
         n_before = len(self.index)
         positions = self._added(len(index)) if is_contradicted else self.positions(index)
         if is_renumbered and not is_sure:
             self._doubtful = np.append(self._doubtful, positions[positions >= n_before])
         return positions, is_sure, is_renumbered
-
-    def _continues(self, index: pd.Index) -> bool:
-        """Whether new labels are of the numbering, or of the kind, that earlier ones are."""
-        past = self._labels_like(index)
-        if not len(past) or not pd.api.types.is_integer_dtype(index.dtype):
-            return len(past) > 0
-        both = past.append(index)
-        widths = [int(one.max()) - int(one.min()) + 1 for one in (past, both)]
-        return len(both) / widths[1] >= len(past) / widths[0] / 2
-
-    def _is_between(self, index: pd.Index) -> bool:
-        """Whether new labels fill gaps that a filter left between earlier ones."""
-        past = self._labels_like(index)
-        return len(past) > 0 and int(((index > past.min()) & (index < past.max())).sum()) >= SURE
 
     def _labels_like(self, index: pd.Index) -> pd.Index:
         """Return the earlier labels that are of the type of others: all integers, or all texts."""
@@ -306,7 +295,7 @@ class KnownRecords:
         evidence, is_contradicted, is_shuffled = 0.0, False, False
         for name, codes in named.items():
             agrees, most = False, -1.0
-            for past in sorted(self._columns, key=lambda one: one.name != name):
+            for past in sorted(self.columns, key=lambda one: one.name != name):
                 before = past.at(row)
                 both = before != 0
                 if not both.any():
@@ -317,10 +306,9 @@ class KnownRecords:
                 )
                 most = max(most, same) if past.name == name else most
                 if agrees:
-                    share = np.unique(codes[both], return_counts=True)[1] / both.sum()
                     # In sorted records the next one has the same value: without it nothing shows.
-                    changes = np.count_nonzero(np.diff(codes[both]))
-                    evidence += min(changes, both.sum() * (1 - float((share**2).sum())))
+                    changes = float(np.count_nonzero(np.diff(codes[both])))
+                    evidence += min(changes, _n_apart(codes[both]))
                     break
             if not agrees and most >= 0:
                 is_contradicted = True
@@ -341,7 +329,7 @@ class KnownRecords:
         """
         if (row < 0).any():
             return False
-        for past in self._columns:
+        for past in self.columns:
             codes = past.at(row)
             if codes.all() and (codes == codes[:1]).all():
                 between = past.codes[row.min() : row.max() + 1]
@@ -351,96 +339,25 @@ class KnownRecords:
                     return True
         return False
 
-    def _echoes(
-        self, used: dict[str, Codes], positions: Integers, contributor: pd.Series[Any] | None
-    ) -> tuple[str, ...]:
-        """Return the columns that have values of earlier outputs at other records.
-
-        These are values of anybody else, of the same contributor in another record, as in the wave
-        before, or of all records of a contributor together.
-        """
-        echoes: list[str] = []
-        shown: set[str] = set()
-        waves = self._waves(positions, contributor)
-        for name, codes in used.items():
-            is_apart, earlier = _tells_apart(codes), self._used - {name}
-            columns = [one for one in self._columns if one.name in earlier and (is_apart or waves)]
-            earlier -= {one.name for one in columns if _is_same(one.at(positions), codes, is_apart)}
-            others = [one for one in columns if one.name in earlier]
-            totals = [one for one in self._totals if is_apart and one.name in earlier]
-            named = [
-                *(
-                    one.name
-                    for one in others
-                    if any(_agree(one.at(wave), codes) for wave in waves)
-                    or (is_apart and _contains(one.codes, codes))
-                ),
-                *(
-                    f"{one.name} in all"
-                    for one in totals
-                    if np.isin(codes, one.codes).mean() >= CONTAINED
-                ),
-            ]
-            echoes += [f"{name}: {one}" for one in named]
-            if not named:
-                # What goes to a checker for another column says nothing against that one.
-                shown.add(name)
-        self._used |= shown
-        return tuple(dict.fromkeys(echoes))
-
-    def _waves(self, positions: Integers, contributor: pd.Series[Any] | None) -> list[Integers]:
-        """Return where the records before and after stand, of who has several; -1 for none."""
-        if contributor is None or not len(self._columns):
-            return []
-        who = pd.factorize(contributor.reindex(self.index))[0]
-        order = np.lexsort((np.arange(len(who)), who))
-        same = (np.diff(who[order]) == 0) & (who[order][1:] >= 0)
-        if not same.any():
-            return []
-        waves = []
-        for here, there in ((order[1:], order[:-1]), (order[:-1], order[1:])):
-            beside = np.full(len(who), -1, dtype=np.int64)
-            beside[here[same]] = there[same]
-            waves.append(np.where(positions < 0, -1, beside[positions]))
-        return waves
-
-    def _add_totals(self, columns: Sequence[pd.Series[Any]], who: pd.Series[Any]) -> None:
-        """Keep what contributors of several records have in all."""
-        names = {one.name for one in self._totals}
-        if not who.duplicated().any():
-            return
-        for column in columns:
-            name = str(column.name)
-            is_amount = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(
-                column
-            )
-            if is_amount and name not in names and not pd.api.types.is_complex_dtype(column):
-                totals = column.astype(np.float64).groupby(who.to_numpy()).sum()
-                self._totals.append(KnownColumn(name, codes_of(totals)))
-
     def _knows(self, named: dict[str, Codes], row: Integers) -> bool:
         """Whether a column that tells records apart has values known under other labels."""
         return any(
-            _tells_apart(codes) and self._matched(name, codes) is not None
+            tells_apart(codes) and self._matched(name, codes) is not None
             for name, codes in named.items()
         )
 
     def _are_others(self, named: dict[str, Codes]) -> bool:
         """Whether a column that tells records apart has other values than one of its name."""
-        return any(
-            _tells_apart(codes)
-            and any(past.name == name for past in self._columns)
-            and not any(
-                np.isin(codes, past.codes).mean() > MANY
-                for past in self._columns
-                if past.name == name
-            )
-            for name, codes in named.items()
-        )
+        for name, codes in named.items():
+            of_name = [past.codes for past in self.columns if past.name == name]
+            is_other = all(np.isin(codes, past).mean() <= MANY for past in of_name)
+            if of_name and is_other and tells_apart(codes):
+                return True
+        return False
 
     def _are_several(self, named: dict[str, Codes]) -> bool:
         """Whether contributors of one record each have several here: visits beside persons."""
-        before = [one for one in self._columns if one.name == CONTRIBUTOR]
+        before = [one for one in self.columns if one.name == CONTRIBUTOR]
         if CONTRIBUTOR not in named or len(before) != 1:
             return False
         past = before[0].codes[before[0].codes != 0]
@@ -452,8 +369,8 @@ class KnownRecords:
         """Return the known column in which the values of a column occur as often, or oftener."""
         matches = [
             (one.name == name, len(np.unique(one.codes)), one)
-            for one in self._columns
-            if _contains(one.codes, codes)
+            for one in self.columns
+            if contains(one.codes, codes)
         ]
         return max(matches, key=lambda one: one[:2])[2] if matches else None
 
@@ -470,7 +387,7 @@ class KnownRecords:
         fewer = [
             (name, codes, past)
             for name, codes, past in matched
-            if past.name == name or _tells_apart(codes)
+            if past.name == name or tells_apart(codes)
         ]
         for some in (matched, fewer):
             if some and (where := self._by_columns([pair[1:] for pair in some], among)) is not None:
@@ -513,14 +430,14 @@ class KnownRecords:
     def _keep(self, named: dict[str, Codes], positions: Integers) -> None:
         n = len(self.index)
         for name, codes in named.items():
-            for past in self._columns:
+            for past in self.columns:
                 if past.name == name:
                     before = past.at(positions)
                     if ((before == 0) | (before == codes)).all():
                         break
             else:
                 past = KnownColumn(name, np.zeros(0, dtype=np.uint64))
-                self._columns.append(past)
+                self.columns.append(past)
             past.codes = _padded(past.codes, n)
             past.codes[positions] = codes
 
@@ -531,27 +448,19 @@ SEVERAL = 1.5
 MANY = 0.5
 """Share of records with a value of their own from which a column tells records apart."""
 
-
 EDITED = 0.5
 """Share of the values of a column that stay at least where somebody edits, clips or rounds it."""
 
 
 def _is_edited(before: Codes, codes: Codes, same: float) -> bool:
     """Whether values are those of before but for some that were changed, or for joined codes."""
-    if _tells_apart(before):
+    if tells_apart(before):
         return same >= EDITED
     n_before = len(np.unique(before))
     return n_before > 1 and len(np.unique(np.stack([before, codes]), axis=1).T) == n_before
 
 
-def _is_same(before: Codes, codes: Codes, is_apart: bool) -> bool:
-    """Whether values are those of before at the same records, perhaps edited."""
-    both = before != 0
-    same = float((before[both] == codes[both]).mean()) if both.any() else 0.0
-    return same >= EDITED if is_apart else same == 1.0 and _agree(before, codes)
-
-
-def _contains(past: Codes, codes: Codes) -> bool:
+def contains(past: Codes, codes: Codes) -> bool:
     """Whether values occur among others as often, or oftener."""
     values, counts = np.unique(codes, return_counts=True)
     there, often = np.unique(past[past != 0], return_counts=True)
@@ -562,16 +471,22 @@ def _contains(past: Codes, codes: Codes) -> bool:
     return bool(common.sum() >= CONTAINED * len(codes))
 
 
-def _agree(before: Codes, codes: Codes) -> bool:
+def agree(before: Codes, codes: Codes) -> bool:
     """Whether values are those of before, as far as these are known, and not by chance."""
     both = before != 0
     if not both.any() or not (before[both] == codes[both]).all():
         return False
-    share = np.unique(codes[both], return_counts=True)[1] / both.sum()
-    return float(both.sum() * (1 - (share**2).sum())) >= SURE
+    return _n_apart(codes[both]) >= SURE
 
 
-def _tells_apart(codes: Codes) -> bool:
+def _n_apart(codes: Codes) -> float:
+    """Return how many records differ, on average, from one that is drawn at random."""
+    share = np.unique(codes, return_counts=True)[1] / len(codes)
+    return float(len(codes) * (1 - (share**2).sum()))
+
+
+def tells_apart(codes: Codes) -> bool:
+    """Whether many records have a value of their own in a column."""
     return len(np.unique(codes)) > MANY * len(codes)
 
 

@@ -100,9 +100,7 @@ def shared_by_all(columns: pd.DataFrame) -> str:
     said = []
     for name in columns.columns:
         column = columns[name].dropna()
-        if len(column) and pd.api.types.is_bool_dtype(column) | pd.api.types.is_numeric_dtype(
-            column
-        ):
+        if len(column) and pd.api.types.is_numeric_dtype(column):
             lowest, highest = float(column.min()), float(column.max())
             if lowest == highest and lowest in (0.0, 1.0):
                 said.append(f"{name} = {lowest:.0f}")

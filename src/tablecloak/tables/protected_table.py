@@ -83,7 +83,8 @@ class ProtectedTable(Result):
             return f"How good: proved to be the best; {self.saving}."
         if self.avoidable_gap >= 1.0:
             return "How good: not known; nothing was proved of how much less would do."
-        share = f"at most {100 * self.avoidable_gap:.0f} %" if self._is_open else "less than 1 %"
+        is_near = self.avoidable_gap < NEARLY
+        share = "less than 1 %" if is_near else f"at most {100 * self.avoidable_gap:.0f} %"
         return f"How good: of what is {self.price}, {share} could be saved."
 
     @property

@@ -274,12 +274,9 @@ class IntervalPattern(ProtectedTable):
         added = self.loss - self.narrowest
         if self.is_optimal or added <= OPTIMAL * self.loss or self.avoidable_gap >= 1.0:
             return super()._quality()
-        share = 100 * self.avoidable_gap
         part = 100 * added / (self.loss - self.unavoidable)
-        return (
-            f"How good: of what is {self.price}, at most {share:.0f} % could be saved; rounding "
-            f"and blurring of the ends add {part:.0f} %."
-        )
+        said = super()._quality().removesuffix(".")
+        return f"{said}; rounding and blurring of the ends add {part:.0f} %."
 
     @property
     def _is_open(self) -> bool:

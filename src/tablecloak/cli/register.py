@@ -122,11 +122,10 @@ def find(
     receiver = PUBLIC if named.registered is None else named.registered.receiver
     kept, problem = _begun(folder), load_problem(named)
     only = restriction(named.data.only)
-    overlaps = kept.overlaps(problem, named.series, receiver, only=only)
+    overlaps, refusals = kept.compared(problem, named.series, receiver, only)
     for overlap in overlaps:
         typer.echo(_said(overlap))
     typer.echo(f"{len(overlaps)} earlier releases count.")
-    refusals = kept.refusals(problem, named.series, receiver, only=only)
     for refusal in refusals:
         typer.echo(refusal, err=True)
     if refusals:

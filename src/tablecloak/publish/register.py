@@ -355,7 +355,16 @@ class Register:
         series, receiver, only
             As in `Entry`.
         """
-        cells, _ = self._cells(problem, series, receiver, only)
+        return self.compared(problem, series, receiver, only)[0]
+
+    def compared(
+        self, problem: ProtectionProblem, series: str, receiver: str, only: Restriction
+    ) -> tuple[list[Overlap], list[str]]:
+        """Return the same, and of which entries nobody can tell what they disclose with the table.
+
+        All entries are read. Parameters are those of `overlaps`.
+        """
+        cells, refusals = self._cells(problem, series, receiver, only)
         place, _ = _numbered(_completed(cells), cells)
         row_of = dict(zip(place[0].tolist(), range(len(place[0])), strict=True))
         overlaps = []
@@ -367,24 +376,7 @@ class Register:
             revised = int(np.sum(~cells[0].agrees(here, cells[n], there)))
             further = len(place[n]) - len(both)
             overlaps.append(Overlap(cells[n].entry, len(both), revised, further))
-        return overlaps
-
-    def refusals(
-        self,
-        problem: ProtectionProblem,
-        series: str,
-        receiver: str = PUBLIC,
-        *,
-        only: Restriction = NONE_CHOSEN,
-    ) -> list[str]:
-        """Say of which entries nobody can tell what they disclose together with a new table.
-
-        Parameters
-        ----------
-        problem, series, receiver, only
-            As of `overlaps`.
-        """
-        return self._cells(problem, series, receiver, only)[1]
+        return overlaps, refusals
 
     def _cells(
         self, problem: ProtectionProblem, series: str, receiver: str, only: Restriction

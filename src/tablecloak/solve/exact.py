@@ -51,6 +51,12 @@ LARGEST_MULTIPLE = 2**24
 would move the solution too far."""
 
 
+def rounded_down(number: float, bits: int) -> float:
+    """Return the largest number of some binary digits that is not above a number."""
+    fraction, exponent = math.frexp(number)
+    return math.ldexp(math.floor(math.ldexp(fraction, bits)), exponent - bits)
+
+
 def whole_factors(matrix: csr_array) -> Floats:
     """Return the power of ten that makes the coefficients of each row whole numbers.
 

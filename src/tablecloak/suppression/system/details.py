@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.solve.exact import rounded_down
 from tablecloak.suppression.system.basis import basis_of
 from tablecloak.suppression.system.system import System, entries_of
 
@@ -146,5 +147,4 @@ def in_units(target: float, room: float, is_whole: bool, bits: int) -> tuple[flo
     """
     if is_whole and math.ceil(target) <= room:
         return float(math.ceil(target)), 1.0
-    unit = math.ldexp(1.0, math.frexp(target)[1] - bits)
-    return math.floor(target / unit) * unit, unit
+    return rounded_down(target, bits), math.ldexp(1.0, math.frexp(target)[1] - bits)

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers, Signs, median_of_positive
 from tablecloak.budget import Budget
+from tablecloak.solve.exact import rounded_down
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import costliest_first
 from tablecloak.suppression.system.system import System, entries_of
@@ -300,12 +301,6 @@ class Box:
             # A whole move also holds against an intruder who knows that values are whole.
             return float(math.ceil(asked))
         return rounded_down(asked, BITS)
-
-
-def rounded_down(number: float, bits: int) -> float:
-    """Return the largest number of some binary digits that is not above a number."""
-    fraction, exponent = math.frexp(number)
-    return math.ldexp(math.floor(math.ldexp(fraction, bits)), exponent - bits)
 
 
 @dataclass(frozen=True, eq=False)

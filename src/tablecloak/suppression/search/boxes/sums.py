@@ -21,7 +21,8 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats
 from tablecloak.extras import is_installed
-from tablecloak.suppression.search.boxes.pattern import Box, BoxFinder, Grid, Moves, rounded_down
+from tablecloak.solve.exact import rounded_down
+from tablecloak.suppression.search.boxes.pattern import Box, BoxFinder, Grid, Moves
 from tablecloak.suppression.system.details import in_units
 
 KERNEL = "tablecloak.suppression.search.boxes.kernel"

@@ -55,6 +55,9 @@ class Appetite(BaseModel):
     federated: Annotated[
         bool, Field(description="Read and not used: nothing is checked elsewhere.")
     ] = False
+    data_must_be_declared: Annotated[
+        bool, Field(description="Whether outputs are reviewed unless Project(data=...) is given.")
+    ] = False
     blocked_extensions: Annotated[
         tuple[str, ...], Field(description="Files that may not leave.")
     ] = (".svg", ".gph")

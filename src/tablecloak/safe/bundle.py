@@ -70,6 +70,7 @@ def write_bundle(
     appetite: Appetite,
     folder: str | Path,
     *,
+    data: str = "",
     form: BundleFormat = "json",
     overwrite: bool = False,
 ) -> Path:
@@ -81,6 +82,8 @@ def write_bundle(
     appetite : Appetite
     folder : str or Path
         Folder that is made. It appears in one step, complete.
+    data : str, default=""
+        What the checker is told of the data.
     form : {"json", "xlsx"}, default="json"
         With "xlsx" there is a workbook as well, as ACRO writes it.
     overwrite : bool, default=False
@@ -108,12 +111,12 @@ def write_bundle(
         for name, output in outputs.items():
             _write_members(output, members[name], new)
         _write_json(new / RESULTS, _results(outputs, members))
-        _write_json(new / CHECKS, _checks(outputs, members, appetite))
+        _write_json(new / CHECKS, _checks(outputs, members, appetite, data))
         _write_json(new / CONFIG, appetite.model_dump(mode="json"))
         if form == "xlsx":
             _write_workbook(outputs, members, new / WORKBOOK)
         shown = {name: _shown(members[name], new) for name in outputs}
-        page = check_page(outputs, shown, appetite)
+        page = check_page(outputs, shown, appetite, data)
         (new / PAGE).write_text(page, encoding="utf-8", newline="\n")
         digits = {path.name: checksum(path) for path in sorted(new.iterdir())}
         (new / CHECKSUMS).mkdir()
@@ -369,7 +372,10 @@ def _unique(labels: list[str]) -> list[str]:
 
 
 def _checks(
-    outputs: Mapping[str, Output], members: Mapping[str, list[BundleFile]], appetite: Appetite
+    outputs: Mapping[str, Output],
+    members: Mapping[str, list[BundleFile]],
+    appetite: Appetite,
+    data: str,
 ) -> dict[str, object]:
     """Return everything that was found, without what only the inside may know."""
     from tablecloak import __version__
@@ -390,6 +396,7 @@ def _checks(
     return {
         "tablecloak": __version__,
         "appetite": appetite.model_dump(mode="json"),
+        "data": data,
         "outputs": told,
     }
 

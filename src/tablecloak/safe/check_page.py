@@ -64,7 +64,10 @@ class BundleFile:
 
 
 def check_page(
-    outputs: Mapping[str, Output], shown: Mapping[str, Sequence[BundleFile]], appetite: Appetite
+    outputs: Mapping[str, Output],
+    shown: Mapping[str, Sequence[BundleFile]],
+    appetite: Appetite,
+    data: str,
 ) -> str:
     """Return the page for a checker.
 
@@ -75,6 +78,8 @@ def check_page(
         The files of each output; frames come first, in the order of the output.
     appetite : Appetite
         Limits, told at the top.
+    data : str
+        What is known of the data.
     """
     links = {name: f"output-{number}" for number, name in enumerate(outputs)}
     body = "\n".join(
@@ -84,6 +89,7 @@ def check_page(
             '<p class="secret">For the checker alone. Gaps are gaps in the files as well; their '
             "reasons tell more than may leave: zeros stands for an empty cell, and groups that "
             "follow are told with their number of contributors.</p>",
+            f"<p><strong>Data:</strong> {escape(data)}</p>",
             _tools(outputs),
             _limits(appetite),
             _overview(outputs, links),

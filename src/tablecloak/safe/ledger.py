@@ -18,9 +18,12 @@ from tablecloak.safe.decisions import decided
 from tablecloak.safe.echoes import Echoes
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
+from tablecloak.safe.origins import ProjectData
 from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason, without_labels
-from tablecloak.safe.records import KnownRecords
+from tablecloak.safe.records import IdentifiedRecords, KnownRecords
 from tablecloak.safe.values import may_be_amounts, shared_by_all
+
+BEGIN = "Project(data=...), with the file or the whole frame"
 
 KEEP = (
     "keep the index of the whole frame when it is merged, sorted or filtered, and begin with "
@@ -34,19 +37,22 @@ class Ledger:
     Parameters
     ----------
     appetite : Appetite
-    contributor : Series, optional
-        Who stands behind each record, with the index of the records. Without it each record is
-        one contributor.
-    data : DataFrame, optional
-        Whose columns and index say later which records are meant.
+    contributor : Series or str, optional
+        Who stands behind each record: a column of the data by its name, or one with the index of
+        the records. Without it each record is one contributor.
+    data : DataFrame, str or Path, optional
+        The frame or file that all outputs are made from.
 
     Raises
     ------
     InputError
-        If `contributor` is no column, or `data` no frame, or its index has a label twice.
+        If `contributor` is no column, or `data` neither, or its index has a label twice.
     """
 
     def __init__(self, appetite: Appetite, contributor: Any, data: Any = None) -> None:
+        self.declared = ProjectData(data) if data is not None else None
+        if self.declared is not None and isinstance(contributor, str):
+            contributor = self.declared[contributor]
         if not isinstance(contributor, pd.Series | None):
             column = repr(contributor) if isinstance(contributor, str) else "..."
             raise InputError(
@@ -59,12 +65,11 @@ class Ledger:
         self._records = KnownRecords()
         self._contributor: pd.Series[Any] | None = contributor
         self._echoes = Echoes(self._records, contributor)
-        if data is not None:
-            if not isinstance(data, pd.DataFrame):
-                raise InputError("data is no frame: give the one that all others are filtered from")
-            columns = [data.iloc[:, at] for at in range(data.shape[1])]
-            self._records.identified(columns, data.index, contributor)
-            self._echoes.add_totals(columns, data.index)
+        if self.declared is not None:
+            frame = self.declared.frame
+            columns = [frame[name] for name in frame]
+            self._records.identified(columns, frame.index, contributor)
+            self._echoes.add_totals(columns, frame.index)
         self._joint = JointAudit(appetite)
         self._n_named = 0
         self._bundles: dict[Path, dict[str, Output]] = {}
@@ -101,6 +106,7 @@ class Ledger:
         if located.is_repeated:
             text = "each record stands there several times, so that few persons count as many"
             reasons.append(Reason("review", "records", text))
+        reasons += self._of_columns(used if len(used.columns) else columns, located)
         for echo in echoes:
             text = (
                 f"a column has the values of another at other records ({echo}): compare who is in "
@@ -115,6 +121,28 @@ class Ledger:
         text = f"no column says whether records of this output are those of {listed(names)}"
         rule = RENUMBERED if located.are_mixed else "records"
         return located.positions, [*reasons, Reason("review", rule, f"{text}: {KEEP}")]
+
+    def _of_columns(
+        self, shown: pd.DataFrame | Sequence[pd.Series[Any]], located: IdentifiedRecords
+    ) -> list[Reason]:
+        """Return reasons for review where a column may tell of other records than its own."""
+        if self.declared is None:
+            must = self.appetite.data_must_be_declared
+            text = f"nobody said which data these are: begin with {BEGIN}"
+            return [Reason("review", "data", text)] if must else []
+        if isinstance(shown, pd.DataFrame):
+            shown = [shown.iloc[:, at].rename(str(name)) for at, name in enumerate(shown.columns)]
+        reasons = []
+        for column in shown:
+            codes = located.codes[str(column.name)]
+            if not self.declared.gives(column, codes, located.positions):
+                text = (
+                    f"{column.name} is no column of the data, and no formula was recognised that "
+                    "gives it for each record from its own: it may tell of others. Compute it with "
+                    "project.compute(name, formula)"
+                )
+                reasons.append(Reason("review", "data", text))
+        return reasons
 
     def of_all(self, columns: pd.DataFrame) -> list[Reason]:
         """Return a reason for review if all records have the same flag, where that discloses."""

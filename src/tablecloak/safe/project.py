@@ -11,9 +11,17 @@ import pandas as pd
 from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.bundle import BundleFormat, require_file_name, write_bundle
+from tablecloak.safe.ledger import BEGIN
+from tablecloak.safe.origins import ProjectData
 from tablecloak.safe.other.calls import OtherOutputs
 from tablecloak.safe.output import Output
 from tablecloak.safe.tables.calls import TableOutputs
+
+NO_DATA = (
+    "nobody said which data these are: ask whether each column tells of its own record alone, and "
+    "not of a group's mean, the wave before, or a household"
+)
+"""What a checker is told where a project was begun without data."""
 
 
 class Project(OtherOutputs, TableOutputs):
@@ -25,12 +33,13 @@ class Project(OtherOutputs, TableOutputs):
         Limits of the data centre: an `Appetite`, its YAML file, or limits by name.
     config : str, default="default"
         ACRO's name for the limits: "default", or the YAML file without its ending.
-    contributor : Series, optional
-        Who stands behind each record, with the index of the records. Without it each record is
-        one contributor.
-    data : DataFrame, optional
-        The frame that the others are filtered from. Its columns then say from the first output on
-        which records are meant.
+    contributor : Series or str, optional
+        Who stands behind each record: a column of `data` by its name, or one with the index of the
+        records. Without it each record is one contributor.
+    data : DataFrame, str or Path, optional
+        The file that all outputs are made from, or its whole frame. Its columns then say from the
+        first output on which records are meant, and a column that is none of them, and no formula
+        of them for each record, goes to review: it may tell of other records.
     suppress : bool, default=True
         Whether tables hide unsafe cells unless a call says otherwise.
 
@@ -44,8 +53,8 @@ class Project(OtherOutputs, TableOutputs):
         self,
         appetite: Appetite | str | Path | dict[str, Any] | None = None,
         *,
-        contributor: pd.Series[Any] | None = None,
-        data: pd.DataFrame | None = None,
+        contributor: pd.Series[Any] | str | None = None,
+        data: pd.DataFrame | str | Path | None = None,
         config: str = "default",
         suppress: bool = True,
     ) -> None:
@@ -59,6 +68,51 @@ class Project(OtherOutputs, TableOutputs):
             appetite = Appetite.read(appetite)
         super().__init__(appetite, contributor, data)
         self.hides = suppress
+
+    # -- data ------------------------------------------------------------------------------
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """A copy of the data, and of all that was computed with `compute`.
+
+        Raises
+        ------
+        InputError
+            If none were given.
+        """
+        return self._declared_data().frame.copy()
+
+    def compute(self, name: str, formula: str) -> pd.Series[Any]:
+        """Compute a column of the data for each record from its own columns alone.
+
+        Outputs of the column pass as those of the data do; the checker is told the formula.
+
+        Parameters
+        ----------
+        name : str
+            What the column is called in later formulas, and in what the checker reads.
+        formula : str
+            Such as ``where(persons > 1, income / persons, income)``: columns, numbers of at most
+            three digits, arithmetic, comparisons, ``and``, ``or``, ``not``, ``in [...]``, and the
+            functions of `safe.formulas.FUNCTIONS`.
+
+        Returns
+        -------
+        Series
+            With the index of the data.
+
+        Raises
+        ------
+        InputError
+            If no data were given, they have another column of that name, or the formula cannot be
+            computed.
+        """
+        return self._declared_data().add(name, formula).copy()
+
+    def _declared_data(self) -> ProjectData:
+        if self.declared is None:
+            raise InputError(f"the project has no data: begin it with {BEGIN}")
+        return self.declared
 
     # -- outputs ---------------------------------------------------------------------------
 
@@ -142,7 +196,10 @@ class Project(OtherOutputs, TableOutputs):
                     output.exception = input(f"{output.told()}\nWhy is it needed all the same? ")
         self.judged_anew()
         outputs = self.submitted()
-        folder = write_bundle(outputs, self.appetite, path, form=ext, overwrite=overwrite)
+        data = self.declared.said if self.declared is not None else NO_DATA
+        folder = write_bundle(
+            outputs, self.appetite, path, data=data, form=ext, overwrite=overwrite
+        )
         before = self._bundles.get(folder.resolve(), {})
         self._replaced += [one for one in before.values() if one not in outputs.values()]
         self._bundles[folder.resolve()] = outputs

@@ -1,0 +1,113 @@
+"""Formulas of a researcher, computed for each record from its own columns alone."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.errors import InputError, require_known
+from tablecloak.safe.values import YEARS, is_round
+
+OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+    ast.Not: operator.invert, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.And: operator.and_, ast.Or: operator.or_,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.In: lambda column, values: pd.Series(column).isin(values),
+    ast.NotIn: lambda column, values: ~pd.Series(column).isin(values),
+}  # fmt: skip
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "abs": np.abs, "log": np.log, "log1p": np.log1p, "log10": np.log10, "exp": np.exp,
+    "sqrt": np.sqrt, "round": np.round, "floor": np.floor, "ceil": np.ceil,
+    "minimum": np.minimum, "maximum": np.maximum, "where": np.where, "isna": pd.isna,
+}  # fmt: skip
+
+
+def computed(formula: str, data: pd.DataFrame) -> pd.Series[Any]:
+    """Compute a formula such as ``where(age >= 65, income / persons, 0)`` for each record.
+
+    Names are columns; there are arithmetic, comparisons, `and`, `or`, `not`, `in [...]`, and the
+    functions of `FUNCTIONS`. Nothing in it looks at another record.
+
+    Parameters
+    ----------
+    formula : str
+    data : DataFrame
+
+    Raises
+    ------
+    InputError
+        If it is no formula, names no column or function of these, or has a number of more than
+        three digits, which may be somebody's amount.
+    """
+    try:
+        tree = ast.parse(formula.strip(), mode="eval")
+    except SyntaxError as error:
+        raise InputError(f"{formula!r} is no formula: {error.msg}") from None
+    try:
+        with np.errstate(all="ignore"):
+            values = _value(tree.body, data, formula)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{formula!r} cannot be computed: {error}") from None
+    return pd.Series(values, index=data.index)
+
+
+def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
+    """Return what a part of a formula gives: a column, a constant, or a list of constants."""
+    value = partial(_value, data=data, formula=formula)
+    match node:
+        case ast.Name(id=name):
+            known = [str(one) for one in data.columns]
+            require_known(name, known, f"{formula!r}: there is no column {name!r}.")
+            result: Any = data[name]
+        case ast.Constant(value=str() | int() | float() as constant):
+            _require_round(constant, formula)
+            result = constant
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            result = [value(part) for part in parts]
+        case ast.UnaryOp(op=sign, operand=operand) if type(sign) in OPERATORS:
+            result = OPERATORS[type(sign)](value(operand))
+        case (
+            ast.BinOp(left=left, op=sign, right=right)
+            | ast.Compare(left=left, ops=[sign], comparators=[right])
+        ) if type(sign) in OPERATORS:
+            result = OPERATORS[type(sign)](value(left), value(right))
+        case ast.BoolOp(op=sign, values=parts):
+            result = reduce(OPERATORS[type(sign)], map(value, parts))
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
+            require_known(name, list(FUNCTIONS), f"{formula!r}: there is no function {name!r}.")
+            result = FUNCTIONS[name](*map(value, parts))
+        case _:
+            raise InputError(
+                f"{formula!r}: {ast.unparse(node)!r} is not taken: formulas are columns, numbers, "
+                f"+ - * / ** % // and comparisons of two, and {', '.join(FUNCTIONS)}"
+            )
+    return result
+
+
+def _require_round(constant: str | float, formula: str) -> None:
+    """Refuse numbers that may be somebody's amount.
+
+    Raises
+    ------
+    InputError
+        Says which.
+    """
+    if isinstance(constant, str | bool):
+        return
+    digits = np.format_float_positional(constant, trim="-")
+    if not is_round(digits) and digits not in YEARS:
+        raise InputError(
+            f"{formula!r}: {digits} has more than three digits, and may be somebody's amount: give "
+            "it as a column of the data, or round it"
+        )

@@ -1,0 +1,237 @@
+"""Columns of a project that knows its data: those of each record alone, and those of others."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tablecloak import InputError
+from tablecloak.safe import Project
+
+
+def survey(n=900, seed=3):
+    random = np.random.default_rng(seed)
+    data = pd.DataFrame(
+        {
+            "person": random.permutation(np.arange(10_000, 10_000 + n)),
+            "home": np.sort(random.integers(0, n // 2, n)),
+            "region": random.choice(["North", "South", "East"], n, p=[0.5, 0.3, 0.2]),
+            "branch": random.choice(["A01", "A02", "B10", "C33"], n),
+            "sex": random.choice(["f", "m"], n),
+            "age": random.integers(16, 90, n),
+            "income": random.lognormal(10, 0.7, n).round(2),
+            "wealth": random.lognormal(11, 1.0, n).round(),
+            "hours": random.normal(36, 7, n).round(1),
+            "persons": random.integers(1, 6, n),
+            "ill": (random.random(n) < 0.2).astype(int),
+        }
+    )
+    data.loc[random.random(n) < 0.04, "hours"] = np.nan
+    return data
+
+
+OF_ONE = {
+    "in thousands": lambda d: d.income / 1000,
+    "for a month": lambda d: d.income / 12,
+    "logarithm": lambda d: np.log(d.income),
+    "logarithm of thousands": lambda d: np.log(d.income / 1000),
+    "one more, logarithm": lambda d: np.log1p(d.wealth),
+    "square": lambda d: d.age**2,
+    "root": lambda d: np.sqrt(d.wealth),
+    "for each person": lambda d: d.income / d.persons,
+    "of both": lambda d: d.income + d.wealth,
+    "half of each": lambda d: 0.5 * d.income + 0.25 * d.wealth + 10,
+    "hourly": lambda d: d.income / d.hours,
+    "product": lambda d: d.age * d.persons,
+    "clipped": lambda d: d.income.clip(upper=50_000),
+    "rounded": lambda d: d.income.round(-2),
+    "whole": lambda d: np.floor(d.hours),
+    "filled": lambda d: d.hours.fillna(0),
+    "of the old": lambda d: d.income.where(d.age >= 65, 0.0),
+    "of women": lambda d: d.income.where(d.sex == "f"),
+    "years since 16": lambda d: d.age - 16,
+    "flag": lambda d: (d.income > 30_000).astype(int),
+    "women of working age": lambda d: ((d.sex == "f") & (d.age < 65)).astype(int),
+    "working age": lambda d: d.age.between(20, 64),
+    "classes": lambda d: pd.cut(d.age, [0, 29, 64, 120]),
+    "classes of income": lambda d: pd.cut(d.income, [0, 20_000, 50_000, np.inf]).astype(str),
+    "middles of classes": lambda d: pd.cut(
+        d.age, [15, 30, 60, 90], labels=[23.0, 45.0, 75.0]
+    ).astype(float),
+    "named": lambda d: d.branch.map({"A01": "land", "A02": "land", "B10": "mine", "C33": "make"}),
+    "first letter": lambda d: d.branch.str[0],
+    "both codes": lambda d: d.region + " " + d.sex,
+    "codes": lambda d: d.region.astype("category").cat.codes,
+    "as text": lambda d: d.persons.map({1: "one", 2: "two"}).fillna("more"),
+    "hours missing": lambda d: d.hours.isna(),
+    "one": lambda d: pd.Series(1, d.index),
+}
+
+OF_OTHERS = {
+    "mean of the region": lambda d: d.groupby("region").income.transform("mean"),
+    "rank": lambda d: d.income.rank(),
+    "rank within regions": lambda d: d.groupby("region").income.rank(),
+    "share of the total": lambda d: d.income / d.income.sum(),
+    "deviation from the mean": lambda d: d.income - d.income.mean(),
+    "standard score": lambda d: (d.age - d.age.mean()) / d.age.std(),
+    "total of the household": lambda d: d.groupby("home").income.transform("sum"),
+    "others of the household": lambda d: d.groupby("home").income.transform("sum") - d.income,
+    "ill in the household": lambda d: d.groupby("home").ill.transform("sum"),
+    "somebody ill at home": lambda d: d.groupby("home").ill.transform("max"),
+    "eldest at home": lambda d: (d.age == d.groupby("home").age.transform("max")).astype(int),
+    "size of the household": lambda d: d.groupby("home").ill.transform("count"),
+    "size of the cell": lambda d: d.groupby(["region", "branch"]).ill.transform("count"),
+    "next of the list": lambda d: d.income.shift(-1),
+    "half of the next": lambda d: (d.income + d.income.shift(-1)) / 2,
+    "smoothed": lambda d: d.income.rolling(3, min_periods=1).mean(),
+    "ill before": lambda d: d.ill.shift(1).fillna(0).astype(int),
+    "sequence": lambda d: d.ill.map({0: "well", 1: "ill"}).shift(1).fillna("well"),
+    "adding up": lambda d: d.income.cumsum(),
+    "tenths of all": lambda d: pd.qcut(d.income, 10, labels=list("abcdefghij")).astype(str),
+    "mean for the missing": lambda d: d.hours.fillna(d.hours.mean()),
+    "without the mean of women": lambda d: d.income.where(
+        d.sex == "m", d.income[d.sex == "f"].mean()
+    ),
+    "residuals": lambda d: d.income - np.polyval(np.polyfit(d.age, d.income, 1), d.age),
+    "leave one out": lambda d: (d.income.sum() - d.income) / (len(d) - 1),
+    "richest": lambda d: (d.income >= d.income.nlargest(3).min()).astype(int),
+    "deflated by region": lambda d: d.income / d.groupby("region").income.transform("mean") * 1000,
+    "of the neighbour if ill": lambda d: d.income.where(d.ill.shift(1) == 1, 0.0),
+    "missing where the neighbour is ill": lambda d: d.income.where(d.ill.shift(1) == 1),
+    "mean of the region as text": lambda d: (
+        d.groupby("region").income.transform("mean").astype(str)
+    ),
+}
+
+
+def outcome(data, column, declared=True):
+    """What is said of a table of a column, in a project that knows the data or does not."""
+    project = Project({"zeros_are_disclosive": False}, data=data if declared else None)
+    frame = data.assign(made=column)
+    if pd.api.types.is_numeric_dtype(frame.made) and frame.made.nunique() > 10:
+        return project.pivot_table(frame, values="made", index="region", aggfunc="mean").outcome
+    return project.crosstab(frame.region, frame.made).outcome
+
+
+def is_doubted(outcome):
+    return any(reason.rule == "data" for reason in outcome.reasons)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("name", OF_ONE)
+def test_what_is_computed_from_each_record_alone_is_recognised(name, seed):
+    data = survey(seed=seed)
+    assert not is_doubted(outcome(data, OF_ONE[name](data)))
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_what_tells_of_other_records_goes_to_review(name, seed):
+    data = survey(seed=seed)
+    said = outcome(data, OF_OTHERS[name](data))
+    assert is_doubted(said)
+    assert said.status != "pass"
+
+
+def test_without_data_columns_are_not_judged_unless_the_limits_ask_for_data():
+    data = survey()
+    mean = OF_OTHERS["half of the next"](data)
+    assert not is_doubted(outcome(data, mean, declared=False))
+    strict = Project({"data_must_be_declared": True})
+    said = strict.crosstab(data.region, data.sex).outcome
+    assert said.status == "review"
+    assert is_doubted(said)
+
+
+def test_data_of_a_file_are_known_by_name_and_checksum_and_tell_the_contributor(tmp_path):
+    data = survey()
+    data.to_csv(tmp_path / "survey.csv", index=False)
+    project = Project(data=tmp_path / "survey.csv", contributor="home")
+    people = project.data
+    assert people.income.to_numpy() == pytest.approx(data.income.to_numpy())
+    assert project.crosstab(people.region, people.sex).outcome.status == "pass"
+    folder = project.finalise(tmp_path / "bundle")
+    told = json.loads((folder / "checks.json").read_text())["data"]
+    assert re.match("survey.csv, SHA-256 [0-9a-f]{64}: 900 records of person, home, ", told)
+    assert "survey.csv" in (folder / "check.html").read_text()
+
+
+def test_a_bundle_without_data_says_that_columns_are_to_be_asked_about(tmp_path):
+    data = survey()
+    project = Project()
+    project.crosstab(data.region, data.sex)
+    folder = project.finalise(tmp_path / "bundle")
+    assert "ask whether each column tells of its own record" in (folder / "check.html").read_text()
+
+
+def test_records_of_another_file_go_to_review_beside_the_data():
+    project = Project(data=survey())
+    other = survey(seed=9)
+    other.index = [f"s{row}" for row in range(len(other))]
+    assert is_doubted(project.crosstab(other.region, other.sex).outcome)
+
+
+def test_a_column_that_a_project_computes_is_one_of_the_data(tmp_path):
+    data = survey()
+    project = Project({"zeros_are_disclosive": False}, data=data)
+    need = np.where(data.age >= 65, data.income / (data.persons + 0.5), data.wealth % 1000)
+    frame = data.assign(need=need)
+    ask = {"values": "need", "index": "region", "aggfunc": "mean"}
+    assert is_doubted(project.pivot_table(frame, **ask).outcome)
+    made = project.compute("need", "where(age >= 65, income / (persons + 0.5), wealth % 1000)")
+    assert np.array_equal(made, need)
+    assert not is_doubted(project.pivot_table(frame, **ask).outcome)
+    assert "need = where(age" in project.declared.said
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("income - 41253.7", "more than three digits"),
+        ("income.mean()", "is not taken"),
+        ("income.shift(1)", "is not taken"),
+        ("__import__('os')", "no function"),
+        ("incomes / 12", "Did you mean 'income'"),
+        ("income +", "is no formula"),
+        ("income + region", "cannot be computed"),
+        ("[one for one in income]", "is not taken"),
+    ],
+)
+def test_what_is_no_formula_of_one_record_is_refused(formula, why):
+    project = Project(data=survey())
+    with pytest.raises(InputError, match=re.escape(why)):
+        project.compute("made", formula)
+
+
+def test_names_of_the_data_are_not_given_twice():
+    project = Project(data=survey())
+    with pytest.raises(InputError, match="have a column 'income'"):
+        project.compute("income", "wealth / 2")
+    with pytest.raises(InputError, match="begin it with Project"):
+        Project().compute("half", "wealth / 2")
+
+
+@pytest.mark.parametrize(
+    ("formula", "is_of_one"),
+    [
+        ("income ~ age + C(sex)", True),
+        ("np.log(income) ~ age + I(age**2) + C(region) * C(sex)", True),
+        ("income ~ C(sex) : age + persons", True),
+        ("np.log(income) ~ center(age)", False),
+        ("income ~ bs(age, df=4)", False),
+    ],
+)
+def test_columns_of_regressions_are_formulas_of_each_record(formula, is_of_one):
+    data = survey()
+    project = Project(data=data)
+    project.olsr(formula, data)
+    (output,) = project.outputs.values()
+    assert is_doubted(output.outcome) is not is_of_one
+
+
+def test_digits_below_those_of_an_amount_hold_no_other_amount():
+    data = survey()
+    hidden = data.income * (1 + 1e-12 * data.wealth.shift(1, fill_value=0) / data.wealth.max())
+    assert is_doubted(outcome(data, hidden))

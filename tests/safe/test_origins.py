@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 
 from tablecloak import InputError
 from tablecloak.safe import Project
@@ -24,8 +25,10 @@ def survey(n=900, seed=3):
             "income": random.lognormal(10, 0.7, n).round(2),
             "wealth": random.lognormal(11, 1.0, n).round(),
             "hours": random.normal(36, 7, n).round(1),
+            "score": random.integers(101, 999, n),
             "persons": random.integers(1, 6, n),
             "ill": (random.random(n) < 0.2).astype(int),
+            "moved": pd.Timestamp("2000-01-01") + pd.to_timedelta(random.integers(0, 7000, n), "D"),
         }
     )
     data.loc[random.random(n) < 0.04, "hours"] = np.nan
@@ -42,7 +45,7 @@ OF_ONE = {
     "root": lambda d: np.sqrt(d.wealth),
     "for each person": lambda d: d.income / d.persons,
     "of both": lambda d: d.income + d.wealth,
-    "half of each": lambda d: 0.5 * d.income + 0.25 * d.wealth + 10,
+    "half of each": lambda d: (d.income + d.wealth) / 2,
     "hourly": lambda d: d.income / d.hours,
     "product": lambda d: d.age * d.persons,
     "clipped": lambda d: d.income.clip(upper=50_000),
@@ -51,16 +54,23 @@ OF_ONE = {
     "filled": lambda d: d.hours.fillna(0),
     "of the old": lambda d: d.income.where(d.age >= 65, 0.0),
     "of women": lambda d: d.income.where(d.sex == "f"),
-    "years since 16": lambda d: d.age - 16,
+    "years from one": lambda d: d.age + 1,
+    "tens of logarithms": lambda d: np.log10(d.income),
+    "rounded thousands": lambda d: (d.income / 1000).round(),
+    "cube": lambda d: d.age**3,
+    "single precision": lambda d: (d.income / 12).astype("float32"),
+    "year": lambda d: d.moved.dt.year,
     "flag": lambda d: (d.income > 30_000).astype(int),
     "women of working age": lambda d: ((d.sex == "f") & (d.age < 65)).astype(int),
     "working age": lambda d: d.age.between(20, 64),
     "classes": lambda d: pd.cut(d.age, [0, 29, 64, 120]),
     "classes of income": lambda d: pd.cut(d.income, [0, 20_000, 50_000, np.inf]).astype(str),
     "middles of classes": lambda d: pd.cut(
-        d.age, [15, 30, 60, 90], labels=[23.0, 45.0, 75.0]
+        d.income, [0, 20_000, 50_000, np.inf], labels=[10_000.0, 35_000.0, 90_000.0]
     ).astype(float),
-    "named": lambda d: d.branch.map({"A01": "land", "A02": "land", "B10": "mine", "C33": "make"}),
+    "renamed": lambda d: d.sex.map({"f": "women", "m": "men"}),
+    "joined": lambda d: d.branch.replace({"A02": "A01"}),
+    "mines": lambda d: d.branch.map({"B10": "mine"}).fillna("others"),
     "first letter": lambda d: d.branch.str[0],
     "both codes": lambda d: d.region + " " + d.sex,
     "codes": lambda d: d.region.astype("category").cat.codes,
@@ -100,6 +110,28 @@ OF_OTHERS = {
     "deflated by region": lambda d: d.income / d.groupby("region").income.transform("mean") * 1000,
     "of the neighbour if ill": lambda d: d.income.where(d.ill.shift(1) == 1, 0.0),
     "missing where the neighbour is ill": lambda d: d.income.where(d.ill.shift(1) == 1),
+    "number of the region": lambda d: d.region.map({"North": 2, "South": 0, "East": 1}),
+    "date of the first in the region": lambda d: (
+        d.groupby("region").moved.transform("min").astype(str)
+    ),
+    "branch of who earns most": lambda d: d.region.map(
+        d.loc[d.groupby("region").income.idxmax()].set_index("region").branch
+    ),
+    "regions and their cases": lambda d: (
+        d.region + " (" + d.groupby("region").ill.transform("sum").astype(str) + ")"
+    ),
+    "of the largest": lambda d: d.hours / d.hours.max(),
+    "short of the largest": lambda d: d.age.max() - d.age,
+    "for each ill": lambda d: d.income / 5,
+    "median for the missing": lambda d: d.hours.fillna(d.hours.median()),
+    "cut at a quantile": lambda d: d.hours.clip(upper=d.hours.quantile(0.95)),
+    "equal classes up to the largest": lambda d: pd.cut(d.income, 8, labels=list("abcdefgh")),
+    "edge at the median": lambda d: pd.cut(d.score, [0, d.score.median(), 1000]),
+    "largest of the class": lambda d: d.groupby(pd.cut(d.score, [0, 300, 1000])).score.transform(
+        "max"
+    ),
+    "tiny": lambda d: (1 + d.ill.shift(1, fill_value=0)) * 1e-12,
+    "some of the branches": lambda d: d.branch.isin(["A01", "B10"]) * 1,
     "mean of the region as text": lambda d: (
         d.groupby("region").income.transform("mean").astype(str)
     ),
@@ -197,6 +229,8 @@ def test_a_column_that_a_project_computes_is_one_of_the_data(tmp_path):
         ("income +", "is no formula"),
         ("income + region", "cannot be computed"),
         ("[one for one in income]", "is not taken"),
+        ("person in where(person == 2, ill, 9)", "is not taken"),
+        ("2 ** person", "is not taken"),
     ],
 )
 def test_what_is_no_formula_of_one_record_is_refused(formula, why):
@@ -235,3 +269,56 @@ def test_digits_below_those_of_an_amount_hold_no_other_amount():
     data = survey()
     hidden = data.income * (1 + 1e-12 * data.wealth.shift(1, fill_value=0) / data.wealth.max())
     assert is_doubted(outcome(data, hidden))
+
+
+def test_logic_of_numbers_is_that_of_truth():
+    data = survey()
+    project = Project(data=data)
+    assert (project.compute("well", "where(not ill, 1, 0)") == 1 - data.ill).all()
+    assert (project.compute("both", "ill and persons") == (data.ill == 1)).all()
+
+
+def test_weights_of_a_regression_are_columns_as_well():
+    data = survey()
+    cases = data.groupby("region").ill.transform("sum").astype(float)
+    project = Project(data=data)
+    ones = pd.Series(1.0, data.index, name="const")
+    project.regression(sm.WLS(data.age, ones, weights=cases).fit())
+    project.regression(sm.WLS(data.age, ones, weights=data.persons).fit())
+    first, second = project.outputs.values()
+    assert is_doubted(first.outcome)
+    assert not is_doubted(second.outcome)
+
+
+def test_binomial_fits_that_differ_by_the_weight_of_one_record_go_to_review():
+    data = survey()
+    columns = pd.DataFrame({"const": 1.0, "f": (data.sex == "f").astype(float)})
+    weights = np.ones(len(data))
+    weights[5] = 1e-9
+    project = Project(data=data)
+    family = sm.families.Binomial()
+    project.regression(sm.GLM(data.ill, columns, family=family, freq_weights=weights).fit())
+    (output,) = project.outputs.values()
+    assert any("binomial GLM" in reason.text for reason in output.outcome.reasons)
+
+
+def test_tables_of_nullable_numbers_have_gaps():
+    data = survey().convert_dtypes()
+    data.loc[data.index[:4], "region"] = "West"
+    table = Project(data=data).pivot_table(data, values="income", index="region")
+    assert table["income"].isna().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        ("nowhere.csv", "nowhere.csv"),
+        (pd.DataFrame({"a": []}), "no records"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns 'a'"),
+        (pd.DataFrame({"a": [[1], [2]]}), "has lists"),
+        ([1, 2], "no frame and no file"),
+    ],
+)
+def test_data_that_are_none_are_refused(data, why):
+    with pytest.raises(InputError, match=re.escape(why)):
+        Project(data=data)

@@ -16,15 +16,16 @@ from tablecloak.safe.values import YEARS, is_round
 
 OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-    ast.Not: operator.invert, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.And: operator.and_, ast.Or: operator.or_,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.USub: operator.neg,
+    ast.UAdd: operator.pos, ast.Not: np.logical_not, ast.Invert: np.logical_not,
+    ast.And: np.logical_and, ast.Or: np.logical_or,
+    ast.BitAnd: np.logical_and, ast.BitOr: np.logical_or,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.In: lambda column, values: pd.Series(column).isin(values),
-    ast.NotIn: lambda column, values: ~pd.Series(column).isin(values),
 }  # fmt: skip
+
+MOST_POWER = 5
+"""Largest exponent: larger ones carry one record beyond the digits of all others."""
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "abs": np.abs, "log": np.log, "log1p": np.log1p, "log10": np.log10, "exp": np.exp,
@@ -36,8 +37,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 def computed(formula: str, data: pd.DataFrame) -> pd.Series[Any]:
     """Compute a formula such as ``where(age >= 65, income / persons, 0)`` for each record.
 
-    Names are columns; there are arithmetic, comparisons, `and`, `or`, `not`, `in [...]`, and the
-    functions of `FUNCTIONS`. Nothing in it looks at another record.
+    Names are columns; there are arithmetic, comparisons, `and`, `or`, `not`, `in [...]` with
+    constants, and the functions of `FUNCTIONS`. Nothing in it looks at another record.
 
     Parameters
     ----------
@@ -50,6 +51,8 @@ def computed(formula: str, data: pd.DataFrame) -> pd.Series[Any]:
         If it is no formula, names no column or function of these, or has a number of more than
         three digits, which may be somebody's amount.
     """
+    if not isinstance(formula, str):
+        raise InputError(f"a formula is a text such as 'income / 12', not {formula!r}")
     try:
         tree = ast.parse(formula.strip(), mode="eval")
     except SyntaxError as error:
@@ -57,13 +60,13 @@ def computed(formula: str, data: pd.DataFrame) -> pd.Series[Any]:
     try:
         with np.errstate(all="ignore"):
             values = _value(tree.body, data, formula)
-    except (TypeError, ValueError) as error:
+        return pd.Series(values, index=data.index)
+    except (TypeError, ValueError, ArithmeticError) as error:
         raise InputError(f"{formula!r} cannot be computed: {error}") from None
-    return pd.Series(values, index=data.index)
 
 
 def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
-    """Return what a part of a formula gives: a column, a constant, or a list of constants."""
+    """Return what a part of a formula gives: a column or a constant."""
     value = partial(_value, data=data, formula=formula)
     match node:
         case ast.Name(id=name):
@@ -73,8 +76,16 @@ def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
         case ast.Constant(value=str() | int() | float() as constant):
             _require_round(constant, formula)
             result = constant
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            result = [value(part) for part in parts]
+        case ast.Compare(
+            left=left, ops=[ast.In() | ast.NotIn() as sign], comparators=[ast.List(elts=parts)]
+        ) if all(isinstance(part, ast.Constant) for part in parts):
+            # A list of constants: one of columns would look at all records.
+            is_in = pd.Series(value(left)).isin([value(part) for part in parts])
+            result = is_in if isinstance(sign, ast.In) else ~is_in
+        case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() as power)) if (
+            0 <= power <= MOST_POWER
+        ):
+            result = value(left) ** power
         case ast.UnaryOp(op=sign, operand=operand) if type(sign) in OPERATORS:
             result = OPERATORS[type(sign)](value(operand))
         case (
@@ -90,7 +101,8 @@ def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
         case _:
             raise InputError(
                 f"{formula!r}: {ast.unparse(node)!r} is not taken: formulas are columns, numbers, "
-                f"+ - * / ** % // and comparisons of two, and {', '.join(FUNCTIONS)}"
+                f"+ - * / % //, ** with an exponent of 0 to {MOST_POWER}, comparisons of two, "
+                f"in [...] with constants, and {', '.join(FUNCTIONS)}"
             )
     return result
 

@@ -136,9 +136,10 @@ class Ledger:
         for column in shown:
             codes = located.codes[str(column.name)]
             if not self.declared.gives(column, codes, located.positions):
+                name = str(column.name).strip("_")
                 text = (
-                    f"{column.name} is no column of the data, and no formula was recognised that "
-                    "gives it for each record from its own: it may tell of others. Compute it with "
+                    f"{name} is no column of the data, and no formula was recognised that gives it "
+                    "for each record from its own: it may tell of others. Compute it with "
                     "project.compute(name, formula)"
                 )
                 reasons.append(Reason("review", "data", text))

@@ -8,8 +8,9 @@ from the data of each record alone, with constants that are nobody's amount?
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, require_known
 from tablecloak.safe.formulas import computed
 from tablecloak.safe.records import Codes, codes_of
-from tablecloak.safe.values import DIGITS, is_round
-from tablecloak.storage import checksum
+from tablecloak.safe.values import NUMBER, YEARS, digits_of
+from tablecloak.storage import checksum, existing_file
 from tablecloak.tables.formats.files import read_frame
 
 PER_CODE = 10
@@ -31,6 +32,20 @@ one class."""
 MOST_CLASSES = 20
 """Numbers up to which the values of a column may be names of classes."""
 
+MOST_PAIRED = 40
+"""Columns up to which formulas of each two are tried: more would take minutes."""
+
+UNITS = (1.0, 7.0, 12.0, 24.0, 52.0, 60.0, 365.0)
+"""Numbers that a factor may be, or divide by, together with powers of ten: they are of the calendar
+and nobody's. A count of a small group is any other whole number."""
+
+LONG = 3
+"""Digits of most amounts of a column from which a number of two digits is nobody's; if they have
+fewer, a number of one digit."""
+
+EDGE_DIGITS = 2
+"""Digits of numbers at which classes may end, and in their names."""
+
 SAMPLED = 5000
 """Records on which classes are tried before all are looked at; formulas need a tenth."""
 
@@ -38,17 +53,27 @@ EXACT = 1e-13
 """Difference, relative to the largest, up to which numbers are the same computed in another order:
 more would hold other digits."""
 
+SINGLE = 2e-7
+"""The same for numbers of single precision."""
+
 SHOWN = 1e-9
 """Relative size from which a constant is one, and no error of rounding."""
 
 LEAST = 3
 """Records that no formula of factor and constant gives by chance."""
 
+
+def _cube(amounts: Floats) -> Floats:
+    return np.asarray(amounts**3, dtype=np.float64)
+
+
 ORDERS = (np.add, np.subtract, np.multiply, np.divide)
 """What is tried on each two columns."""
 
+LOGARITHMS = (np.log, np.log1p, np.log10, np.log2)
+
 TRANSFORMS = (
-    np.positive, np.log, np.log1p, np.sqrt, np.square, np.exp, np.reciprocal, np.arcsinh,
+    np.positive, *LOGARITHMS, np.sqrt, np.square, _cube, np.exp, np.reciprocal, np.arcsinh,
 )  # fmt: skip
 """What is tried on each column, together with a factor and a constant."""
 
@@ -70,20 +95,31 @@ class ProjectData:
     def __init__(self, data: pd.DataFrame | str | Path) -> None:
         self.source = "a frame of the program, to be compared with the file"
         if isinstance(data, str | Path):
-            self.source = f"{Path(data).name}, SHA-256 {checksum(Path(data))}"
+            self.source = f"{Path(data).name}, SHA-256 {checksum(existing_file(data))}"
             data = read_frame(data)
         elif not isinstance(data, pd.DataFrame):
             raise InputError("data is no frame and no file: give what all others are filtered from")
-        self.frame = pd.DataFrame(index=data.index)
+        if data.empty:
+            raise InputError("the data have no records, or no columns: look at how they are read")
+        names = [str(name) for name in data.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"the data have two columns {twice!r}: give each a name of its own")
+        self.frame = data.set_axis(names, axis=1).copy()
         self.formulas: dict[str, str] = {}
         self.codes: list[Codes] = []
         self.numbers_of_codes: list[int] = []
-        for at in range(data.shape[1]):
-            self._take(str(data.columns[at]), data.iloc[:, at])
+        for name in names:
+            self._look_at(name)
 
-    def _take(self, name: str, column: pd.Series[Any]) -> None:
-        self.frame = self.frame.assign(**{name: column.copy()})
-        self.codes.append(codes_of(column))
+    def _look_at(self, name: str) -> None:
+        try:
+            self.codes.append(codes_of(self.frame[name]))
+        except TypeError:
+            raise InputError(
+                f"the column {name!r} of the data has lists or other values that cannot be "
+                "compared: leave it out"
+            ) from None
         self.numbers_of_codes.append(len(np.unique(self.codes[-1])))
 
     @property
@@ -115,8 +151,9 @@ class ProjectData:
         if self.formulas.get(name) != formula:
             if name in self.frame:
                 raise InputError(f"the data have a column {name!r}: choose another name")
-            self._take(name, computed(formula, self.frame))
+            self.frame[name] = computed(formula, self.frame)
             self.formulas[name] = formula
+            self._look_at(name)
         return self.frame[name]
 
     def gives(self, column: pd.Series[Any], codes: Codes, positions: Integers) -> bool:
@@ -144,19 +181,27 @@ class _Derivation:
     def __init__(
         self, data: ProjectData, column: pd.Series[Any], classes: Codes, positions: Integers
     ) -> None:
-        self._n, self._label, self._classes = len(classes), column, classes
+        self._n, self._label = len(classes), column
         self._is_number = pd.api.types.is_numeric_dtype(column)
-        self._codes = [codes[positions] for codes in data.codes]
         self._values = _floats(column) if self._is_number else np.full(self._n, np.nan)
-        frame = data.frame.select_dtypes(["number", "bool"])
-        self._numbers = [_floats(frame.iloc[:, at])[positions] for at in range(frame.shape[1])]
+        # Codes of numbers are of so many decimals; what lies beyond these may hold anything.
+        exact = np.unique(self._values, return_inverse=True)[1].astype(np.uint64)
+        self._classes = exact if self._is_number else classes
+        self._exact = SINGLE if column.dtype == np.float32 else EXACT
+        frame = data.frame.iloc[positions]
+        self._numbers = [one for name in frame for one in _numbers_of(frame[name])]
+        self._along = [one for one in self._numbers if not _is_numbering(one)]
+        self._codes = [codes[positions] for codes in data.codes]
         self._few = [
-            codes
-            for codes, n_codes in zip(self._codes, data.numbers_of_codes, strict=True)
+            (codes, frame[name])
+            for name, codes, n_codes in zip(frame, self._codes, data.numbers_of_codes, strict=True)
             if n_codes * PER_CODE <= self._n
         ]
-        missing = (np.isnan(one) for one in self._numbers)
-        self._few += [one.astype(np.uint64) for one in missing if one.any()]
+        self._few += [
+            (np.isnan(one).astype(np.uint64), pd.Series(np.isnan(one)))
+            for one in self._numbers
+            if np.isnan(one).any()
+        ]
         shuffled = np.random.default_rng(0).permutation(self._n)
         self._sample, self._some = shuffled[:SAMPLED], shuffled[: SAMPLED // 10]
 
@@ -164,9 +209,9 @@ class _Derivation:
         """Whether the column is one of the data, or some formula gives it."""
         if self._n == 0 or self._is_given() or self._are_middles():
             return True
-        if self._are_names() and self._are_classes(self._classes):
+        if self._are_names() and self._are_classes(self._classes, self._label):
             return True
-        if not self._is_number:
+        if not self._is_number or np.isinf(self._values).any():
             return False
         with np.errstate(all="ignore"):
             return (
@@ -183,14 +228,81 @@ class _Derivation:
 
     # -- classes --------------------------------------------------------------------------
 
-    def _are_classes(self, classes: Codes) -> bool:
-        """Whether records are in classes of codes, or of amounts between steps."""
+    def _are_classes(self, classes: Codes, labels: pd.Series[Any]) -> bool:
+        """Whether records are in classes between steps of amounts, of codes, or of both."""
         nobody = np.zeros(self._n, dtype=np.uint64)
-        return any(
-            self._are_steps(classes, codes, by)
-            for codes in (nobody, *self._few)
-            for by in (*self._numbers, *self._few)
+        return (
+            (
+                self._have_round_names(labels)
+                and any(self._are_steps(classes, nobody, by) for by in self._along)
+            )
+            or any(self._are_codes(classes, labels, [one]) for one in self._few)
+            or any(self._are_codes(classes, labels, two) for two in combinations(self._few, 2))
+            or any(self._are_steps_in_one(classes, codes) for codes, _ in self._few)
         )
+
+    def _have_round_names(self, labels: pd.Series[Any]) -> bool:
+        """Whether numbers in names are edges that are nobody's amount."""
+        if self._is_number:
+            return True
+        names = map(str, labels.dropna().unique())
+        numbers = {number for name in names for number in NUMBER.findall(name)}
+        return all(digits_of(one) <= EDGE_DIGITS or one in YEARS for one in numbers)
+
+    def _are_codes(
+        self,
+        classes: Codes,
+        labels: pd.Series[Any],
+        given: Sequence[tuple[Codes, pd.Series[Any]]],
+    ) -> bool:
+        """Whether classes are codes, put together, shortened, renamed, or one beside all others.
+
+        Any other function of codes may say something of all records that have one: how many are
+        ill, or who earns most.
+        """
+        kinds = pd.DataFrame({str(k): codes for k, (codes, _) in enumerate(given)})
+        kinds["class"] = classes
+        kinds = kinds.drop_duplicates()
+        if len(kinds) * PER_CODE > self._n or kinds.drop(columns="class").duplicated().any():
+            return False
+        places = kinds.index.to_numpy()
+        said = [str(label) for label in labels.iloc[places]]
+        parts = [[str(part) for part in column.iloc[places]] for _, column in given]
+        sizes = kinds["class"].value_counts()
+        is_one_beside_others = len(sizes) == 2 and sizes.min() == 1
+        # Codes are joined under the name of one of them.
+        kept = {name for name, code in zip(said, parts[0], strict=True) if name == code}
+        is_renamed = len(given) == 1 and len(sizes) == len(kinds)
+        return (
+            (is_one_beside_others and (self._is_number or self._are_free(said)))
+            or all(map(_is_put_together, said, zip(*parts, strict=True)))
+            or (len(given) == 1 and all(map(str.startswith, parts[0], said)))
+            or (len(given) == 1 and set(said) == kept)
+            or (is_renamed and self._are_names_of(parts[0], said, places))
+        )
+
+    def _are_names_of(self, codes: Sequence[str], said: Sequence[str], places: Integers) -> bool:
+        """Whether each code has another name: a number in their order, or a text.
+
+        A text that is a value of another column may be that of the one who earns most.
+        """
+        if self._is_number:
+            return bool((np.diff(self._values[places][np.argsort(codes)]) > 0).all())
+        return self._are_free(said)
+
+    def _are_free(self, said: Sequence[str]) -> bool:
+        """Whether names have no digits, and are no values of another column."""
+        columns = (set(map(str, column.unique())) for _, column in self._few)
+        return not any(map(_has_digits, said)) and not any(set(said) <= one for one in columns)
+
+    def _are_steps_in_one(self, classes: Codes, codes: Codes) -> bool:
+        """Whether all records but those of one code are in one class, and these between steps."""
+        for code in np.unique(codes):
+            rows = codes == code
+            if len(np.unique(classes[~rows])) == 1 and len(np.unique(classes[rows])) > 1:
+                nobody = np.zeros(int(rows.sum()), dtype=np.uint64)
+                return any(_changes_seldom(classes[rows], nobody, by[rows]) for by in self._along)
+        return False
 
     def _are_names(self) -> bool:
         """Whether values are names, and no figures: texts, 0 and 1, or numbers in a row."""
@@ -204,13 +316,14 @@ class _Derivation:
     def _are_middles(self) -> bool:
         """Whether values are round numbers within the amounts between two steps."""
         labels = np.unique(self._values[~np.isnan(self._values)])
-        if len(labels) > MOST_CLASSES or np.isnan([_nobodys(label) for label in labels]).any():
+        if len(labels) > MOST_CLASSES:
             return False
         nobody = np.zeros(self._n, dtype=np.uint64)
-        for by in self._numbers:
+        for by in self._along:
             if self._are_steps(self._classes, nobody, by):
                 bounds = pd.Series(by).groupby(self._values).agg(["min", "max"])
-                if bool(((bounds["min"] <= labels) & (labels <= bounds["max"])).all()):
+                are_inside = (bounds["min"] <= labels) & (labels <= bounds["max"])
+                if are_inside.all() and all(_is_rounder(label, by) for label in labels):
                     return True
         return False
 
@@ -223,20 +336,22 @@ class _Derivation:
 
     def _is_flag(self, rows: Flags) -> bool:
         """Whether these are all records of some codes, or between steps, or none."""
-        return not rows.any() or self._are_classes(rows.astype(np.uint64))
+        flag = pd.Series(rows.astype(np.float64))
+        return not rows.any() or self._are_classes(rows.astype(np.uint64), flag)
 
     # -- formulas -------------------------------------------------------------------------
 
     def _is_constant(self) -> bool:
         values = np.unique(self._values)
-        return len(values) == 1 and values[0] == _nobodys(values[0])
+        return len(values) == 1 and _digits(values[0]) <= 1
 
     def _bases(self) -> Iterator[Callable[[Any], Floats]]:
         """Yield columns of numbers, and what becomes of each two of them."""
         for one in self._numbers:
             yield partial(_of_one, one)
-        for first, one in enumerate(self._numbers):
-            for second, other in enumerate(self._numbers):
+        paired = self._numbers if len(self._numbers) <= MOST_PAIRED else []
+        for first, one in enumerate(paired):
+            for second, other in enumerate(paired):
                 for order in ORDERS:
                     if first < second or (first > second and order is np.divide):
                         yield partial(_of_two, order, one, other)
@@ -245,10 +360,12 @@ class _Derivation:
         """Whether the column is a transform of a base, times a factor, plus a constant."""
         some, values = base(self._some), self._values[self._some]
         for transform in TRANSFORMS:
-            if _is_line(transform, some, values):
+            if _is_line(transform, some, values, self._exact):
                 whole = base(slice(None))
                 left_out = np.isnan(self._values) & np.isfinite(transform(whole))
-                return _is_line(transform, whole, self._values) and self._is_flag(left_out)
+                return _is_line(transform, whole, self._values, self._exact) and self._is_flag(
+                    left_out
+                )
         return False
 
     def _is_edited(self, base: Floats) -> bool:
@@ -265,7 +382,7 @@ class _Derivation:
         other = filled | (there & (self._values != base))
         constants = np.unique(self._values[other])
         return 0 < len(constants) <= 2 and all(
-            constant == _nobodys(constant) and self._is_put(constant, base, other)
+            _is_rounder(constant, base) and self._is_put(constant, base, other)
             for constant in constants
         )
 
@@ -302,7 +419,12 @@ class _Derivation:
         some = np.random.default_rng(0).permutation(rows)[:SAMPLED]
         sizes = np.linalg.lstsq(every[some] / scale, self._values[some], rcond=None)[0]
         sizes[np.abs(sizes) < SHOWN * np.abs(sizes).max()] = 0.0
-        factors = np.array([_nobodys(factor) for factor in sizes / scale])
+        used = np.abs(sizes[:-1]) > 0
+        # A mean of several columns is divided by their number.
+        n_used = max(int(used.sum()), 1)
+        factors = np.array([_nobodys(factor * n_used) / n_used for factor in sizes / scale])
+        if np.isnan(factors).any():
+            factors = np.array([_nobodys(factor) for factor in sizes / scale])
         return _same(self._values[rows], every[rows] @ factors) and self._is_flag(
             ~np.isfinite(self._values)
         )
@@ -328,10 +450,14 @@ def _of_two(order: Callable[..., Floats], one: Floats, other: Floats, rows: Any)
 
 
 def _is_rounded(values: Floats, amounts: Floats, unit: float) -> bool:
-    """Whether values are amounts rounded to multiples of a unit that is nobody's."""
-    unit = _nobodys(unit)
-    return unit > 0 and any(
-        _same(values / unit, rounded(amounts / unit)) for rounded in (np.rint, np.floor, np.ceil)
+    """Whether values are amounts, perhaps in thousands, rounded to multiples of a round unit."""
+    if not unit or not np.isfinite(unit) or _digits(unit) > 1 + (f"{unit:g}".strip("0.") == "25"):
+        return False
+    rounds = (np.rint, np.floor, np.ceil)
+    return any(
+        _same(values / unit, rounded(amounts / 10**power / unit))
+        for rounded in rounds
+        for power in (0, 3, 6)
     )
 
 
@@ -360,7 +486,7 @@ def _changes_seldom(classes: Codes, codes: Codes, by: Any) -> bool:
         return False
     # Classes of as many records each tell of all records, unless they end where others would.
     are_equal = len(counts) > 1 and np.ptp(counts) <= 2 * n_groups
-    return _hold_round(low[steps], high[steps], DIGITS - 1 if are_equal else DIGITS)
+    return _hold_round(low[steps], high[steps], EDGE_DIGITS - int(are_equal))
 
 
 def _hold_round(low: Any, high: Any, digits: int) -> bool:
@@ -372,41 +498,91 @@ def _hold_round(low: Any, high: Any, digits: int) -> bool:
     return bool((is_between | ~np.isfinite(low) | ~np.isfinite(high)).all())
 
 
-def _is_line(transform: Callable[[Floats], Floats], amounts: Floats, values: Floats) -> bool:
-    """Whether values are a transform of amounts, times a factor, plus a constant, each nobody's."""
-    there = np.isfinite(values)
+def _is_line(
+    transform: Callable[[Floats], Floats], amounts: Floats, values: Floats, exact: float
+) -> bool:
+    """Whether values are a transform of amounts in other units, perhaps and one more or less."""
+    there = ~np.isnan(values)
     base, values = transform(amounts[there]), values[there]
-    if len(values) < LEAST or not np.isfinite(base).all():
+    if len(values) < LEAST or not (np.isfinite(base).all() and np.isfinite(values).all()):
         return False
     low, high = int(np.argmin(base)), int(np.argmax(base))
-    factor = _nobodys((values[high] - values[low]) / (base[high] - base[low]))
+    factor = _nobodys((values[high] - values[low]) / (base[high] - base[low]), exact)
     if not factor:
         return False
-    size = max(abs(values[low]), abs(factor * base[low]))
     constant = values[low] - factor * base[low]
-    constants = [0.0] if abs(constant) <= SHOWN * size else [
-        _nobodys(constant), _nobodys(constant / factor) * factor,
-    ]  # fmt: skip
-    if transform in (np.log, np.log1p):
+    if transform in LOGARITHMS:
         # Amounts in other units.
-        constants.append(factor * float(np.log(_nobodys(float(np.exp(constant / factor))))))
-    return any(_same(values, factor * base + one) for one in constants)
+        unit = _nobodys(float(np.exp(constant / factor)), exact)
+        nearest = factor * float(np.log(unit))
+    else:
+        nearest = min((0.0, 1.0, -1.0, factor, -factor), key=lambda one: abs(one - constant))
+    return _same(values, factor * base + nearest, exact)
 
 
-def _same(values: Floats, others: Floats) -> bool:
-    size = float(np.abs(others).max(initial=0.0))
-    return bool(np.allclose(values, others, rtol=EXACT, atol=EXACT * size))
+def _same(values: Floats, others: Floats, exact: float = EXACT) -> bool:
+    return bool(np.abs(values - others).max() <= exact * np.abs(others).max())
 
 
-def _nobodys(constant: float) -> float:
-    """Return a constant, or 1 by one, of too few digits to be of anybody's amounts; else nan."""
-    if constant == 0 or not np.isfinite(constant):
-        return constant if constant == 0 else np.nan
-    for size, is_divisor in ((abs(constant), False), (1 / abs(constant), True)):
-        digits = np.format_float_positional(float(f"{size:.9g}"), trim="-")
-        if is_round(digits):
-            return float(np.sign(constant)) * (1 / float(digits) if is_divisor else float(digits))
+def _nobodys(factor: float, exact: float = EXACT) -> float:
+    """Return a factor that is one of `UNITS`, or 1 by one, and a power of ten; else nan."""
+    size = abs(factor)
+    if not 0 < size < np.inf:
+        return 0.0 if size == 0 else np.nan
+    for unit in UNITS:
+        for ratio in (unit, 1 / unit):
+            power = float(np.rint(np.log10(size / ratio)))
+            # Powers of ten below 1 have no exact number, but what divides by one has.
+            one = ratio * 10.0**power if power >= 0 else ratio / 10.0**-power
+            if abs(size - one) <= max(SHOWN, LEAST * exact) * one:
+                return float(np.copysign(one, factor))
     return np.nan
+
+
+def _digits(amount: float) -> int:
+    return digits_of(np.format_float_positional(float(f"{abs(amount):.9g}"), trim="-"))
+
+
+def _usual_digits(amounts: Floats) -> float:
+    known = amounts[np.isfinite(amounts)][: SAMPLED // 50]
+    return float(np.median([_digits(one) for one in known])) if len(known) else 0.0
+
+
+def _is_rounder(constant: float, amounts: Floats) -> bool:
+    """Whether a constant has so much fewer digits than amounts that it is hardly one of them."""
+    return _digits(constant) <= (2 if _usual_digits(amounts) >= LONG else 1)
+
+
+def _numbers_of(column: pd.Series[Any]) -> list[Floats]:
+    """Return a column as numbers; of dates also the year, month and so on."""
+    if pd.api.types.is_numeric_dtype(column):
+        return [_floats(column)]
+    if not pd.api.types.is_datetime64_any_dtype(column):
+        return []
+    date = column.dt
+    days = (column - pd.Timestamp(0, tz=date.tz)).dt.total_seconds() / (24 * 60 * 60)
+    return [_floats(one) for one in (days, date.year, date.month, date.quarter, date.day_of_week)]
+
+
+def _is_numbering(numbers: Floats) -> bool:
+    """Whether numbers only tell records apart, such as those of persons or lines."""
+    known = numbers[~np.isnan(numbers)]
+    if not len(known) or (known % 1 != 0).any() or len(np.unique(known)) < len(known):
+        return False
+    return bool(known.max() - known.min() <= PER_CODE * len(known))
+
+
+def _is_put_together(name: str, codes: Sequence[str]) -> bool:
+    """Whether a label has some codes, and no number besides."""
+    for code in codes:
+        if code not in name:
+            return False
+        name = name.replace(code, "", 1)
+    return not _has_digits(name)
+
+
+def _has_digits(name: str) -> bool:
+    return any(letter.isdigit() for letter in name)
 
 
 def _is_figure(label: object) -> bool:

@@ -249,7 +249,7 @@ def without_labels(frame: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
         return frame
     missing = np.asarray(shown.isna().to_numpy(), dtype=np.bool_)
     # Beside zeros a gap is all that there is.
-    nothing = missing | np.asarray((shown == 0).to_numpy(), dtype=np.bool_)
+    nothing = missing | shown.eq(0).to_numpy(dtype=np.bool_, na_value=False)
     frame = frame.copy()
     rows, columns = (np.all(nothing, axis=k) & np.any(missing, axis=k) for k in (1, 0))
     frame.index = _masked(frame.index, np.asarray(rows, dtype=np.bool_))

@@ -80,6 +80,12 @@ def unchecked(result: Any, figures: tuple[str, ...]) -> Iterator[str]:
         values = getattr(model, option, None)
         if values is not None and np.any(np.asarray(values, dtype=np.float64)):
             yield f"the model has an `{option}`, whose values the coefficients tell"
+    family = type(getattr(model, "family", None)).__name__
+    if family == "Binomial" and np.ptp(weights_of(model, len(model.endog))):
+        yield (
+            "weights of a binomial GLM are not checked: beside the same fit with others, "
+            "coefficients tell of a record whose weight is small"
+        )
     covariance = getattr(result, "cov_type", USUAL)
     if covariance != USUAL:
         yield (

@@ -67,6 +67,10 @@ NUMBERS = (
 """What is shown of the fit as a whole, if the model has it."""
 
 
+WEIGHTS = "weights of the regression"
+"""Name under which weights stand beside the columns of a fit."""
+
+
 @dataclass(frozen=True)
 class DesignMatrix:
     """The matrix of a regression, and who stands behind its rows.
@@ -330,13 +334,15 @@ class Fit:
 
     @property
     def values(self) -> pd.DataFrame:
-        """What the model knows of its records: y, and the columns that vary."""
+        """What the model knows of its records: y, and the columns and weights that vary."""
         varies = (self.exog != self.exog[:1]).any(axis=0)
         chosen = np.flatnonzero(varies)
         columns = pd.DataFrame(
             self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
         )
-        return columns.assign(**{f"{getattr(self.result.model, 'endog_names', 'y')}": self.endog})
+        y = str(getattr(self.result.model, "endog_names", None) or "y")
+        weighted = {WEIGHTS: self.weights} if np.ptp(self.weights) else {}
+        return columns.assign(**{y: self.endog}, **weighted)
 
     @property
     def columns(self) -> list[str]:

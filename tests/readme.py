@@ -93,7 +93,12 @@ def extras(page: str) -> set[str]:
 
 
 def run(page: Path) -> None:
-    """Run all steps in the present folder.
+    """Run all steps of a page in the present folder."""
+    run_steps(steps(page.read_text(encoding="utf-8")), page.name)
+
+
+def run_steps(shown: list[Step], page: str) -> None:
+    """Run steps of a page in the present folder, as one session.
 
     Raises
     ------
@@ -103,17 +108,17 @@ def run(page: Path) -> None:
         If a command fails; says which.
     """
     session: dict[str, object] = {"__name__": "__readme__"}
-    for step in steps(page.read_text(encoding="utf-8")):
+    for step in shown:
         begun = time.perf_counter()
         if step.is_python:
             # Empty lines in front let a traceback name the line of the page.
-            exec(compile("\n" * (step.line - 1) + step.text, page.name, "exec"), session)
+            exec(compile("\n" * (step.line - 1) + step.text, page, "exec"), session)
         elif step.words[:2] == ["tablecloak", "app"]:
             look_at_app(step)
         else:
             done = subprocess.run(executable(step), check=False, timeout=SECONDS)
             if done.returncode:
-                sys.exit(f"{page.name}, line {step.line}: {step.text}\nexit code {done.returncode}")
+                sys.exit(f"{page}, line {step.line}: {step.text}\nexit code {done.returncode}")
         what = "Python" if step.is_python else step.text
         print(f"ok  {time.perf_counter() - begun:6.1f} s  line {step.line}: {what}", flush=True)
 

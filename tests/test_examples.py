@@ -17,6 +17,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import readme
 import tablecloak
 import tablecloak as tc
 from tablecloak.jobs.job_file import read_job
@@ -86,9 +87,11 @@ def test_programs_of_the_documentation_run_and_hold_what_they_assert(page, tmp_p
     monkeypatch.chdir(tmp_path)
     for name in re.findall(r"/raw/main/(tests/data/\S+?)\)", page.read_text("utf-8")):
         shutil.copy(DOCS.parent / name, tmp_path)
-    programs = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
-    # One page is one session, as a reader would type it.
-    exec(compile("\n".join(programs), f"<{page.name}>", "exec"), {"__name__": "docs"})
+    shown = readme.steps(page.read_text("utf-8"))
+    if page.parent.name != "tutorials":
+        # Commands of other pages name files of the reader.
+        shown = [step for step in shown if step.is_python]
+    readme.run_steps(shown, page.name)
 
 
 @pytest.mark.slow

@@ -129,6 +129,7 @@ def install(python: Path, wheel: Path, extras: set[str] | None = None) -> None:
 BARE = """
 from pathlib import Path
 import tablecloak as tc
+from tablecloak.tables.formats import write_frame
 assert not Path(tc.__file__).is_relative_to(ROOT), tc.__file__
 problem = tc.examples.cox_rounded()
 pattern = tc.suppress(problem, time_limit=10)
@@ -139,7 +140,7 @@ assert tc.adjust(problem, time_limit=10).release() is not None
 for use in (
     lambda: pattern.plot(),
     lambda: tc.suppress(problem, solver="cbc"),
-    lambda: tc.write_frame(tc.examples.firms(), "firms.parquet"),
+    lambda: write_frame(tc.examples.firms(), "firms.parquet"),
     lambda: __import__("tablecloak.app").app.serve(),
 ):
     try:

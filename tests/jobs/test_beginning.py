@@ -144,9 +144,10 @@ def test_commands_for_records_say_how_a_file_is_read(option):
     assert f"--{option} " in shown
 
 
-def test_a_finished_table_is_not_taken_for_records(tmp_path):
-    table = tc.examples.write("table", tmp_path)
-    (file,) = table if isinstance(table, list) else [table]
+@pytest.mark.parametrize(("example", "name"), [("table", "table.xlsx"), ("cells", "cells.csv")])
+def test_a_finished_table_is_not_taken_for_records(tmp_path, example, name):
+    tc.examples.write(example, tmp_path)
+    file = tmp_path / name
     done = RUN.invoke(app, ["init", str(file), "-o", str(tmp_path / "job.toml")])
     assert done.exit_code == 2 and "finished table" in " ".join(done.output.split())
     assert not (tmp_path / "job.toml").exists()

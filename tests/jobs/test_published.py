@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import tablecloak as tc
 from tablecloak.cli.main import app
+from tablecloak.tables.keys import are_earlier
 
 JOB = """\
 [data]
@@ -106,3 +107,32 @@ def test_two_releases_of_one_name_and_equations_without_releases_are_refused(fol
     (folder / "bare.toml").write_text('between = ["now = q1"]\n' + text.replace(PUBLISHED, ""))
     with pytest.raises(tc.InputError, match="between joins releases"):
         tc.run_job(folder / "bare.toml")
+
+
+def test_an_earlier_release_may_be_rounded(folder, tmp_path):
+    """A job and a command know what follows from the values and the base."""
+    problem = tc.read_problem(folder / "first/internal/problem.csv")
+    table, file = problem.table, tmp_path / "rounded.csv"
+    table.keys.assign(value=50 * (table.values / 50).round()).to_csv(file, index=False)
+    made = PUBLISHED.replace("first/release/suppression/table.csv", file.as_posix())
+    made += 'made = "rounding:50"\n'
+    text = JOB.format(file="firms.csv", other="size", published=made)
+    (folder / "rounded.toml").write_text(text)
+    told = tc.run_job(folder / "rounded.toml").pattern.problem
+    earlier = are_earlier(told.table.keys)
+    width = told.upper_bound[earlier] - told.lower_bound[earlier]
+    assert len(width) == table.n_cells
+    assert width.max() <= 50
+    (folder / "rounded.toml").write_text(
+        text.replace('problem = "first/internal/problem.csv"\n', "")
+    )
+    with pytest.raises(tc.InputError, match="Give the true table of that release"):
+        tc.run_job(folder / "rounded.toml")
+    now, out = folder / "second/internal/problem.csv", tmp_path / "pattern.csv"
+    known = f"{file}={folder / 'first/internal/problem.csv'}==rounding:"
+    codes = {}
+    for base in (50, 7):
+        words = ["suppress", str(now), "-o", str(out), "--published", f"{known}{base}"]
+        codes[base] = CliRunner().invoke(app, words)
+    assert codes[50].exit_code == 0, codes[50].output
+    assert "Give the base that was used" in " ".join(codes[7].output.split())

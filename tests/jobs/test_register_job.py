@@ -136,7 +136,7 @@ def test_a_rounded_table_is_refused_with_what_can_be_done(folder):
     assert "earlier releases" not in said
     assert "rounded" in said
     assert "--already-out" in said
-    assert "lower and upper" in said
+    assert "--made" in said
 
 
 def test_a_register_keeps_the_figures_beside_a_release(folder):

@@ -237,3 +237,10 @@ def test_one_wrong_figure_is_named_and_makes_no_other_table():
     assert "columns 1 'mine', columns 2 '2'" in said[0] and "region 'S'" in said[1]
     with pytest.raises(tc.InputError, match="is off by 500"):
         found.table()
+
+
+def test_infinite_numbers_of_a_frame_are_no_figures():
+    """A problem of this package has infinite capacities beside its values."""
+    frame = pd.DataFrame({"region": ["N", "S", "All"], "turnover": [1, 2, 3]})
+    found = tc.propose(frame.assign(capacity=[np.inf, np.inf, -np.inf]))
+    assert (found.value, found.trees["region"].total) == ("turnover", "All")

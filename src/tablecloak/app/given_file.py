@@ -13,14 +13,11 @@ from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, listed
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
-from tablecloak.jobs.beginning import UNNAMED, guess
+from tablecloak.jobs.beginning import UNNAMED, first_records, guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
     ProblemFormat,
-    RecordFormat,
-    column_names,
-    format_of,
     formats_holding,
     read_problem,
     record_endings,
@@ -89,17 +86,16 @@ def kind_of(file: DataFile) -> FileKind:
     if _ending(file.name, record_endings()) is None:
         return kind_named("problem")
     try:
-        guessed = guess(file)
-        names = column_names(guessed.file)
-        if {"lower_protection", "upper_protection"} <= set(names):
+        file, head = first_records(file)
+        if {"lower_protection", "upper_protection"} <= set(head.columns):
             return kind_named("problem")
-        _, head = format_of(guessed.file, RecordFormat, otherwise="csv").told_by(Path(file))
+        guessed = guess(file)
     except InputError:
         # Titles above the header, several headers, or no codes that rows share.
         return kind_named("table")
     codes = [name for levels in guessed.dimensions.values() for name in levels]
     names_rows = bool(guessed.contributor) and head[guessed.contributor].nunique() > len(head) / 2
-    is_bare = any(UNNAMED.match(name) for name in names)
+    is_bare = any(UNNAMED.match(name) for name in head.columns)
     is_table = is_bare or not (names_rows or head.duplicated(codes).any())
     return kind_named("table" if is_table else "records")
 

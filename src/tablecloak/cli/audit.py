@@ -24,6 +24,7 @@ from tablecloak.cli.files import (
 )
 from tablecloak.cli.options import (
     Intruder,
+    Made,
     Original,
     Release,
     Require,
@@ -66,10 +67,6 @@ Knows = Annotated[
         "--knows",
         text="Also guess the true values behind an adjusted release, as who knows the method and:",
     ),
-]
-Made = Annotated[
-    str | None,
-    names.MADE.option("--made", text="How the values of a release of values were made, if known:"),
 ]
 TimeLimit = Annotated[
     float | None,

@@ -133,7 +133,8 @@ Earlier = Annotated[
     typer.Option(
         "--published",
         help="Earlier release that everybody has: its file, or FILE=PROBLEM with the true table of "
-        "that time, if cells or hidden values were others. Repeat for several.",
+        "that time, if cells or hidden values were others; FILE=PROBLEM=PERIOD for another period, "
+        "FILE=PROBLEM=PERIOD=rounding:5 for rounded values (PERIOD may be empty). Repeat.",
     ),
 ]
 Between = Annotated[
@@ -190,16 +191,18 @@ def read_earlier(
     releases: dict[str, Any] = {**of_job.releases} if of_job else {}  # type: ignore[dict-item]
     periods = dict(of_job.periods) if of_job else {}
     for each in given or ():
-        file, truth, period = (*each.split("="), "", "")[:3]
+        file, truth, period, made = (*each.split("="), "", "", "")[:4]
         name = Path(file).stem
         if name in releases:
             raise InputError(
                 f"--published {each}: there is a release {name!r} already. Rename the file."
             )
-        if truth:
-            releases[name] = read_published(file, read_problem(truth))
-        else:
-            releases[name] = read_published(file, problem, revised=True)
+        releases[name] = read_published(
+            file,
+            read_problem(truth) if truth else problem,
+            revised=not truth,
+            made=made or None,
+        )
         if period:
             periods[name] = period
     equations = (*(of_job.equations if of_job else ()), *(between or ()))

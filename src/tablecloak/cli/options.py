@@ -25,6 +25,10 @@ Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and stat
 Release = Annotated[
     Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
 ]
+Made = Annotated[
+    str | None,
+    names.MADE.option("--made", text="How the values of a release of values were made, if known:"),
+]
 Intruder = Annotated[
     list[str] | None,
     names.ATTACKERS.option(

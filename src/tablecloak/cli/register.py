@@ -10,6 +10,7 @@ import typer
 
 from tablecloak.cli.display import NOT_SAFE
 from tablecloak.cli.names import PROBLEM_FILES, LiveCommand
+from tablecloak.cli.options import Made
 from tablecloak.errors import InputError, listed
 
 if TYPE_CHECKING:
@@ -36,9 +37,8 @@ Receiver = Annotated[str, typer.Option(help="Who gets it; 'public' is everybody.
 
 NO_BOUNDS = (
     "A file of values without gaps is read as an adjusted table. Of a rounded table or one with "
-    "small counts changed, which were safe in their job, give a file with the columns lower and "
-    "upper, the ends between which each true value lies; or enter it with --already-out: other "
-    "releases of its cells are then refused."
+    "small counts changed say so by --made; or enter it with --already-out: other releases of its "
+    "cells are then refused."
 )
 """What is said of a release that tells no bounds of its cells."""
 
@@ -158,6 +158,7 @@ def add(
     ] = None,
     receiver: Receiver = "public",
     title: Annotated[str, typer.Option(help="Title, for people.")] = "",
+    made: Made = None,
     transmission: Annotated[
         bool, typer.Option("--transmission", help="It holds all values, hidden ones too.")
     ] = False,
@@ -175,6 +176,8 @@ def add(
 
     Example: tablecloak register add register table.csv --problem problem.csv --series "firms 2024"
 
+    Example: tablecloak register add register rounded.csv --problem problem.csv --made rounding:5
+
     Example: tablecloak register add register transmission.csv --problem problem.csv
     --transmission --receiver Eurostat --series "firms 2025"
     """
@@ -188,6 +191,8 @@ def add(
 
     if transmission and receiver == PUBLIC:
         raise InputError("--transmission: a file with all values is not public. Give --receiver.")
+    if transmission and made:
+        raise InputError("--transmission: its values are the true ones. Leave --made out.")
     truth = read_problem(problem)
     figures = file.with_name(FIGURES)
     further = (*besides([truth], ()), *besides_in(figures))
@@ -201,7 +206,7 @@ def add(
             if not has_left:
                 raise
             is_safe = False
-        ends, is_bounded = known_ends(truth, told_by(truth, file))
+        ends, is_bounded = known_ends(truth, told_by(truth, file, made))
         try:
             earlier = kept.published(truth, series, receiver, only=chosen)
         except UnrelatedError:
@@ -209,7 +214,7 @@ def add(
                 raise
             is_safe = False
         else:
-            audited = audit(truth, file, published=earlier)
+            audited = audit(truth, file, published=earlier, made=made)
             is_safe = is_safe and audited.is_safe
         if not is_safe and not has_left:
             together = f" together with {listed(list(earlier))}" if earlier and is_bounded else ""

@@ -13,6 +13,7 @@ import pandas as pd
 
 from tablecloak.data_file import DataFile, about_batches
 from tablecloak.errors import InputError
+from tablecloak.jobs.schema import DimensionSpec
 from tablecloak.tables.contributions import HOLDINGS, ONLY_HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.proposal import VALUE
@@ -133,6 +134,13 @@ def guess(file: DataFile) -> Guess:
             f"table and not like records. {finished} For a job give the records that it was made "
             f"of, with the names of the columns in the first row."
         )
+    totals = [name for name in frame.columns if _holds_total(frame[name])]
+    if totals:
+        raise InputError(
+            f"{file}: column {totals[0]!r} has the code of a total, so this looks like a finished "
+            f'table and not like records. {finished} For a job with `kind = "table"` see the '
+            f"job file in the documentation."
+        )
     kinds: dict[str, str] = {}
     for name in frame.columns:
         kinds[name] = _kind(frame[name], name)
@@ -160,6 +168,13 @@ def guess(file: DataFile) -> Guess:
     others |= {name: "names of records" for name in names if name not in (holding, contributor)}
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
     return Guess(file, value, contributor, holding, weight, dimensions, others)
+
+
+def _holds_total(column: pd.Series) -> bool:
+    """Return whether a column has the code that jobs give to a total, which no record has."""
+    total = str(DimensionSpec.model_fields["total"].default).casefold()
+    is_text = not _is_number(column)
+    return is_text and bool((column.dropna().astype(str).str.strip().str.casefold() == total).any())
 
 
 def _is_blank(column: pd.Series) -> pd.Series:

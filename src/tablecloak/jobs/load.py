@@ -119,7 +119,9 @@ def published_beside(
                 f"[[published]]: there are two releases {name!r}. Give each a `name` of its own."
             )
         truth = None if spec.problem is None else read_problem(spec.problem)
-        found[name] = read_published(spec.file, truth or problem, revised=truth is None)
+        found[name] = read_published(
+            spec.file, truth or problem, revised=truth is None, made=spec.made
+        )
     if job.registered is not None:
         register = Register(job.registered.folder)
         further = besides(parts or [problem], job.derived)

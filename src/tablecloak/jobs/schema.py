@@ -255,6 +255,7 @@ class PublishedSpec(_JobPart):
     problem: Path | None = None
     name: str | None = None
     period: str = ""
+    made: str | None = None
 
 
 class FlaggedCells(_JobPart):

@@ -16,9 +16,10 @@ from tablecloak.budget import Progress, Stopwatch
 from tablecloak.cta.model.precision import deviation, shortfall
 from tablecloak.cta.model.room import near_bound
 from tablecloak.errors import InputError
-from tablecloak.protection import Protection, made_by, way_of
+from tablecloak.protection import Protection, way_of
 from tablecloak.publish.released_cells import (
     ENDS,
+    ends_by,
     published_ends,
     read_code_values,
     read_release,
@@ -230,16 +231,8 @@ def audit(
     """
     require_problem(problem)
     groups = Groups.parse(groups) or ()
-    suppressed, intervals, values = told_by(problem, release)
-    if made is not None:
-        if values is None or not np.all(np.isfinite(values)):
-            raise InputError(
-                "How values were made says something of releases that have a value in every cell. "
-                "Leave it out for patterns and intervals."
-            )
-        intervals = made_by(made).told_by_values(problem, values)
-        suppressed = _hidden_within(problem, intervals)
-    elif values is not None:
+    suppressed, intervals, values = told_by(problem, release, made)
+    if values is not None:
         return audit_values(problem, values)
     assert suppressed is not None
     earlier = Published.parse(published)
@@ -273,15 +266,21 @@ are published; both ends of every cell, where intervals are published; the value
 table, the others then being None. Arrays of shape (n_cells,)."""
 
 
-def told_by(problem: ProtectionProblem, release: Release) -> ReleaseContent:
+def told_by(
+    problem: ProtectionProblem, release: Release, made: Protection | str | None = None
+) -> ReleaseContent:
     """Return what a release tells, whoever made it.
 
     Parameters
     ----------
     problem : ProtectionProblem
     release : SuppressionPattern, IntervalPattern, Adjustment, frame, path or array
+    made : Protection or str, optional
         As for `audit`.
     """
+    if made is not None:
+        ends = ends_by(made, problem, told_by(problem, release)[2])
+        return _hidden_within(problem, ends), ends, None
     way = way_of(release)
     if way is not None:
         return told_by_result(problem, way, release)

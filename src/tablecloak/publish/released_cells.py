@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
+from tablecloak.protection import Protection, made_by
 from tablecloak.storage import existing_file
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.changes.rests import values_with_rests
@@ -433,8 +435,39 @@ def _check_published(
         )
 
 
+def ends_by(
+    made: Protection | str, problem: ProtectionProblem, values: Floats | None
+) -> tuple[Floats, Floats]:
+    """Return both ends that follow from the values of a release and from how they were made.
+
+    Parameters
+    ----------
+    made : Protection or str
+        Such as "rounding:5".
+    problem : ProtectionProblem
+        With the true table: readers are taken to know how far values were moved at most.
+    values : numpy.ndarray of float, shape (n_cells,), or None
+        None for a release that is no table of values.
+
+    Raises
+    ------
+    InputError
+        If there is not a value in every cell, or one cannot have been made so.
+    """
+    if values is None or not np.all(np.isfinite(values)):
+        raise InputError(
+            "How values were made says something of releases that have a value in every cell. "
+            "Leave it out for patterns and intervals."
+        )
+    return made_by(made).told_by_values(problem, values)
+
+
 def read_published(
-    release: str | Path | pd.DataFrame, problem: ProtectionProblem, *, revised: bool = False
+    release: str | Path | pd.DataFrame,
+    problem: ProtectionProblem,
+    *,
+    revised: bool = False,
+    made: Protection | str | None = None,
 ) -> EarlierRelease:
     """Read an earlier release: its values and gaps, or its intervals.
 
@@ -448,6 +481,8 @@ def read_published(
     revised : bool, default=False
         Whether `problem` is that of the new release, over the same cells. Published values then may
         differ from its own; hidden values are taken to be those of the new table.
+    made : Protection or str, optional
+        How its values were made, if readers know it, as for `tablecloak.audit`.
 
     Returns
     -------
@@ -457,8 +492,16 @@ def read_published(
     ------
     InputError
         If the file does not fit the table, or a published value is not the true one; with `revised`
-        if hidden values of the new table do not add up with the values published then.
+        if hidden values of the new table do not add up with the values published then. If a value
+        cannot have been made as is said.
     """
+    if made is not None:
+        if revised:
+            raise InputError(
+                f"Of values made by {made} nobody can tell which ones were true then. Give the "
+                f"true table of that release."
+            )
+        return EarlierRelease(problem, *ends_by(made, problem, read_release(problem, release)[1]))
     keys = list(map(str, problem.table.keys.columns))
     source = str(release) if isinstance(release, str | Path) else "release"
     frame = release if isinstance(release, pd.DataFrame) else None
@@ -476,7 +519,22 @@ def read_published(
         true = problem.table.values
         # Without gaps the values are the true ones, or adjusted ones, which bound nothing.
         hidden = ~np.isclose(values, true, rtol=1e-9, atol=0) | ~np.isclose(values, true).all()
+        base = _common_divisor(values)
+        if hidden.any() and base > max(_common_divisor(true), 1):
+            warnings.warn(
+                f"{source}: all values are multiples of {base}, which those of the true table are "
+                f"not, and are read as adjusted ones, which bound nothing. If they were rounded, "
+                f"their readers know more: say so by `made`, as in rounding:{base}.",
+                TablecloakWarning,
+                stacklevel=2,
+            )
     return EarlierRelease(problem, *problem.ends(hidden))
+
+
+def _common_divisor(values: Floats) -> int:
+    """Return the greatest common divisor of whole numbers; 0 where one has a fraction."""
+    is_whole = bool(np.all(values == np.rint(values))) and np.abs(values).max(initial=0) < 2.0**53
+    return int(np.gcd.reduce(values.astype(np.int64))) if is_whole else 0
 
 
 def _as_it_was(

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isfinite
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,10 @@ def as_number(square: Square) -> float | None:
     A single comma is a decimal one unless exactly three digits follow it. Text that begins with a
     zero, such as "01", is a code.
     """
-    if square is None or isinstance(square, float):
-        return square
+    if square is None:
+        return None
+    if isinstance(square, float):
+        return square if isfinite(square) else None
     text = re.sub(r"[\s'\u00a0\u202f\u2009]", "", square).replace("\u2212", "-")
     if _GROUPED.fullmatch(text):
         return float(text.replace(",", ""))
@@ -559,7 +562,7 @@ def _text(square: Square) -> str:
     """Return a square as a code; whole numbers without a decimal point."""
     if square is None:
         return ""
-    return str(int(square)) if isinstance(square, float) and square == int(square) else str(square)
+    return str(int(square)) if isinstance(square, float) and square.is_integer() else str(square)
 
 
 FREQUENCY = re.compile(

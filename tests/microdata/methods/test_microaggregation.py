@@ -199,6 +199,18 @@ def test_records_with_gaps_join_the_nearest_group():
     assert release.frame["y"].tolist()[3] == pytest.approx(frame["y"].iloc[[3, 4, 5, 7]].mean())
 
 
+def test_a_column_that_hardly_any_record_has_is_named_with_the_remedy():
+    frame = pd.DataFrame({"wage": np.arange(20.0), "bonus": np.nan, "hours": np.arange(20.0)})
+    frame.loc[:1, "bonus"], frame.loc[5, "hours"] = [3, 4], np.nan
+    message = (
+        "2 records with all values are fewer than k = 3.* Column 'bonus' lacks its value in 18 of "
+        "20 records: leave it out of `columns`, or lower `k`"
+    )
+    with pytest.raises(tc.InputError, match=message):
+        Microaggregation(list(frame)).protect(frame)
+    assert Microaggregation(["wage", "hours"]).protect(frame).frame["hours"].isna().sum() == 1
+
+
 def test_optimal_groups_of_several_columns_are_refused():
     with pytest.raises(tc.InputError, match="for one column only"):
         Microaggregation(["x", "y"], grouping="optimal")

@@ -67,12 +67,12 @@ def least_by_enumeration(frame: pd.DataFrame, method: Recoding) -> float:
 OPTIONS = [
     {},
     {"suppression": 1},
-    {"suppression": 0.3, "weights": {"sex": 3.0}},
+    {"suppression": 0.3, "weights": {"sex": 3.0}, "anonymity": "1-k"},
     {"weights": {"age": 0.1}},
     {"sensitive": "ill", "diversity": 2},
     {"sensitive": "ill", "closeness": 0.3},
-    {"sensitive": "ill", "closeness": 0.3, "suppression": 2},
-    {"subsets": 2, "suppression": 2},
+    {"sensitive": "ill", "closeness": 0.3, "suppression": 2, "anonymity": "1-k"},
+    {"subsets": 2, "suppression": 2, "anonymity": "1-k"},
 ]
 
 
@@ -106,9 +106,11 @@ def test_missing_values_that_are_cheap_replace_recoding():
     frame = pd.DataFrame({"age": [20] * 50 + [30] * 50 + [99], "sex": ["m"] * 101})
     recoded = Recoding(["age", "sex"], k=3).protect(frame)
     assert recoded.levels == {"age": 1, "sex": 0}
-    mixed = replace(recoded.method, suppression=1).protect(frame)
-    assert mixed.levels == {"age": 0, "sex": 0}
-    assert (mixed.loss, int(mixed.suppressed.sum())) == (1, 1)
+    # Two more records lose their age, so that the one who is 99 is not alone without it.
+    for anonymity, missing in (("k", 3), ("1-k", 1)):
+        mixed = replace(recoded.method, suppression=1, anonymity=anonymity).protect(frame)
+        assert mixed.levels == {"age": 0, "sex": 0}
+        assert (mixed.loss, int(mixed.suppressed.sum())) == (missing, missing)
 
 
 def test_without_time_the_release_is_safe_and_the_bound_still_holds():
@@ -151,11 +153,57 @@ def test_hierarchies_that_do_not_fit(hierarchies, message):
         Recoding(["place", "age"], hierarchies, k=2).protect(frame)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"subsets": 2},
+        {"weights": {"sex": 3.0}},
+        {"sensitive": "ill", "diversity": 2},
+        {"sensitive": "ill", "diversity": 2, "closeness": 0.4},
+    ],
+)
+def test_with_missing_values_released_records_are_in_groups_of_equal_ones(options):
+    """Counted by pandas, a missing value being a value, as whoever has the file counts."""
+    hierarchies = {"place": TREE, "age": [5, 10]}
+    for seed in range(3):
+        frame = small_file(seed)
+        frame.loc[::9, "sex"] = None
+        asked = {"suppression": 0.2, "time_limit": 3, **options}
+        method = Recoding(["place", "age", "sex"], hierarchies, k=3, **asked)
+        release = method.protect(frame)
+        assert release.suppressed.any()
+        pairs = itertools.combinations(method.keys, 2)
+        for keys in pairs if "subsets" in options else [method.keys]:
+            groups = release.frame.groupby(list(keys), dropna=False)["ill"]
+            assert groups.size().min() >= 3
+            assert groups.nunique().min() >= options.get("diversity", 1)
+        assert "groups of at least 3 equal released records" in release.summary()
+        proved = release.verify(frame)
+        assert proved == release.bound <= release.loss
+        # Each record by itself is never dearer, without closeness that counts groups alone.
+        if "closeness" not in options:
+            assert replace(method, anonymity="1-k").protect(frame).loss <= release.loss
+
+
+def test_a_false_bound_of_groups_with_missing_values_is_found():
+    frame = small_file(3)
+    method = Recoding(["place", "age", "sex"], {"place": TREE, "age": [5]}, suppression=0.4)
+    release = method.protect(frame)
+    assert release.is_optimal
+    assert release.proofs
+    with pytest.raises(tc.VerificationError, match="is not proved"):
+        replace(release, bound=release.bound + 0.1).verify(frame)
+    lone = replace(method, anonymity="1-k").protect(frame)
+    with pytest.raises(tc.VerificationError, match="is equal to . records"):
+        replace(release, frame=lone.frame, levels=lone.levels).verify(frame)
+
+
 def test_with_missing_values_the_summary_says_for_how_many_persons_one_record_alone_fits():
     """Counted the plain way: a record fits a person if it agrees in each key that it has."""
     random = np.random.default_rng(3)
     frame = pd.DataFrame({name: random.binomial(5, 0.3, 120) for name in ("a", "b", "c")})
-    release = Recoding(["a", "b", "c"], k=3, suppression=0.5).protect(frame)
+    release = Recoding(["a", "b", "c"], k=3, suppression=0.5, anonymity="1-k").protect(frame)
     assert release.suppressed.any()
     assert not any(release.levels.values())
     fits = [

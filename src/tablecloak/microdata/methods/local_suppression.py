@@ -65,6 +65,7 @@ from tablecloak.microdata.methods.parameters import (
     DifferentValues,
     GroupKeys,
     GroupSize,
+    MissingMeaning,
     SearchSeconds,
     SensitiveAttribute,
     Subsets,
@@ -151,8 +152,18 @@ class LocalSuppressionRelease(Result):
         VerificationError
             Names the record, and what is not so.
         """
-        asked = self.asked
         self.check_safe(original)
+        return self.proved(original)
+
+    def proved(self, original: pd.DataFrame) -> float:
+        """Check the bound alone, and return what is proved.
+
+        Raises
+        ------
+        VerificationError
+            If that is less than the bound.
+        """
+        asked = self.asked
         if self.prices:
             bounds = {}
             for keys, price in self.prices.items():
@@ -229,24 +240,22 @@ class LocalSuppressionRelease(Result):
         return (
             f"local suppression: {self.n_suppressed} values{weighted} of {touched} of "
             f"{len(self.frame)} records; proved bound {self.bound:.6g}, {self._gaps()}; "
-            f"{self.asked.words()}; {self._outsider()}"
+            f"{self.promise()}"
         )
 
-    def _outsider(self) -> str:
-        """Say what an outsider counts in the released file."""
+    def promise(self) -> str:
+        """Say what was asked, and what an outsider counts in the released file."""
         k = self.asked.k
         if self.asked.anonymity == "k":
-            return f"the smallest group of the released file has {self.group_sizes.min()} records"
-        return found_by_keys(self.fits, k)
-
-
-def found_by_keys(fits: Integers, k: int) -> str:
-    """Say for how many persons few released records fit, or one alone."""
-    few, alone = int(np.sum(fits < k)), int(np.sum(fits == 1))
-    return (
-        f"who knows all keys finds fewer than {k} records that fit for {few} persons, and one "
-        f"alone for {alone}"
-    )
+            smallest = self.group_sizes.min()
+            counted = f"the smallest group of the released file has {smallest} records"
+        else:
+            few, alone = int(np.sum(self.fits < k)), int(np.sum(self.fits == 1))
+            counted = (
+                f"who knows all keys finds fewer than {k} records that fit for {few} persons, and "
+                f"one alone for {alone}"
+            )
+        return f"{self.asked.words()}; {counted}"
 
 
 def _total(suppressed: Flags, costs: Floats) -> float:
@@ -365,13 +374,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
     ] = "distinct"
     ratio: Annotated[float, Field(gt=0, description="c of recursive (c, l)-diversity.")] = 3.0
     closeness: Closeness = None
-    anonymity: Annotated[
-        Literal["k", "1-k"],
-        Field(
-            description="k equal released records, as an outsider counts; or (1,k): k true records "
-            "that agree with each released one, where one record alone may fit a person."
-        ),
-    ] = "k"
+    anonymity: MissingMeaning = "k"
     search: Annotated[
         Literal["optimal", "greedy"],
         Field(description="Fewest missing values, or one after the other by a greedy rule."),
@@ -471,7 +474,7 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
                 lost, proof = self._of_true_records(problem, budget)
             else:
                 records = asked.sensitive_records(frame)
-                lost, proof = self._of_released_records(problem, records, budget)
+                lost, proof = self.of_released_records(problem, records, budget)
         # What was missing before is not suppressed, and costs nothing.
         missing = flags_of(lost, len(self.keys)) & ~frame[list(self.keys)].isna().to_numpy()
         released = with_missing(frame, self.keys, missing)
@@ -491,9 +494,18 @@ class LocalSuppression(Method[LocalSuppressionRelease]):
         proof = {"bound": float(floor.sum()), "floor": floor}
         return choice.suppressed[problem.patterns.of_record], proof
 
-    def _of_released_records(
+    def of_released_records(
         self, problem: AnonymityProblem, records: SensitiveRecords | None, budget: Budget
     ) -> tuple[Integers, dict[str, Any]]:
+        """Search for groups of k equal released records.
+
+        Returns
+        -------
+        lost : numpy.ndarray of int, shape (n_records,)
+            Set of missing keys of each record.
+        proof : dict
+            The fields of the release that prove a bound.
+        """
         part = budget if records is None else budget.share(0.5)
         lost, alone = classes_in_combinations(
             problem, self.k, part, is_greedy=self.search == "greedy"

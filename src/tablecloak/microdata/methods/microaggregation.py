@@ -298,12 +298,20 @@ def standardised(values: Floats, names: Sequence[str], k: int) -> Floats:
     InputError
         If a column is constant, or fewer than k records have all values.
     """
-    complete = int(np.sum(~np.isnan(values).any(axis=1)))
+    lacking = np.isnan(values)
+    complete = int(np.sum(~lacking.any(axis=1)))
     if complete < k:
-        of_all = "" if complete == len(values) else " with all values"
+        of_all, remedy = "", "Lower `k`, or give more records."
+        if complete < len(values):
+            most = int(np.argmax(lacking.sum(axis=0)))
+            of_all = " with all values"
+            remedy = (
+                f"Column {names[most]!r} lacks its value in {lacking[:, most].sum()} of "
+                f"{len(values)} records: leave it out of `columns`, or lower `k`."
+            )
         raise InputError(
             f"{complete} records{of_all} are fewer than k = {k}, the smallest size of a group. "
-            "Lower `k`, or give more records."
+            f"{remedy}"
         )
     constant = [
         name

@@ -165,4 +165,11 @@ Closeness = Annotated[
         "file (t-closeness).",
     ),
 ]
+MissingMeaning = Annotated[
+    Literal["k", "1-k"],
+    Field(
+        description="k equal released records, as an outsider counts; or (1,k): k true records "
+        "that agree with each released one, where one record alone may fit a person."
+    ),
+]
 SearchSeconds = Annotated[float, Field(gt=0, description="Seconds for the search.")]

@@ -30,10 +30,12 @@ from pydantic import Field
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
 from tablecloak.errors import VerificationError
+from tablecloak.microdata.anonymity.diverse_classes import SensitiveRecords
 from tablecloak.microdata.anonymity.levels import KeyLevels, key_levels, keys_in_bands
 from tablecloak.microdata.anonymity.lightest import cheapest_choice
 from tablecloak.microdata.anonymity.problem import (
     AnonymityProblem,
+    GroupRequirement,
     flags_of,
     key_costs,
     require_keys,
@@ -43,7 +45,6 @@ from tablecloak.microdata.library_frames import seen_by_pandas
 from tablecloak.microdata.methods.local_suppression import (
     LocalSuppression,
     LocalSuppressionRelease,
-    found_by_keys,
 )
 from tablecloak.microdata.methods.method import METHODS, Columns, Method
 from tablecloak.microdata.methods.parameters import (
@@ -52,6 +53,7 @@ from tablecloak.microdata.methods.parameters import (
     GroupKeys,
     GroupSize,
     KeyHierarchies,
+    MissingMeaning,
     SearchSeconds,
     SensitiveAttribute,
     Subsets,
@@ -61,6 +63,9 @@ from tablecloak.microdata.risk.intruders import fitting
 from tablecloak.results import Result
 
 Node = tuple[int, ...]
+
+SHARE = 0.25
+"""Share of the time left for the groups at one node, so that nodes with low bounds get most."""
 
 ROUNDING = 1e-9
 """Share of a loss that sums of floating-point numbers may differ by."""
@@ -76,15 +81,22 @@ class LatticeSearch:
     levels : tuple of KeyLevels
     weights : numpy.ndarray of float, shape (n_keys,)
         Cost of a value of each key in the total.
+    local : LocalSuppression
+        What is asked of groups.
+    alone : tuple of GroupRequirement
+        What the true records that agree with a released one satisfy in every such release.
     may_suppress : bool
+    records : SensitiveRecords, optional
     budget : Budget
 
     Attributes
     ----------
     node : tuple of int
         Level of each key.
-    suppressed : numpy.ndarray of int, shape (n_patterns,)
-        Set of missing keys of each pattern.
+    suppressed : numpy.ndarray of int, shape (n_records,)
+        Set of missing keys of each record.
+    proofs : dict
+        Of nodes where groups of equal released records were searched for, what proves their bound.
     """
 
     def __init__(
@@ -93,19 +105,26 @@ class LatticeSearch:
         levels: tuple[KeyLevels, ...],
         weights: Floats,
         *,
+        local: LocalSuppression,
+        alone: tuple[GroupRequirement, ...],
         may_suppress: bool,
+        records: SensitiveRecords | None,
         budget: Budget,
     ) -> None:
         self.base, self.levels, self.weights = base, levels, weights
+        self.local, self.alone, self.records = local, alone, records
         self.may_suppress, self.budget = may_suppress, budget
         self.top: Node = tuple(each.n_levels - 1 for each in levels)
         """The node in which all keys are in one."""
         self._lost: dict[tuple[int, int], float] = {}
         self.node = self.top
-        self.suppressed = np.zeros(base.patterns.n_patterns, dtype=np.int64)
+        self.suppressed = np.zeros(base.patterns.n_records, dtype=np.int64)
         self.total = self.loss(self.top)
         self.unproved = np.inf
-        """Least bound of the nodes whose missing values were not searched to the end."""
+        """Least bound of the nodes with missing values."""
+        self.open: list[tuple[float, Node]] = []
+        """Nodes where groups of equal released records were formed greedily, with their bounds."""
+        self.proofs: dict[Node, dict[str, Any]] = {}
         self.failing: list[Node] = []
         self.is_monotone = base.is_monotone and not may_suppress
 
@@ -148,6 +167,9 @@ class LatticeSearch:
 
     def run(self) -> float:
         """Look at nodes in the order of their loss, and return the bound that is proved."""
+        end = self.budget
+        if self.may_suppress and self.local.anonymity == "k":
+            self.budget = end.share(0.5)
         start = (0,) * len(self.levels)
         heap, seen = [(self.loss(start), start)], {start}
         reached = 0.0
@@ -163,6 +185,9 @@ class LatticeSearch:
                     heappush(heap, (self.loss(other), other))
         else:
             reached = self.total
+        self.budget = end
+        for floor, node in sorted(self.open):
+            self._form_groups(node, floor)
         return min(self.total, self.unproved, reached)
 
     def _look(self, node: Node) -> bool:
@@ -210,23 +235,40 @@ class LatticeSearch:
     def _suppress(self, node: Node, asked: AnonymityProblem) -> None:
         """Search for the fewest missing values at a node, unless they cannot be few enough."""
         recoded = self.loss(node)
-        frequency = asked.patterns.frequency
+        frequency, needed = asked.patterns.frequency, replace(asked, requirements=self.alone)
         unsafe = np.zeros(len(frequency), dtype=bool)
-        for combination in asked.combinations:
-            failed = asked.unsafe(combination)
+        for combination in needed.combinations:
+            failed = needed.unsafe(combination)
             if failed is not None:
                 unsafe |= failed
-        least = float(np.sum(frequency[unsafe])) * float(np.min(asked.costs))
+        least = float(np.sum(frequency[unsafe])) * float(np.min(needed.costs))
         if recoded + least >= self.total:
             return
-        choice = cheapest_choice(asked, self.budget)
-        more = choice.suppressed & ~asked.patterns.missing
-        kinds, which = np.unique(more, return_inverse=True)
-        cost = np.array([asked.cost(int(kind)) for kind in kinds])[which.ravel()]
-        self._note(node, choice.suppressed, recoded + float(np.sum(cost * frequency)))
+        choice = cheapest_choice(needed, self.budget)
         floor = recoded + float(np.sum(choice.floor * frequency))
-        if np.any(choice.floor < cost):
+        if self.local.anonymity == "1-k":
             self.unproved = min(self.unproved, floor)
+            lost = choice.suppressed[asked.patterns.of_record]
+            self._note(node, lost, recoded + asked.total(lost))
+        elif floor < self.total:
+            self.open.append((floor, node))
+            greedy = replace(self.local, search="greedy")
+            part = self.budget.share(SHARE)
+            lost, _ = greedy.of_released_records(asked, self.records, part)
+            self._note(node, lost, recoded + asked.total(lost))
+
+    def _form_groups(self, node: Node, floor: float) -> None:
+        """Search for groups of equal released records at a node, unless it cannot be better."""
+        if floor >= self.total:
+            return
+        if not self.budget.is_over:
+            asked, recoded = self.problem_of(node), self.loss(node)
+            part = self.budget.share(SHARE)
+            lost, proof = self.local.of_released_records(asked, self.records, part)
+            self._note(node, lost, recoded + asked.total(lost))
+            if recoded + proof["bound"] > floor:
+                floor, self.proofs[node] = recoded + proof["bound"], proof
+        self.unproved = min(self.unproved, floor)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -247,8 +289,10 @@ class RecodedRelease(Result):
         What was asked.
     bound : float
         Proved lower bound on the loss of every choice of levels and missing values.
-    fits : numpy.ndarray of int, shape (n_records,), optional
-        With missing values, the number of released records that fit each person.
+    fits : numpy.ndarray of int, shape (n_records,) or (0,)
+        As in `LocalSuppressionRelease`.
+    proofs : mapping of tuple of int to dict
+        Fields of `LocalSuppressionRelease` that prove bounds of missing values at some levels.
     seconds : float
     notes : tuple of str
     """
@@ -259,7 +303,8 @@ class RecodedRelease(Result):
     recoding_loss: float
     method: Recoding
     bound: float
-    fits: Integers | None = None
+    fits: Integers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    proofs: Mapping[Node, Mapping[str, Any]] = field(default_factory=dict)
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
 
@@ -268,6 +313,12 @@ class RecodedRelease(Result):
         """Loss of recoding and cost of missing values, in values lost to the total."""
         costs = np.array(list(self.method.missing_costs.values()))
         return self.recoding_loss + float(self.suppressed.sum(axis=0) @ costs)
+
+    def _local(self, **fields: Any) -> LocalSuppressionRelease:
+        """Return what is missing as the release of a local suppression."""
+        given: dict[str, Any] = {"bound": 0.0, "fits": self.fits, **fields}
+        asked = self.method.local().asked()
+        return LocalSuppressionRelease(self.frame, self.suppressed, asked, **given)
 
     @seen_by_pandas
     def verify(self, original: Any) -> float:
@@ -282,16 +333,10 @@ class RecodedRelease(Result):
         VerificationError
             Names the levels, or the record, and what is not so.
         """
-        method, local = self.method, self.method.local()
-        asked = local.asked()
+        method, alone = self.method, self.method.local_alone()
+        asked = method.local().asked()
         steps = method.key_levels(original)
-        LocalSuppressionRelease(
-            frame=self.frame,
-            suppressed=self.suppressed,
-            asked=asked,
-            bound=0.0,
-            floor=np.zeros(len(original)),
-        ).check_safe(_recoded(original, steps, self.levels))
+        self._local().check_safe(_recoded(original, steps, self.levels))
         target = self.bound * (1 - ROUNDING)
         coded = original.copy()
         losses: dict[str, list[float]] = {}
@@ -311,8 +356,10 @@ class RecodedRelease(Result):
                 continue
             for name, level in levels.items():
                 coded[name] = groups[name][level]
-            if method.suppression is not None:
-                loss += local.protect(coded).verify(coded)
+            if node in self.proofs:
+                loss += self._local(**self.proofs[node]).proved(coded)
+            elif method.suppression is not None:
+                loss += alone.protect(coded).verify(coded)
             elif not asked.is_satisfied(coded):
                 continue
             if loss < target:
@@ -326,11 +373,10 @@ class RecodedRelease(Result):
         """Return the levels, the loss and its gap in one line."""
         levels = ", ".join(f"{name} {level}" for name, level in self.levels.items() if level)
         missing = int(self.suppressed.sum())
-        outsider = "" if self.fits is None else f"; {found_by_keys(self.fits, self.method.k)}"
         return (
             f"recoding: levels {levels or 'unchanged'}, {missing} values missing, loss "
             f"{self.loss:.6g} of {self.method.most(len(self.frame)):.6g}; proved bound "
-            f"{self.bound:.6g}, {self._gaps()}; {self.method.local().asked().words()}{outsider}"
+            f"{self.bound:.6g}, {self._gaps()}; {self._local().promise()}"
         )
 
 
@@ -343,14 +389,13 @@ class Recoding(Method[RecodedRelease]):
     of groups, or all in one (full-domain generalisation [1]_). The loss of a value is (n - 1) /
     (N - 1), with n the values of the file that share its group and N all values of the key [2]_; a
     value in the total loses 1. Weights multiply it. With `suppression`, single values may be
-    missing as well, each at this cost on top, counted as in local suppression with "1-k": k true
-    records fit each released one, but released records need not fall into groups of k equal ones.
-    The summary says for how many persons one record alone fits. `LocalSuppression` of the recoded
-    keys gives groups of k.
+    missing as well, each at this cost on top; the release falls into groups of k equal records
+    all the same, unless ``anonymity="1-k"`` asks for less, as in `LocalSuppression`.
 
     What is proved: no choice of levels, and of missing values where they are allowed, satisfies
-    the requirement and loses less than `bound`. Levels are tried in the order of their loss, so
-    that loss and bound are equal unless the time is over.
+    the requirement and loses less than `bound`. Levels are tried in the order of their loss. Loss
+    and bound are equal unless the time is over, or groups of equal records with missing values
+    are so many that `LocalSuppression` does not find the best ones.
 
     Parameters
     ----------
@@ -362,7 +407,7 @@ class Recoding(Method[RecodedRelease]):
     k : int, default=3
     suppression : float, optional
         Cost of a missing value; by default no value may be missing.
-    subsets, weights, sensitive, diversity, closeness, time_limit
+    subsets, weights, sensitive, diversity, closeness, anonymity, time_limit
         As in `LocalSuppression`.
     """
 
@@ -380,9 +425,7 @@ class Recoding(Method[RecodedRelease]):
         float | None,
         Field(
             gt=0,
-            description="Cost of a missing value; by default none may be missing. With it the "
-            "promise is (1,k): k true records fit each released one, where one record alone may "
-            "fit a person.",
+            description="Cost of a missing value; by default none may be missing.",
         ),
     ] = None
     subsets: Subsets = None
@@ -393,6 +436,7 @@ class Recoding(Method[RecodedRelease]):
     sensitive: SensitiveAttribute = None
     diversity: DifferentValues = None
     closeness: Closeness = None
+    anonymity: MissingMeaning = "k"
     time_limit: SearchSeconds = 60.0
 
     def __post_init__(self) -> None:
@@ -431,8 +475,16 @@ class Recoding(Method[RecodedRelease]):
         shared = self.get_params()
         del shared["hierarchies"], shared["suppression"]
         shared["weights"] = self.missing_costs
-        # Missing values on top of a recoding are searched for and proved record by record.
-        return LocalSuppression(**shared, anonymity="k" if self.suppression is None else "1-k")
+        return LocalSuppression(**shared)
+
+    def local_alone(self) -> LocalSuppression:
+        """Return the one in which each record is safe by itself, which is as cheap or cheaper."""
+        alone = replace(self.local(), anonymity="1-k")
+        if self.anonymity == "k":
+            # A record may be far from the file where its group, a part of those it fits, is near.
+            sensitive = None if self.diversity is None else self.sensitive
+            alone = replace(alone, closeness=None, sensitive=sensitive)
+        return alone
 
     def key_levels(self, frame: pd.DataFrame) -> tuple[KeyLevels, ...]:
         """Return the levels of each key in a file."""
@@ -450,24 +502,34 @@ class Recoding(Method[RecodedRelease]):
         del random
         budget = Budget.begun(self.time_limit)
         watch = Stopwatch()
-        base = self.local().asked().problem(frame)
+        asked = self.local().asked()
+        base = asked.problem(frame)
         steps = self.key_levels(frame)
         weights = np.array(list(self.costs.values()))
         search = LatticeSearch(
-            base, steps, weights, may_suppress=self.suppression is not None, budget=budget
+            base,
+            steps,
+            weights,
+            local=self.local(),
+            alone=self.local_alone().asked().problem(frame).requirements,
+            may_suppress=self.suppression is not None,
+            records=asked.sensitive_records(frame),
+            budget=budget,
         )
         with budget.interruptible():
             bound = search.run()
         levels = dict(zip(self.keys, search.node, strict=True))
-        missing = flags_of(search.suppressed[base.patterns.of_record], len(self.keys))
+        missing = flags_of(search.suppressed, len(self.keys))
         missing &= ~frame[list(self.keys)].isna().to_numpy()
-        recoded, fits = _recoded(frame, steps, levels), None
+        recoded = _recoded(frame, steps, levels)
         released = with_missing(recoded, self.keys, missing)
-        if self.suppression is not None:
-            fits = fitting(recoded, released, self.local().asked().combinations)
+        fits = np.empty(0, dtype=np.int64)
+        if self.anonymity == "1-k":
+            fits = fitting(recoded, released, asked.combinations)
         return RecodedRelease(
             frame=released,
             fits=fits,
+            proofs=search.proofs,
             levels=levels,
             suppressed=missing,
             recoding_loss=search.loss(search.node),

@@ -88,8 +88,8 @@ def test_paths_alone_are_not_made_easier_by_programs():
 
 
 def test_careful_building_keeps_all_care_until_sums_need_the_rest_of_the_time(clock):
-    pace = CarefulPace(PORTFOLIO[0], Budget.of(100.0), 30_000)
-    for n_open in (30_000, 20_000, 15_000):
+    pace = CarefulPace(PORTFOLIO[0], Budget.of(100.0), 40_000)
+    for n_open in (40_000, 20_000, 15_000):
         assert not pace.ends(n_open)
         assert handled(pace, clock, n_open, 25.0) is PORTFOLIO[0]
     assert not pace.ends(5_000)

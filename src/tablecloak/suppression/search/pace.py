@@ -45,9 +45,9 @@ FORGETTING = 0.99
 """Factor on the expected seconds of all other levels of care after each need, so that a more
 careful level is tried again."""
 
-SUM_SECONDS = 1e-3
-"""Seconds that sums of boxes take for each need of a table. docs/decisions, "All care for the
-largest needs"."""
+SUM_SECONDS = 0.7e-3
+"""Seconds that sums of boxes are expected to take for each need of a table. docs/decisions,
+"Programs go on after sums"."""
 
 LEFT_OVER = 2.7
 """By how much longer they take for each need that programs leave open, since such a sum meets
@@ -160,7 +160,22 @@ class EndingPace(Pace):
 
 
 class CarefulPace(Pace):
-    """A pace that keeps all care, and leaves to sums of boxes what there is no time for."""
+    """A pace that keeps all care, and leaves to sums of boxes what there is no time for.
+
+    Parameters
+    ----------
+    strategy : Strategy
+    budget : Budget
+    n_open : int
+    sum_seconds : float, default=SUM_SECONDS
+        Seconds that sums take for each need.
+    """
+
+    def __init__(
+        self, strategy: Strategy, budget: Budget, n_open: int, sum_seconds: float = SUM_SECONDS
+    ) -> None:
+        super().__init__(strategy, budget, n_open)
+        self.sum_seconds = sum_seconds
 
     def strategy(self, n_open: int) -> Strategy:
         """Return the strategy for the next need."""
@@ -169,4 +184,4 @@ class CarefulPace(Pace):
 
     def ends(self, n_open: int) -> bool:
         """Whether sums of boxes need the time that is left."""
-        return self.budget.left < SUM_SECONDS * min(LEFT_OVER * n_open, self.n_open)
+        return self.budget.left < self.sum_seconds * min(LEFT_OVER * n_open, self.n_open)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from tablecloak.suppression.search.boxes.phases import (
 )
 from tablecloak.suppression.search.closing import proved_pattern, with_first
 from tablecloak.suppression.search.cover import Builder
-from tablecloak.suppression.search.pace import CarefulPace, EndingPace, Pace
+from tablecloak.suppression.search.pace import SUM_SECONDS, CarefulPace, EndingPace, Pace
 from tablecloak.suppression.search.protect import in_order, protect_need
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
@@ -57,6 +58,10 @@ hurry, and at last by boxes, which hide four times as much. docs/decisions, "Nei
 SUMMED_SHARE = 0.9
 """Share of the time for programs and sums of boxes; the rest is for the last needs, which sums
 leave to programs again."""
+
+RESUMED = 2.0
+"""Least time left for which programs go on after sums of boxes met the rest, as a multiple of the
+seconds that these took."""
 
 MOST_OPEN = 0.25
 """Share of the needs that may be open for boxes to complete a pattern. Chosen by trial."""
@@ -225,24 +230,22 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     InterruptedSearch
         If the search was stopped before the pattern was proved.
     """
+    if state.best is not None and are_sums_ready(state, budget):
+        return replace(state, best=_built_with_sums(state, state.best, budget))
     if state.best is not None:
-        pacing: type[Pace] = EndingPace
-        share = CAREFUL_SHARE
-        if is_summed := are_sums_ready(state, budget):
-            pacing, share = CarefulPace, SUMMED_SHARE
-        partial = protect_one_by_one(
+        begun = protect_one_by_one(
             state.problem,
             state.system,
             PORTFOLIO[0],
-            budget.share(share),
+            budget.share(CAREFUL_SHARE),
             latest=budget.share(UNBOXED_SHARE),
-            pacing=pacing,
+            pacing=EndingPace,
         )
-        if not is_summed and np.mean(partial.pool.open) > MOST_OPEN:
+        if np.mean(begun.pool.open) > MOST_OPEN:
             return state
-        if not partial.is_proved:
-            partial = completed_by_boxes(state, partial, budget)
-        built = completed(partial, state.best, state.must)
+        if not begun.is_proved:
+            begun = completed_by_boxes(state, begun, budget)
+        built = completed(begun, state.best, state.must)
         return replace(state, best=cheaper(state.best, built))
     latest = budget if Paths.of(state.system) is None else budget.at_least(np.inf)
     built = protect_one_by_one(state.problem, state.system, PORTFOLIO[0], budget, latest=latest)
@@ -250,6 +253,32 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     if not built.is_proved:
         raise InterruptedSearch("Interrupted before any pattern was proved.")
     return with_first(state, built, budget)
+
+
+def _built_with_sums(state: SearchState, best: Candidate, budget: Budget) -> Candidate:
+    """Build a pattern by programs as long as there is time, and the rest by sums of boxes.
+
+    How long sums take is known afterwards only, so that programs go on from where they ended if
+    time is left.
+    """
+    begun: Candidate | None = None
+    seconds = SUM_SECONDS
+    while True:
+        begun = protect_one_by_one(
+            state.problem,
+            state.system,
+            PORTFOLIO[0],
+            budget.share(SUMMED_SHARE),
+            latest=budget.share(UNBOXED_SHARE),
+            begun=begun,
+            pacing=partial(CarefulPace, sum_seconds=seconds),
+        )
+        n_open, watch = int(begun.pool.open.sum()), Stopwatch()
+        built = begun if begun.is_proved else completed_by_boxes(state, begun, budget)
+        best = cheaper(best, completed(built, best, state.must))
+        if not n_open or budget.left < RESUMED * watch.seconds:
+            return best
+        seconds = min(seconds, watch.seconds / n_open)
 
 
 def exchange_by_programs(state: SearchState, budget: Budget) -> SearchState:

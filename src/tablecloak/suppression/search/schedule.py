@@ -79,9 +79,9 @@ leaves its time to others. docs/decisions, "Neighbourhoods"."""
 FIRST_BOXES_SHARE = 0.1
 """Share of the time for boxes on large tables, where they only give a first pattern."""
 
-PROGRAM_SECONDS = 1.5e-3
+PROGRAM_SECONDS = 0.8e-3
 """Least seconds for each free cell with which programs find better patterns of dense tables than
-sums of boxes do. docs/decisions, "All care for the largest needs"."""
+sums of boxes do. docs/decisions, "Programs go on after sums"."""
 
 SUMS_SHARE = 0.95
 """Share of the time for sums of boxes on large tables, which end by themselves: on tables of 25,000
@@ -442,7 +442,13 @@ EXACT = (
     Phase(protect_totals_first, OPENING_SHARE, when=has_figures),
     Phase(delete_from_all_hidden, OPENING_SHARE, when=is_opened_by_deletion),
     Phase(open_by_prices, PRICES_SHARE, when=is_priced),
-    Phase(protect_by_boxes, FIRST_BOXES_SHARE, when=is_begun_in_haste),
+    Phase(
+        group(
+            Phase(protect_by_boxes, FIRST_BOXES_SHARE),
+            Phase(build_by_programs, DENSE_BUILD_SHARE),
+        ),
+        when=is_begun_in_haste,
+    ),
     Phase(build_by_programs, SMALL_BUILD_SHARE, when=is_unfound),
     Phase(improve_by_moves(INSIDE), FIRST_SHARE, when=is_tight),
     Phase(search_null_space, NULL_SHARE, when=is_searched_in_null_space),

@@ -17,6 +17,8 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
@@ -60,6 +62,10 @@ MOST_FAILURES = 4
 """Number of programs over the whole table in a row that prove nothing, after which no other is
 tried. Chosen by trial; not measured."""
 
+BATCHED_AFTER = 20
+"""Programs for single needs between the first two attacks on all of them. docs/decisions, "Attacks
+between programs"."""
+
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
 
@@ -77,7 +83,7 @@ def protect_one_by_one(
     within: Flags | None = None,
     latest: Budget | None = None,
     begun: Candidate | None = None,
-    pacing: type[Pace] = Pace,
+    pacing: Callable[[Strategy, Budget, int], Pace] = Pace,
 ) -> Candidate:
     """Build a pattern by protecting one sensitive cell after another.
 
@@ -97,7 +103,7 @@ def protect_one_by_one(
         By default there is no such time.
     begun : Candidate, optional
         The pattern to extend; by default the cells that must be suppressed, without witnesses.
-    pacing : type of Pace, default=Pace
+    pacing : callable, default=Pace
         Chooses the care of each need, and says when the rest is left to others.
 
     Returns
@@ -115,7 +121,8 @@ def protect_one_by_one(
     pool = WitnessPool(system)
     if begun is not None:
         hidden, pool = hidden | begun.hidden, begun.pool.copy()
-    batched = system.n_unknown <= BATCHED_CELLS and begun is None
+    is_whole = begun is None or int(pool.open.sum()) > FEW
+    batched = system.n_unknown <= BATCHED_CELLS and is_whole
     attack = Attack(system, only_pushed=not batched)
     working = latest or budget
     if batched:
@@ -126,11 +133,8 @@ def protect_one_by_one(
     # The first need is reported at once, so that a search can be stopped before any proof.
     watch, shown = Stopwatch(), -REPORTED_EVERY
     pace = pacing(strategy, budget, int(pool.open.sum()))
-    refresh = max(int(pool.open.sum()) // 2, 50)
-    for count, index in enumerate(in_order(pool, strategy.largest_first, random)):
-        if batched and count and count % refresh == 0 and np.any(pool.open):
-            attack.hide(hidden)
-            prove(attack, pool, working, only_batches=True)
+    batches = _Batches(attack, pool)
+    for index in in_order(pool, strategy.largest_first, random):
         if not pool.is_open(index):
             continue
         if working.is_over:
@@ -141,6 +145,8 @@ def protect_one_by_one(
         chosen = pace.strategy(n_open)
         protect_need(builder, pool, hidden, index, chosen)
         pace.record(chosen, timer.seconds)
+        if batched:
+            batches.after_program(hidden, working)
         if watch.seconds > shown + REPORTED_EVERY:
             shown = watch.seconds
             _report(budget, weights, hidden, pool)
@@ -155,6 +161,35 @@ def protect_one_by_one(
     if np.any(pool.open) and within is None and not working.is_over:
         protect_at_any_cost(problem, pool, hidden, working)
     return Candidate(hidden, pool, weights)
+
+
+class _Batches:
+    """Attacks on all open needs at once, between programs for single ones.
+
+    What was hidden for other needs meets many that have no program yet. The next attack comes later
+    where the last one met fewer needs than there were programs since the one before.
+
+    Parameters
+    ----------
+    attack : Attack
+    pool : WitnessPool
+    """
+
+    def __init__(self, attack: Attack, pool: WitnessPool) -> None:
+        self.attack, self.pool = attack, pool
+        self.after, self.programs = BATCHED_AFTER, 0
+
+    def after_program(self, hidden: Flags, budget: Budget) -> None:
+        """Count a program, and attack if there were enough."""
+        self.programs += 1
+        n_open = int(self.pool.open.sum())
+        if self.programs < self.after or not n_open:
+            return
+        self.attack.hide(hidden)
+        prove(self.attack, self.pool, budget, only_batches=True)
+        if n_open - int(self.pool.open.sum()) < self.programs:
+            self.after *= 2
+        self.programs = 0
 
 
 def _report(budget: Budget, weights: Floats, hidden: Flags, pool: WitnessPool) -> None:

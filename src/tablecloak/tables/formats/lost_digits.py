@@ -17,8 +17,9 @@ from tablecloak.arrays import Floats, Integers
 HELD = 15
 """Digits that every double holds."""
 
-NOTICED = 1e-6
-"""Share of the least level above which a lost part of a number counts, as in a certificate."""
+NOTICED = 0.01
+"""Share of the least level from which on a lost part of a number counts: a protection that is short
+by it is no longer the one that was asked for. docs/decisions, "Digits that a double loses"."""
 
 _LONG = Context(prec=800)
 

@@ -93,3 +93,12 @@ def test_a_cell_that_relations_determine_is_called_impossible_although_others_ar
     problem = problem_of("abc", [0, 0, 0], rows, {"c": (0.5, 0.5)}, bounds=FREE)
     with pytest.raises(tc.ModelError, match="cannot be protected"):
         tc.suppress(problem, threads=1)
+
+
+def test_a_width_that_one_side_only_limits_is_proved_to_need_another_cell():
+    """c moves up by 0.9 within b, and down by 3 within its own bound; 4 needs d as well."""
+    problem = problem_of(
+        "bcd", [9, 3, 3], [[0.1, 1, -3]], {"c": (2, 2)}, bounds=(0, np.inf), sides=[-5.1]
+    )
+    found = tc.suppress(problem, require="width", threads=1)
+    assert found.loss == found.bound == 2

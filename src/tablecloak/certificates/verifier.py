@@ -1383,15 +1383,16 @@ class CutPrices(Prices):
         if not np.all(self.relations.summed[rows]):  # with real coefficients no sum is certainly 0
             return found, total, 2.0**-50 * (np.diff(first) + 2) * size
         blur = EPSILON * (np.diff(first) + 2) * size
-        doubtful = np.repeat(np.abs(total) <= blur, np.diff(first))
+        itself = found == self.data["cut_cell"][at]  # 1 minus its sum may be exactly 0
+        doubtful = np.repeat((np.abs(total) <= blur) | itself, np.diff(first))
         self.relations.effort(200.0 * len(cells) + 500.0 * np.sum(doubtful))
         finest = np.max(unit, initial=1.0)
         parts = (part[doubtful] for part in (cells, whole, gamma, finest / unit))
         exact, step = long_sums(*parts)
-        for cell, value in exact.items():
-            place = np.searchsorted(found, cell)
-            total[place] = float(value * step / int(finest))
-            blur[place] = abs(total[place]) * 1e-15
+        for cell, steps in exact.items():
+            place, value = np.searchsorted(found, cell), steps * step / int(finest)
+            total[place] = float(value)
+            blur[place] = 0 if value == float(value) else abs(total[place]) * 1e-15
         return found, total, blur
 
     def sides(self, at):

@@ -25,6 +25,7 @@ from forging import (
     statistic,
     up_or_down,
 )
+from hand_tables import problem_of as plain_problem
 from tablecloak.certificates import verifier
 from tablecloak.certificates.claim import arrays_of
 
@@ -426,3 +427,25 @@ def test_a_slope_has_no_coefficient_at_its_mean(verdict):
                       claims="protection additivity statistics loss")  # fmt: skip
     code, text = verdict(problem, arrays | statistic("slope", range(4), [-1.0, 9e-10, 1.0, 0.0]))
     assert (code, text) == (1, "REFUSED: statistic 0 is no slope\n")
+
+
+# -- sums of decimal coefficients ----------------------------------------------------------------
+
+
+def test_prices_of_infinite_rooms_count_unless_decimal_sums_are_exactly_zero():
+    """1.5 a = 12 b and b = 2 c, all without bounds: multipliers next to those that cancel b."""
+    problem = plain_problem(
+        "abc", [9, -370.5, -16.5], [[-1.5, 12, 0], [0, -1, 2]], {"a": (0.54, 0.54)},
+        bounds=(-np.inf, np.inf), sides=[-4459.5, 337.5],
+    )  # fmt: skip
+    arrays = dict(arrays_of(tc.suppress(problem, threads=1).certificates, problem))
+    assert verifier.proved(arrays) == 3
+    for name in ("up_data", "down_data"):
+        shifted = np.nextafter(arrays[name], np.inf)
+        # A single relation says the same whatever its multiplier is.
+        long = np.repeat(np.diff(arrays[name.replace("data", "starts")]) > 1,
+                         np.diff(arrays[name.replace("data", "starts")]))  # fmt: skip
+        first = np.flatnonzero(long)[::2]
+        arrays[name] = arrays[name].copy()
+        arrays[name][first] = shifted[first]
+    assert verifier.proved(arrays) < 3

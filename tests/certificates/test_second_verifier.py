@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tablecloak as tc
 import two_verifiers
 from forged_certificates import contents, honest, packed, problem_of, rectangle
+from hand_tables import problem_of as table_of
+from tablecloak.certificates.file import write_certificate
 
 CONFORMANCE = Path(__file__).parents[1] / "data" / "certificates"
 VERIFIER = Path(str(files("tablecloak.certificates").joinpath("verify.mjs")))
@@ -112,3 +115,15 @@ def test_witnesses_and_insiders_draw_on_the_time_of_a_check(tmp_path: Path) -> N
 def test_both_verifiers_agree_on_altered_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert two_verifiers.main(["--count=400", "--seed=10"]) == 0
     assert "400 altered certificates" in capsys.readouterr().out
+
+
+def test_it_proves_an_optimum_of_decimal_coefficients_in_infinite_rooms(tmp_path: Path) -> None:
+    """Only sums that are exactly 0, of what decimal coefficients stand for, prove it."""
+    problem = table_of(
+        "abc", [9, -370.5, -16.5], [[-0.3, 2.4, 0], [0, -0.1, 0.2]], {"a": (0.54, 0.54)},
+        bounds=(-np.inf, np.inf), sides=[-891.9, 33.75],
+    )  # fmt: skip
+    write_certificate(tc.suppress(problem, threads=1), tmp_path / "c.npz")
+    ran = node(str(tmp_path / "c.npz"))
+    assert ran.returncode == 0, ran.stdout
+    assert "no such release loses less than 3" in ran.stdout

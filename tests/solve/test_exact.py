@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from tablecloak.solve.exact import NullSpace, products_vanish, snapped, whole_factors, whole_rows
+from tablecloak.solve.exact import (
+    NullSpace,
+    WholeRows,
+    columns_at_zero,
+    independent_whole_rows,
+    products_vanish,
+    snapped,
+    whole_factors,
+    whole_rows,
+)
 
 
 def entries(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,3 +136,22 @@ def test_cycles_are_only_rounded():
     assert not any(products(matrix, next(snapped(*entries(matrix), x))))
     whole = next(snapped(*entries(matrix), np.array([3.0, -3.0, -3.0, 3.0]) + 1e-9))
     assert whole.tolist() == [3.0, -3.0, -3.0, 3.0]
+
+
+def test_multipliers_are_settled_so_that_a_decimal_sum_of_rows_is_exactly_zero():
+    """0.6 times 5/3 is 1; no binary fraction is 5/3, and none of 0.6 and 0.1 is itself."""
+    matrix = csr_array([[1.0, 1.0, 0.0], [0.0, 0.6, 0.1]])
+    rows, every = WholeRows.of(matrix, whole_factors(matrix)), np.array([0, 1])
+    found = rows.settled(every, np.array([1.0, -5 / 3]), np.array([1]))
+    assert found == pytest.approx([1, -5 / 3])
+    first, second = (Fraction(float(number)) for number in found)
+    assert first + second * Fraction("0.6") == 0
+    assert rows.combined(every, found)[1] == 0
+    assert rows.combinations(np.zeros(2, dtype=np.int64), every, found, 1).toarray()[0, 1] == 0
+
+
+def test_columns_that_every_solution_leaves_at_zero_are_those_of_elimination():
+    """a = -12 b = -2 b, so that both are 0; d = 1000 c is free."""
+    matrix = csr_array([[1.0, 12, 0, 0], [1, 2, 0, 0], [2, 14, 0, 0], [0, 1, 1000, -1]])
+    assert columns_at_zero(matrix).tolist() == [True, True, False, False]
+    assert independent_whole_rows(matrix).tolist() == [0, 1, 3]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from mock_solver import MockSolver, infeasible, optimal
 from programs import small
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.program import Program
 from tablecloak.solve.solver import using_solver
 
 NARROW = small().with_bounds(np.zeros(2), np.ones(2))
@@ -42,3 +44,13 @@ def test_a_solver_that_lies_about_a_feasible_program_is_not_believed():
 def test_an_elastic_program_called_infeasible_is_an_error():
     with using_solver(MockSolver([infeasible()])), pytest.raises(SolverError, match="always has"):
         find_infeasibility(NARROW)
+
+
+def test_columns_without_bounds_keep_no_infeasibility_from_being_confirmed():
+    """Three rows leave only 0 to three cells, and the last one asks for 1."""
+    matrix = csr_array([[7.0, -1.0, -0.2], [-3.0, -1.5, 1.0], [0.0, -0.2, 12.0], [0.0, 1.0, 0.0]])
+    side, ends = np.array([0.0, 0.0, 0.0, 1.0]), np.full(3, np.inf)
+    program = Program(np.zeros(3), matrix, side, side, -ends, ends)
+    outcome = find_infeasibility(program)
+    assert outcome.confirmed
+    assert proves_infeasible(program, outcome.duals)

@@ -49,3 +49,9 @@ def test_a_sum_of_cells_that_stand_beside_others_in_small_units_is_no_repetition
 def test_a_cell_with_a_coefficient_far_below_the_others_of_its_row_counts():
     matrix = csr_array([[1e4, -1e4, 1e-4], [1.0, -1.0, 0.0]])
     assert independent_rows(matrix).tolist() == [0, 1]
+
+
+def test_a_sum_of_rows_is_found_where_coefficients_of_1000_make_them_look_alike():
+    """Nor do doubles hold 0.7 as the sum of 0.5 and 0.2: coefficients are decimal numbers."""
+    matrix = csr_array([[12, 0.5, 1000], [1, 0.2, 1.5], [13, 0.7, 1001.5]])
+    assert independent_rows(matrix).tolist() == [0, 1]

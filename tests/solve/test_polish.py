@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from programs import knapsack
 from tablecloak.solve.bounds import dual_bound, violation
 from tablecloak.solve.conformance import thirds
 from tablecloak.solve.linear import LinearSolver
-from tablecloak.solve.polish import polished
+from tablecloak.solve.polish import polished, settled_duals
+from tablecloak.solve.program import Program
 
 
 def written(values: np.ndarray) -> np.ndarray:
@@ -36,3 +38,13 @@ def test_a_point_that_breaks_the_program_stays_what_it_is():
     broken = np.array([0.5, 0.0, 100.0])
     x, _ = polished(thirds(), broken, np.empty(0))
     assert violation(thirds(), x).worst > 1.0
+
+
+def test_dust_of_a_solver_is_no_price_of_a_column_without_bounds():
+    """Row 2 is not needed: a multiplier of 1e-80 there would be all of the price of b."""
+    matrix = csr_array([[0.1, 0.0], [1.0, -3.0]])
+    rows, ends = np.zeros(2), np.full(2, np.inf)
+    program = Program(np.array([-1.0, 0.0]), matrix, rows, rows, -ends, ends)
+    dusty = np.array([-10.0, 1e-80])
+    assert dual_bound(program, dusty) == -np.inf
+    assert dual_bound(program, settled_duals(program, dusty)) == 0

@@ -518,6 +518,7 @@ class Relations:
         self.real = (places > MOST_DECIMALS) | (self.sums(np.abs(whole) >= 2.0**31) > 0)
         self.whole = np.where(self.real[self.row], self.given, whole)
         self.unit = np.where(self.real, 1.0, TENS[self.decimals])  # whole = given * unit
+        self.summed = ~self.real | (self.sums(self.given != np.rint(self.given)) == 0)
         self.order = np.argsort(self.cells, kind="stable")
         self.column_starts = starts_of(self.cells, len(data["values"]))
         self.column_row, self.column_whole = self.row[self.order], self.whole[self.order]
@@ -587,16 +588,17 @@ def check_additive(relations, values, side, tolerance, other=None):
     return int(np.sum((~decimal | rough) & (off > rounding)))
 
 
-def long_sums(rows, one, other):
+def long_sums(rows, one, other, times=None):
     """Return the exact sum of products for each row, as a multiple of a power of two."""
     (first, scale), (second, more) = np.frexp(one), np.frexp(other)
     shift = scale + more - 106
     lowest = int(np.min(shift, initial=0))
     found = defaultdict(int)
     whole = [np.ldexp(part, 53).astype(np.int64) for part in (first, second)]
-    lists = (part.tolist() for part in (rows, *whole, shift - lowest))
-    for r, c, d, places in zip(*lists, strict=True):
-        found[r] += c * d << places
+    times = np.ones(len(one)) if times is None else times
+    lists = (part.tolist() for part in (rows, *whole, shift - lowest, times))
+    for r, c, d, places, by in zip(*lists, strict=True):
+        found[r] += c * d * int(by) << places
     return found, Fraction(2) ** lowest
 
 
@@ -1361,28 +1363,36 @@ class CutPrices(Prices):
         return settled(*found)
 
     def combined(self, side, at):
-        """Return A^T gamma of one row: cells, sums and their errors; a sum of 0 is exactly 0."""
+        """Return A^T gamma of one row: cells, sums and their errors; a sum of 0 is exactly 0.
+
+        Coefficients are those that decimal relations stand for.
+        """
         own = slice(*self.data[f"{side}_starts"][at : at + 2])
         rows, gamma = self.data[f"{side}_relations"][own], self.data[f"{side}_data"][own]
-        place = positions(self.relations.starts, rows)
-        cells, given = self.relations.cells[place], self.relations.given[place]
+        place, lengths = positions(self.relations.starts, rows), self.relations.lengths[rows]
+        cells, whole = self.relations.cells[place], self.relations.whole[place]
         order = np.argsort(cells, kind="stable")
-        gamma = np.repeat(gamma, self.relations.lengths[rows])[order]
-        cells, given = cells[order], given[order]
+        gamma, unit = (
+            np.repeat(part, lengths)[order] for part in (gamma, self.relations.unit[rows])
+        )
+        cells, whole = cells[order], whole[order]
         found, first = np.unique(cells, return_index=True)
         first = np.append(first, len(cells))
-        terms = given.astype(LONG) * gamma
+        terms = whole.astype(LONG) * gamma / unit
         total, size = (row_sums(first, part) for part in (terms, np.abs(terms)))
-        if not np.all(given == np.rint(given)):  # with real coefficients no sum is certainly 0
+        if not np.all(self.relations.summed[rows]):  # with real coefficients no sum is certainly 0
             return found, total, 2.0**-50 * (np.diff(first) + 2) * size
         blur = EPSILON * (np.diff(first) + 2) * size
-        doubtful = np.repeat(np.abs(total) <= blur, np.diff(first))
+        itself = found == self.data["cut_cell"][at]  # 1 minus its sum may be exactly 0
+        doubtful = np.repeat((np.abs(total) <= blur) | itself, np.diff(first))
         self.relations.effort(200.0 * len(cells) + 500.0 * np.sum(doubtful))
-        exact, unit = long_sums(cells[doubtful], given[doubtful], gamma[doubtful])
-        for cell, value in exact.items():
-            place = np.searchsorted(found, cell)
-            total[place] = float(value * unit)
-            blur[place] = abs(total[place]) * 1e-15
+        finest = np.max(unit, initial=1.0)
+        parts = (part[doubtful] for part in (cells, whole, gamma, finest / unit))
+        exact, step = long_sums(*parts)
+        for cell, steps in exact.items():
+            place, value = np.searchsorted(found, cell), steps * step / int(finest)
+            total[place] = float(value)
+            blur[place] = 0 if value == float(value) else abs(total[place]) * 1e-15
         return found, total, blur
 
     def sides(self, at):

@@ -1315,9 +1315,10 @@ function unite(file, weights) {
   const rows = file.rows.map((row) => {
     const sums = new Map();
     row.cells.forEach((i, at) => {
-      sums.set(stand[i], (sums.get(stand[i]) ?? ZERO).plus(turn[i] > 0 ? row.data[at] : -row.data[at]));
+      const one = row.exact(at);
+      sums.set(stand[i], (sums.get(stand[i]) ?? ZERO).plus(turn[i] > 0 ? one : one.negative()));
     });
-    return { terms: [...sums].filter(([, value]) => value.sign), whole: row.data.every(Number.isInteger) };
+    return { terms: [...sums].filter(([, value]) => value.sign), summed: row.decimal || row.data.every(Number.isInteger) };
   });
   return { status, up, down, stand, turn, chosen, needs, weights: total, rows };
 }
@@ -1329,12 +1330,12 @@ function combine(file, united, list) {
   const [starts, relations, data] = [file[`${list}_starts`], file[`${list}_relations`], file[`${list}_data`]];
   return (cut) => {
     const found = new Map();
-    const whole = [...slots(starts, cut)].every((at) => united.rows[relations[at]].whole);
+    const summed = [...slots(starts, cut)].every((at) => united.rows[relations[at]].summed);
     for (const at of slots(starts, cut))
       for (const [i, value] of united.rows[relations[at]].terms) {
         const entry = found.get(i);
         const term = value.times(data[at]);
-        const size = whole ? ZERO : term.size();
+        const size = summed ? ZERO : term.size();
         if (!entry) found.set(i, { value: term, size, terms: 1, blur: ZERO });
         else {
           entry.value = entry.value.plus(term);
@@ -1342,7 +1343,7 @@ function combine(file, united, list) {
           entry.terms += 1;
         }
       }
-    if (!whole) for (const entry of found.values()) entry.blur = entry.size.times(BigInt(entry.terms + 2)).times(2 ** -50);
+    if (!summed) for (const entry of found.values()) entry.blur = entry.size.times(BigInt(entry.terms + 2)).times(2 ** -50);
     return found;
   };
 }

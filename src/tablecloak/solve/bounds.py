@@ -124,7 +124,11 @@ def dual_bound(
 
 
 def proves_infeasible(
-    program: Program, duals: Floats, *, lower: Floats | None = None, upper: Floats | None = None
+    program: Program,
+    duals: Floats | LongFloats,
+    *,
+    lower: Floats | None = None,
+    upper: Floats | None = None,
 ) -> bool:
     """Whether row multipliers prove that no point satisfies rows and bounds (Farkas).
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 
 from tablecloak.arrays import Flags, Floats, Integers
 
@@ -88,10 +89,117 @@ def whole_factors(matrix: csr_array) -> Floats:
 def whole_rows(matrix: csr_array) -> tuple[csr_array, Flags]:
     """Return a matrix with whole coefficients, stored as floats, and the rows left as they were."""
     factor = whole_factors(matrix)
-    real = factor == 0
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    data = np.where(real[row], matrix.data, np.rint(matrix.data * factor[row]))
-    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape), real
+    return WholeRows.of(matrix, factor).matrix, factor == 0
+
+
+@dataclass(frozen=True, eq=False)
+class WholeRows:
+    """Rows in whole numbers, whose combinations are 0 where those of decimal numbers are.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
+        Whole coefficients; rows that have none as they are.
+    factor : numpy.ndarray of float, shape (n_rows,)
+        Power of ten by which each row was multiplied.
+    """
+
+    matrix: csr_array
+    factor: Floats
+
+    @classmethod
+    def of(cls, matrix: csr_array, factor: Floats) -> WholeRows:
+        """Return the rows of a matrix times their `whole_factors`."""
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        scaled = np.where(factor[row] == 0, matrix.data, np.rint(matrix.data * factor[row]))
+        whole = csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
+        return cls(whole, np.maximum(factor, 1.0))
+
+    def combined(self, rows: Integers, multipliers: Floats) -> Floats:
+        """Return the sum of rows of the given matrix times multipliers."""
+        gamma, power = np.zeros(self.matrix.shape[0]), self._power(rows)
+        gamma[rows] = multipliers * (power / self.factor[rows])
+        total: Floats = (self.matrix.T @ gamma) / power
+        return total
+
+    def combinations(
+        self, place: Integers, rows: Integers, multipliers: Floats, count: int
+    ) -> csr_array:
+        """Return several such sums, each scaled by some power of ten.
+
+        Parameters
+        ----------
+        place : numpy.ndarray of int, shape (n_terms,)
+            Sum to which each term belongs.
+        rows : numpy.ndarray of int, shape (n_terms,)
+        multipliers : numpy.ndarray of float, shape (n_terms,)
+        count : int
+            Number of sums.
+        """
+        gamma = multipliers * (self._power(rows) / self.factor[rows])
+        shape = (count, self.matrix.shape[0])
+        return csr_array(csr_array((gamma, (place, rows)), shape=shape) @ self.matrix)
+
+    def settled(self, rows: Integers, multipliers: Floats, zero: Integers) -> Floats | None:
+        """Return multipliers near the given ones whose sum of rows is exactly 0 in some columns.
+
+        None if there are none.
+        """
+        power = self._power(rows)
+        part = coo_array(csr_array(self.matrix[rows, :])[:, zero])
+        coefficient = part.data * (power / self.factor[rows])[part.row]
+        if np.any(coefficient != np.rint(coefficient)) or np.any(
+            abs(coefficient) >= 2.0**FINE_BITS
+        ):
+            return None
+        entries = part.col, part.row, coefficient
+        rounded = next(snapped(*entries, multipliers), None)
+        if rounded is not None:
+            return rounded
+        return NullSpace(*entries, np.zeros(len(rows), dtype=bool)).near(multipliers)
+
+    def _power(self, rows: Integers) -> float:
+        return float(np.max(self.factor[rows], initial=1.0))
+
+
+def independent_whole_rows(matrix: csr_array) -> Integers:
+    """Return rows of whole numbers that imply all others, none of which follows from those before.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array, shape (n_rows, n_columns)
+        Whole numbers, stored as floats.
+    """
+    return np.array([number for number, _, _ in _echelon(matrix)], dtype=np.int64)
+
+
+def columns_at_zero(matrix: csr_array) -> Flags:
+    """Flag the columns that are 0 in every solution of A x = 0, for a matrix of whole numbers."""
+    is_zero = np.zeros(matrix.shape[1], dtype=bool)
+    later: list[tuple[int, dict[int, int]]] = []
+    for _, cell, row in reversed(_echelon(matrix)):
+        reduced = row
+        for other, pivot in later:
+            if other in reduced:
+                reduced = _without_pivot(reduced, pivot, other)
+        later.append((cell, reduced))
+        is_zero[cell] = len(reduced) == 1
+    return is_zero
+
+
+def _echelon(matrix: csr_array) -> list[tuple[int, int, dict[int, int]]]:
+    """Return independent rows without the pivots of those before, each with number and pivot."""
+    echelon: list[tuple[int, int, dict[int, int]]] = []
+    for number in range(matrix.shape[0]):
+        part = slice(matrix.indptr[number], matrix.indptr[number + 1])
+        entries = zip(matrix.indices[part].tolist(), matrix.data[part].tolist(), strict=True)
+        row = {cell: int(entry) for cell, entry in entries if entry}
+        for _, cell, pivot in echelon:
+            if cell in row:
+                row = _without_pivot(row, pivot, cell)
+        if row:
+            echelon.append((number, min(row, key=lambda cell: abs(row[cell])), row))
+    return echelon
 
 
 def exact_products(relations: csr_array, whole: Integers) -> Floats:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array, eye_array, hstack
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Floats, LongFloats
 from tablecloak.errors import SolverError
 from tablecloak.solve.bounds import proves_infeasible
 from tablecloak.solve.linear import LinearSolver
+from tablecloak.solve.polish import settled_duals
 from tablecloak.solve.program import Program
 
 
@@ -32,7 +33,7 @@ class Infeasibility:
 
     confirmed: bool
     shortfall: Floats
-    duals: Floats
+    duals: Floats | LongFloats
     x: Floats
 
 
@@ -56,8 +57,13 @@ def find_infeasibility(program: Program, *, time_limit: float = np.inf) -> Infea
         )
     n, m = program.n_columns, program.n_rows
     slack = solution.x[n : n + m] + solution.x[n + m :]
-    confirmed = proves_infeasible(program, solution.duals)
-    return Infeasibility(confirmed, slack, solution.duals, solution.x[:n])
+    duals: Floats | LongFloats = solution.duals
+    confirmed = proves_infeasible(program, duals)
+    if not confirmed:
+        # A price of a column without bounds that is not exactly 0 proves nothing.
+        duals = settled_duals(replace(program, cost=np.zeros(n)), solution.duals)
+        confirmed = proves_infeasible(program, duals)
+    return Infeasibility(confirmed, slack, duals, solution.x[:n])
 
 
 def elastic(program: Program) -> Program:

@@ -12,16 +12,21 @@ from scipy.sparse import csc_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from tablecloak.arrays import Floats, Integers
+from tablecloak.solve.exact import independent_whole_rows, whole_rows
 
 LARGEST = 10_000
 """Most rows for which dependent rows are sought: the factors of larger systems fill up."""
+
+EXACT = 300
+"""Most rows among which dependent ones are found by exact elimination where factors leave a doubt,
+as where coefficients of 1000 make rows nearly parallel. Chosen by trial; not measured."""
 
 REGULAR = 1e-10
 """Number added to the diagonal of the normal equations, whose rows have length 1, so that they are
 not singular."""
 
-DEPENDENT = 1e-6
-"""Pivot below which a row depends on the rows before it; pivots of independent rows exceed 1e-4."""
+DEPENDENT, INDEPENDENT = 1e-6, 1e-4
+"""Pivot below which a row depends on the rows before it, and above which it does not."""
 
 CONFIRMED = 1e-10
 """Largest residual of a left-out row, as a share of its terms at random points that satisfy the
@@ -55,18 +60,29 @@ def independent_rows(matrix: csr_array) -> Integers:
     length = np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).reshape(-1))
     part = csr_array(diags_array(1 / length) @ part)
     pivots, order = _pivots(part)
+    is_doubtful = np.any((pivots > DEPENDENT) & (pivots < INDEPENDENT))
+    if is_doubtful and len(used) <= EXACT:
+        return _exactly(matrix, used)
     kept = np.sort(order[pivots > DEPENDENT])
     points = random.standard_normal((part.shape[1], 2))
     basis = csr_array(part[kept, :])
     try:
         factors = splu(csc_array(basis @ basis.T))
     except RuntimeError:
-        return used
+        return _exactly(matrix, used)
     for _ in range(2):
         points -= basis.T @ factors.solve(basis @ points)
     every = csr_array(matrix[used, :])
     residual, terms = np.abs(every @ points), abs(every) @ np.abs(points)
-    return rows[kept] if np.all(residual <= CONFIRMED * terms) else used
+    return rows[kept] if np.all(residual <= CONFIRMED * terms) else _exactly(matrix, used)
+
+
+def _exactly(matrix: csr_array, used: Integers) -> Integers:
+    """Return rows that imply all used ones by exact elimination; of many rows all."""
+    if len(used) > EXACT:
+        return used
+    whole, real = whole_rows(csr_array(matrix[used, :]))
+    return used if np.any(real) else used[independent_whole_rows(whole)]
 
 
 def _pivots(part: csr_array) -> tuple[Floats, Integers]:

@@ -19,6 +19,10 @@ NEAR = 1e-7
 """Distance within which a written number counts as equal to a bound, relative for numbers
 above 1."""
 
+DUST = 2.0**-60
+"""Share of the largest multiplier up to which another one is an error of rounding. It may be the
+only term of the price of a column without bounds, which it alone keeps from 0."""
+
 DENSE = 1_000_000
 """Most coefficients for which least squares are solved by a dense factorisation."""
 
@@ -68,16 +72,17 @@ def settled_duals(program: Program, duals: Floats) -> LongFloats:
         For `tablecloak.solve.bounds.dual_bound`, which counts what extended precision cannot tell
         from 0 as 0.
     """
-    y = duals.astype(np.longdouble)
+    used = np.abs(duals) > DUST * np.max(np.abs(duals), initial=0.0)
+    y = np.where(used, duals, 0.0).astype(np.longdouble)
     transposed = program.extended[1]
     size = np.abs(program.cost) + abs(program.matrix).T @ np.abs(duals)
     endless = np.isinf(program.lower) | np.isinf(program.upper)
     reduced = program.cost - transposed @ y
     zero = endless & _near(reduced.astype(np.float64), np.zeros_like(size), size)
-    part = csr_array(program.matrix[:, zero].T)
+    part = csr_array(csr_array(program.matrix[used, :])[:, zero].T)
     for _ in range(3):
         left = (program.cost - transposed @ y)[zero]
-        y += _least_squares(part, left.astype(np.float64))
+        y[used] += _least_squares(part, left.astype(np.float64))
     return y
 
 

@@ -118,7 +118,8 @@ def refined(model: AdjustmentModel, g: LongFloats, budget: Budget) -> LongFloats
     """
     rows, (low, high) = model.rows, model.box(g)
     matrix, size = rows.matrix.astype(_LONG), abs(rows.matrix)
-    binary, cost = _binary(model), _clipped_cost(model)
+    doubles, cost = _doubles(model), _clipped_cost(model)
+    binary = np.zeros(model.n_groups) if model.problem.table.integer else doubles
     for number in range(REFINEMENTS):
         activity = matrix @ g
         least, most = rows.low - activity, rows.high - activity
@@ -136,7 +137,7 @@ def refined(model: AdjustmentModel, g: LongFloats, budget: Budget) -> LongFloats
         moved = _correction(rows.matrix, sides, g, (low, high), unit, cost, budget)
         if moved is not None:
             g = np.clip(g + moved, low, high)
-        elif np.all(off <= size @ (terms + 8 * binary)):
+        elif np.all(off <= size @ (terms + 8 * doubles)):
             break
         else:
             raise SolverError(
@@ -146,11 +147,10 @@ def refined(model: AdjustmentModel, g: LongFloats, budget: Budget) -> LongFloats
     return g
 
 
-def _binary(model: AdjustmentModel) -> Floats:
-    """Rounding of the values of each group, the least by which relations are off; 0 if whole."""
-    table = model.problem.table
-    binary = np.spacing(np.abs(table.values)) / 4 if not table.integer else 0 * table.values
-    return model.coupled.least(binary, binary)[0]
+def _doubles(model: AdjustmentModel) -> Floats:
+    """Rounding of the values of each group to doubles, the least by which relations are off."""
+    rounding = np.spacing(np.abs(model.problem.table.values)) / 4
+    return model.coupled.least(rounding, rounding)[0]
 
 
 def _clipped_cost(model: AdjustmentModel) -> Floats:

@@ -185,7 +185,7 @@ class TightForm:
         return scaled_value * self.scaling.objective + self.offset
 
     def directed(self, directions: Floats, program: Program | None = None) -> Program:
-        """Return the program, or a variant of it, with given directions."""
+        """Return the program, or a variant of it, with given directions; 0.5 leaves one free."""
         program = self.program if program is None else program
         columns, low, high = self.direction_bounds(directions, program)
         lower, upper = program.lower.copy(), program.upper.copy()
@@ -208,8 +208,8 @@ class TightForm:
             np.where(directions < 1, program.upper[down], 0.0),
         )
         columns = np.concatenate([up, down, self.direction_columns])
-        lower = np.concatenate([none, none, directions])
-        return columns, lower, np.concatenate([*high, directions])
+        lower = np.concatenate([none, none, np.floor(directions)])
+        return columns, lower, np.concatenate([*high, np.ceil(directions)])
 
 
 Block = tuple[csr_array, Floats, Floats]

@@ -18,11 +18,13 @@ from tablecloak.budget import Budget
 from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room
 from tablecloak.cta.model.space import AdjustmentSpace
-from tablecloak.cta.model.tight import TightForm
+from tablecloak.cta.model.tight import ENUMERATED_SIGNS, TightForm
 from tablecloak.cta.search.state import DirectionState
 from tablecloak.errors import ModelError, SolverError, TablecloakError, listed
 from tablecloak.solve.bounds import proves_infeasible
+from tablecloak.solve.exact import columns_at_zero, whole_rows
 from tablecloak.solve.feasibility import find_infeasibility
+from tablecloak.solve.independent import EXACT
 from tablecloak.solve.program import Program
 
 NAMING_SECONDS = 5.0
@@ -31,6 +33,9 @@ search if need be, since the user needs the names of the cells to change anythin
 
 NAMED = 5
 """Most conflicting rows whose cells an error names."""
+
+FREE = 0.5
+"""Direction of a cell that may go either way."""
 
 SHORT = 1e-7
 """Scaled shortfall above which a row belongs to the conflict."""
@@ -71,17 +76,85 @@ def reason(
             f"capacities in their relations, or preserve fewer statistics.",
             cells=cells,
         )
-    if state.bound == np.inf:
-        # Infeasibility of the loosened program proves that of the exact one.
-        certain = opened(state.proved, loosened(state.proved), allowed)
-        if state.tree is not None and state.tree.verify(certain) == np.inf:
-            return ModelError(
-                "No choice of directions satisfies all levels, bounds, capacities and statistics "
-                "(proved by a complete search). Raise `sensitive_limit`, widen bounds or "
-                "capacities, or preserve fewer statistics.",
-                cells=np.flatnonzero(space.problem.sensitive),
-            )
+    still = _still(space)
+    if len(still):
+        return ModelError(
+            f"No additive table satisfies all levels: {len(still)} sensitive cells follow from "
+            f"cells that cannot move, by relations alone (in exact arithmetic): "
+            f"{listed(space.problem.table.labels(still))}. Unfreeze cells in their relations, or "
+            f"widen external bounds there.",
+            cells=still,
+        )
+    if _is_refuted(state, allowed) or (
+        fixed is None and _are_all_refuted(form, program, certain, budget.at_least(NAMING_SECONDS))
+    ):
+        return ModelError(
+            "No choice of directions satisfies all levels, bounds, capacities and statistics "
+            "(proved by a complete search). Raise `sensitive_limit`, widen bounds or "
+            "capacities, or preserve fewer statistics.",
+            cells=np.flatnonzero(space.problem.sensitive),
+        )
     return _not_found()
+
+
+def _still(space: AdjustmentSpace) -> Integers:
+    """Return the sensitive cells that no additive change moves, found by elimination."""
+    relations, problem = space.problem.table.relations, space.problem
+    if relations.shape[0] > EXACT:
+        return np.zeros(0, dtype=np.int64)
+    whole, real = whole_rows(relations)
+    moved = np.flatnonzero(space.allowed.up + space.allowed.down > 0)
+    is_still = np.zeros(problem.table.n_cells, dtype=bool)
+    is_still[moved] = columns_at_zero(csr_array(csr_array(whole[~real, :])[:, moved]))
+    still: Integers = np.flatnonzero(is_still & problem.sensitive)
+    return still
+
+
+def _is_refuted(state: DirectionState, allowed: Room) -> bool:
+    """Whether branch and bound has proved that no choice of directions is possible."""
+    if state.bound < np.inf or state.tree is None:
+        return False
+    # Infeasibility of the loosened program proves that of the exact one.
+    certain = opened(state.proved, loosened(state.proved), allowed)
+    return state.tree.verify(certain) == np.inf
+
+
+def _are_all_refuted(form: TightForm, program: Program, certain: Program, budget: Budget) -> bool:
+    """Whether no directions of a few sensitive cells are possible, each proved on its own.
+
+    In infinite rooms the rows that join directions to moves say nothing, so that only programs with
+    given directions prove anything.
+
+    Parameters
+    ----------
+    form : TightForm
+    program, certain : Program
+        That of the form in the rooms that are allowed, and with every number loosened.
+    budget : Budget
+    """
+    columns = form.direction_columns
+    # A cell with one level goes one way only.
+    given = (program.lower[columns] + program.upper[columns]) / 2
+    if np.sum(given == FREE) > ENUMERATED_SIGNS:
+        return False
+    waiting = [given]
+    while waiting:
+        directions = waiting.pop()
+        if budget.is_over:
+            return False
+        directed = form.directed(directions, program)
+        try:
+            duals = find_infeasibility(directed, time_limit=budget.left).duals
+        except SolverError:
+            return False
+        if proves_infeasible(form.directed(directions, certain), duals):
+            continue
+        free = np.flatnonzero(directions == FREE)
+        if not len(free):
+            return False
+        for way in (0.0, 1.0):
+            waiting.append(np.where(np.arange(len(columns)) == free[0], way, directions))
+    return True
 
 
 def _not_found() -> SolverError:

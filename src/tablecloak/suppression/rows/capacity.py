@@ -15,6 +15,7 @@ import numpy as np
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.budget import Budget, Stopwatch
+from tablecloak.solve.exact import WholeRows
 from tablecloak.suppression.attack.attack import Attack
 from tablecloak.suppression.attack.moves_program import Extreme
 from tablecloak.suppression.rows.master import CapacityRow
@@ -29,6 +30,9 @@ NO_MOVE: Move = (np.zeros(0, dtype=np.int64), np.zeros(0))
 
 MULTIPLIER_NOISE = 1e-11
 """Multipliers below this share of the largest are dropped; every gamma gives a valid row."""
+
+PRICE_NOISE = 1e-8
+"""Share of its terms up to which the price of a cell is taken for 0, if its room is infinite."""
 
 MOVE_NOISE = 1e-10
 """Moves below this share of the largest are rounding errors of the solver."""
@@ -106,6 +110,8 @@ class CapacityFinder:
         self.attack = Attack(system, checked=False)
         self.questions = Questions.of(system)
         self.widths = np.flatnonzero(system.needs.width > 0)
+        self._endless = np.isinf(system.low) | np.isinf(system.high)
+        self._whole = WholeRows.of(system.matrix, system.factor)
         n = len(self.questions.index)
         self._known: list[Move] = [NO_MOVE] * n
         self._is_capped = np.zeros(n, dtype=bool)
@@ -181,7 +187,7 @@ class CapacityFinder:
         need = float(asked.need[question])
         self._last_asked[question] = self._round
         self.attack.cap(need)
-        extreme = self._extreme(int(asked.cell[question]), int(asked.sign[question]))
+        extreme = self._extreme(int(asked.cell[question]), int(asked.sign[question]), need)
         if extreme.reach >= need * MET:
             self._rest[question] = self._next_rest[question]
             self._next_rest[question] = min(2 * self._next_rest[question], LONGEST_REST)
@@ -196,14 +202,15 @@ class CapacityFinder:
 
     def _ask_without_cap(self, question: int, one_round: _Round) -> None:
         asked = self.questions
-        extreme = self._extreme(int(asked.cell[question]), int(asked.sign[question]))
-        if extreme.reach >= asked.need[question] * MET:
+        need = float(asked.need[question])
+        extreme = self._extreme(int(asked.cell[question]), int(asked.sign[question]), need)
+        if extreme.reach >= need * MET:
             self._learn(question, extreme.deviation, one_round, capped=False)
         else:
             self._has_row(question, extreme, one_round)
 
     def _has_row(self, question: int, extreme: Extreme, one_round: _Round) -> bool:
-        side = self._sparse(extreme.duals)
+        side = self._side(int(self.questions.cell[question]), extreme)
         up, down = (side, None) if self.questions.sign[question] > 0 else (None, side)
         proof = CapacityRow(int(self.questions.index[question]), up, down)
         is_violated = one_round.judge(proof)
@@ -220,9 +227,9 @@ class CapacityFinder:
             cell, reached = int(needs.cells[index]), 0.0
             sides = {}
             for sign, need in ((1, needs.upper[index]), (-1, needs.lower[index])):
-                extreme = self._extreme(cell, sign)
+                extreme = self._extreme(cell, sign, max(float(needs.width[index]), float(need)))
                 reached += extreme.reach
-                sides[sign] = self._sparse(extreme.duals)
+                sides[sign] = self._side(cell, extreme)
                 if extreme.reach < need * MET:
                     up, down = (sides[1], None) if sign > 0 else (None, sides[-1])
                     one_round.found |= one_round.judge(CapacityRow(index, up, down))
@@ -231,8 +238,10 @@ class CapacityFinder:
                 proof = CapacityRow(index, sides[1], sides[-1])
                 one_round.found |= one_round.judge(proof)
 
-    def _extreme(self, cell: int, sign: int) -> Extreme:
-        return self.attack.extreme(cell, sign, time_limit=self.budget.left)
+    def _extreme(self, cell: int, sign: int, need: float) -> Extreme:
+        # A move without end has no length, which a witness needs.
+        enough = need if np.any(self._endless) else np.inf
+        return self.attack.extreme(cell, sign, enough=enough, time_limit=self.budget.left)
 
     def _learn(self, question: int, deviation: Floats, one_round: _Round, *, capped: bool) -> None:
         """Keep a witness for its question, and for all other questions that it answers."""
@@ -247,12 +256,8 @@ class CapacityFinder:
         scaled = moves * factor[:, None]
         cap = asked.need[others][:, None] if capped else np.inf
         slack = 1e-9 * asked.need[others][:, None]
-        share = one_round.share[cells]
-        fits = np.all(
-            (scaled <= share * np.minimum(system.high[cells], cap) + slack)
-            & (scaled >= share * np.maximum(system.low[cells], -cap) - slack),
-            axis=1,
-        )
+        low, high = _rooms(one_round.share[cells], system.low[cells], system.high[cells], cap)
+        fits = np.all((scaled <= high + slack) & (scaled >= low - slack), axis=1)
         fits[-1] = True
         for row in np.flatnonzero(fits).tolist():
             self._known[others[row]] = cells, scaled[row]
@@ -270,8 +275,7 @@ class CapacityFinder:
         moves = np.concatenate([moves for _, moves in self._known])
         need = asked.need[question]
         cap = np.where(self._is_capped, asked.need, np.inf)[question]
-        high = share[cells] * np.minimum(system.high[cells], cap)
-        low = share[cells] * np.maximum(system.low[cells], -cap)
+        low, high = _rooms(share[cells], system.low[cells], system.high[cells], cap)
         beyond = (moves > high + 1e-9 * need) | (moves < low - 1e-9 * need)
         fits = np.bincount(question, beyond, minlength=len(size)) == 0
         # In a fractional pattern, a need that is met only by moves beyond the cap may give a row.
@@ -283,11 +287,33 @@ class CapacityFinder:
         found = [self._known[question] for question in np.flatnonzero(asked).tolist()]
         return [*found, *one_round.moves]
 
-    def _sparse(self, multipliers: Floats) -> tuple[Integers, Floats]:
-        """Return relations of the table with their multipliers, without those that are noise."""
-        largest = float(np.max(np.abs(multipliers), initial=0.0))
-        rows = np.flatnonzero(np.abs(multipliers) > MULTIPLIER_NOISE * largest)
-        return self.system.rows[rows], multipliers[rows]
+    def _side(self, cell: int, extreme: Extreme) -> tuple[Integers, Floats]:
+        """Return relations of the table with their multipliers, without those that are noise.
+
+        An infinite room counts unless its price is exactly 0, so that prices that are nearly 0 are
+        made so. The attacked cell is left out: in its row it has a price of 1.
+        """
+        largest = float(np.max(np.abs(extreme.duals), initial=0.0))
+        rows = np.flatnonzero(np.abs(extreme.duals) > MULTIPLIER_NOISE * largest)
+        gamma = extreme.duals[rows]
+        if len(rows) and np.any(self._endless):
+            price = np.abs(self._whole.combined(rows, gamma))
+            size = abs(self.system.matrix).T @ np.abs(extreme.duals)
+            none = self._endless & (size > 0) & (price <= PRICE_NOISE * size)
+            none[cell] = False
+            settled = self._whole.settled(rows, gamma, np.flatnonzero(none))
+            gamma = gamma if settled is None else settled
+        return self.system.rows[rows], gamma
+
+
+def _rooms(share: Floats, low: Floats, high: Floats, cap: Floats | float) -> tuple[Floats, Floats]:
+    """Return how far cells may move down and up; no share of an infinite room is none."""
+    high, low = np.minimum(high, cap), np.maximum(low, -cap)
+    shares, some = np.broadcast_to(share, high.shape), np.broadcast_to(share > 0, high.shape)
+    return (
+        np.multiply(shares, low, out=np.zeros(high.shape), where=some),
+        np.multiply(shares, high, out=np.zeros(high.shape), where=some),
+    )
 
 
 def _moved(deviation: Floats, asked: int | None = None) -> Move:

@@ -33,6 +33,7 @@ from scipy.sparse import csr_array, vstack
 
 from tablecloak.arrays import Floats, Integers, median_of_positive
 from tablecloak.solve.branch import BranchTree, Rows
+from tablecloak.solve.exact import WholeRows, whole_factors
 from tablecloak.solve.program import Program
 from tablecloak.suppression.rows.bridges import BridgeRow
 from tablecloak.suppression.system.needs import Needs, needs_of
@@ -138,6 +139,8 @@ class Master:
         self.high = problem.upper_bound - problem.table.values
         self.low = problem.table.values - problem.lower_bound
         self.mobile = ~problem.frozen & (self.high + self.low > 0)
+        relations = problem.table.relations
+        self.relations = WholeRows.of(relations, whole_factors(relations))
         n = len(self.free)
         self.position = np.full(problem.table.n_cells, -1)
         self.position[self.free] = np.arange(n)
@@ -166,14 +169,13 @@ class Master:
 
     def bridge_rows(self, proofs: Sequence[BridgeRow]) -> csr_array:
         """Return coefficients of many bridge rows at once; a row without entries always holds."""
-        relations, n = self.problem.table.relations, len(proofs)
+        n = len(proofs)
         cells = np.array([proof.cell for proof in proofs], dtype=np.int64)
         length = [len(proof.relations) for proof in proofs]
         used = np.concatenate([np.zeros(0, dtype=np.int64), *(one.relations for one in proofs)])
         gamma = np.concatenate([np.zeros(0), *(one.multipliers for one in proofs)])
         places = np.repeat(np.arange(n), length)
-        multipliers = csr_array((gamma, (places, used)), shape=(n, relations.shape[0]))
-        reduced = csr_array(multipliers @ relations)
+        reduced = self.relations.combinations(places, used, gamma, n)
         row, cell = np.repeat(np.arange(n), np.diff(reduced.indptr)), reduced.indices
         # Every entry that is not exactly zero counts, even if it is only a rounding error.
         is_counted = reduced.data != 0
@@ -195,17 +197,24 @@ class Master:
         A coefficient above the rest is cut to it, which excludes no 0/1 point.
         """
         p = int(needs.cells[proof.index])
-        capacity = np.zeros(self.problem.table.n_cells)
-        if proof.up is not None:
-            capacity += self._capacity(p, 1.0, *proof.up)
-        if proof.down is not None:
-            capacity += self._capacity(p, -1.0, *proof.down)
+        sides = [
+            self._reduced(p, sign, *side)
+            for sign, side in ((1.0, proof.up), (-1.0, proof.down))
+            if side is not None
+        ]
         need = {
             (True, False): needs.upper[proof.index],
             (False, True): needs.lower[proof.index],
             (True, True): needs.width[proof.index],
             (False, False): 0.0,
         }[proof.up is not None, proof.down is not None]
+        # Theorem 4: what is left of r_p counts with p itself, whose room may be infinite.
+        left_over = sum(abs(float(reduced[p])) for reduced in sides)
+        if left_over < 1:
+            need *= 1 - left_over
+            for reduced in sides:
+                reduced[p] = 0.0
+        capacity = sum(map(self._capacity, sides), np.zeros(self.problem.table.n_cells))
         left = float(need - capacity[self.fixed].sum())
         # A rounding error must not turn a row that always holds into one that excludes a pattern.
         left -= 1e-9 * float(need)
@@ -224,20 +233,19 @@ class Master:
             total = float(np.ceil(total / step - 1e-6) * step)
         return self.fixed_loss + total
 
-    def _capacity(self, p: int, sign: float, rows: Integers, multipliers: Floats) -> Floats:
-        reduced = -self._combined(rows, multipliers)
-        reduced[p] += sign
-        capacity: Floats = np.where(reduced > 0, reduced * self.high, -reduced * self.low)
+    def _capacity(self, reduced: Floats) -> Floats:
+        capacity, room = np.zeros(len(reduced)), np.where(reduced > 0, self.high, self.low)
         # A frozen cell cannot be suppressed: whatever room it has does not count.
-        capacity[self.problem.frozen] = 0.0
+        np.multiply(
+            np.abs(reduced), room, out=capacity, where=(reduced != 0) & ~self.problem.frozen
+        )
         return capacity
 
-    def _combined(self, rows: Integers, multipliers: Floats) -> Floats:
-        """Return A^T gamma."""
-        gamma = np.zeros(self.problem.table.n_relations)
-        gamma[rows] = multipliers
-        combined: Floats = self.problem.table.relations.T @ gamma
-        return combined
+    def _reduced(self, p: int, sign: float, rows: Integers, multipliers: Floats) -> Floats:
+        """Return sign e_p - A^T gamma."""
+        reduced = -self.relations.combined(rows, multipliers)
+        reduced[p] += sign
+        return reduced
 
 
 def side(count: int, proof: Row) -> float:

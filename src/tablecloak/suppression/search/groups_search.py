@@ -31,6 +31,7 @@ from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.proof.refuted import TRUTH
 from tablecloak.suppression.result.pattern import ProtectedSums, SuppressionPattern
 from tablecloak.suppression.search.closing import closed
+from tablecloak.suppression.search.endless import with_given_bounds
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
@@ -77,6 +78,8 @@ class PatternSearch:
         part = budget.share(share if question.intruders else 1.0)
         finite = with_finite_bounds(problem, question.requirement, budget).problem
         state = search_merged(self.method, finite, question.requirement, part)
+        if finite is not problem:
+            state = with_given_bounds(state, problem, part)
         if state.is_settled:
             budget.settled()
         state = run_phases(INSIDERS, replace(state, question=question), budget)

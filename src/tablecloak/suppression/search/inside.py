@@ -62,7 +62,7 @@ def searched_inside(
     try:
         merged = merged_for(state.problem.with_changes(status=status), state.requirement)
         inner = SearchState.of(merged.problem, Requirement.TWO_SIDED, state.method)
-        start = _gathered(best, merged, inner)
+        start = gathered(best, merged, inner)
         if not start.is_proved:
             return None
         inner = run_phases(phases, replace(inner, best=start), budget)
@@ -78,7 +78,7 @@ def searched_inside(
     return better if better.is_proved and better.loss < best.loss else None
 
 
-def _gathered(candidate: Candidate, merged: MergedCells, inner: SearchState) -> Candidate:
+def gathered(candidate: Candidate, merged: MergedCells, inner: SearchState) -> Candidate:
     """Return a pattern of cells as one of merged cells; its witnesses move one cell of each."""
     given, system = candidate.pool.system, inner.system
     # Each merged cell moves as the cell that it is named by.

@@ -126,10 +126,10 @@ def search_merged(
             state = method.search(merged.problem, Requirement.TWO_SIDED, budget)
         except ModelError as error:
             raise merged.refusal(error) from error
-    return _as_given(state, merged, requirement)
+    return as_given(state, merged, requirement)
 
 
-def _as_given(state: SearchState, merged: MergedCells, requirement: Requirement) -> SearchState:
+def as_given(state: SearchState, merged: MergedCells, requirement: Requirement) -> SearchState:
     """Return the state of a search on the merged problem as one on the given problem."""
     assert state.best is not None
     found = SearchState.of(merged.given, requirement, state.method)

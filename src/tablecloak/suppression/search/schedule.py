@@ -420,6 +420,9 @@ _ANY_PROOF = Phase(
     either(is_hurried, BOUND_ONLY, PROVE), least=LEAST_BOUND_SHARE, when=is_not_stopped
 )
 
+GIVEN_BOUNDS = (_ANY_PROOF,)
+"""Phases that follow a search with finite bounds in place of infinite ones."""
+
 EXACT_SMALL = (
     Phase(delete_from_all_hidden, OPENING_SHARE_SMALL, most=FIRST_SECONDS_SMALL),
     Phase(

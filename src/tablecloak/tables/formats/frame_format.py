@@ -30,6 +30,7 @@ from tablecloak.tables.formats.format import (
     ReleaseFormat,
     reading,
 )
+from tablecloak.tables.formats.lost_digits import least_level, lost_digits, may_lose, remedy
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import relation_matrix
@@ -257,6 +258,26 @@ class RecordFormat(Format):
             return self.read(path, text_columns)
 
 
+def _require_held(
+    reader: FrameFormat, path: Path, columns: dict[str, Floats], level: float
+) -> None:
+    """Refuse columns of numbers, as they were read, of which doubles lose what counts."""
+    doubtful = [name for name, read in columns.items() if len(may_lose(read, level))]
+    doubtful = [name for name in doubtful if name in reader.column_names(path)]
+    if not doubtful:
+        return
+    written = reader.read_columns(path, doubtful, as_text=True)
+    for name in doubtful:
+        texts = written[name].fillna("").to_numpy(dtype=np.str_)
+        if reader.how.decimal == ",":
+            texts = np.char.replace(np.char.replace(texts, ".", ""), ",", ".")
+        lost = lost_digits(texts, columns[name], level)
+        if len(lost):
+            row = int(lost[0])
+            reason = remedy(str(texts[row]), float(columns[name][row]), level, len(lost))
+            raise InputError(f"{name} {reason}", row=row, source=path)
+
+
 class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
     """A format of rows and columns that can be read and written.
 
@@ -304,7 +325,23 @@ class FrameFormat(RecordFormat, ProblemFormat, ReleaseFormat):
             tolerance=tolerance,
             **self._contributions(beside(path, "contributions"), len(frame)),
         )
-        return ProtectionProblem(table=table, **_arrays(frame, path))
+        problem = ProtectionProblem(table=table, **_arrays(frame, path))
+        if not self.is_typed:
+            cells._require_held(problem, path, beside(path, "relations"))
+        return problem
+
+    def _require_held(self, problem: ProtectionProblem, path: Path, relations: Path) -> None:
+        """Refuse numbers of a text file of which a double loses what counts beside a level."""
+        names = ("lower_protection", "upper_protection", "sliding_protection")
+        level = least_level(*(getattr(problem, name) for name in names))
+        held = {name: getattr(problem, name) for name in (*names, "lower_bound", "upper_bound")}
+        held = {"value": problem.table.values, **held}
+        _require_held(self, path, held, level)
+        reader = self.told_by(relations)[0]
+        if len(may_lose(problem.table.right_hand_side, level)):
+            side = "right_hand_side"
+            rows = numbers(reader.read_columns(relations, [side])[side], relations)
+            _require_held(reader, relations, {side: rows}, level)
 
     def _relation_rows(self, path: Path) -> pd.DataFrame:
         relations = self.told_by(path)[0].read_checked(path)

@@ -25,6 +25,7 @@ from tablecloak.errors import InputError
 from tablecloak.packed import unpacked
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, ProblemFormat
+from tablecloak.tables.formats.lost_digits import least_level, lost_digits, may_lose, remedy
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.relations import relation_matrix
 from tablecloak.tables.table import Table
@@ -68,8 +69,8 @@ def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
     Raises
     ------
     InputError
-        If the file cannot be read, breaks off, or holds something else than expected; the
-        message names line and cell.
+        If the file cannot be read, breaks off, or holds something else than expected, or numbers
+        of more digits than a double holds where these count; the message names line and cell.
     """
     path = Path(path)
     try:
@@ -89,6 +90,11 @@ def read_jj(path: str | Path, *, tolerance: float = 0.0) -> ProtectionProblem:
         for column, name in enumerate(_FIELDS)
         if name not in ("index", "status")
     }
+    level = least_level(*(numbers[name] for name in ("lpl", "upl", "spl")))
+    for column, name in enumerate(_FIELDS):
+        if name in numbers and name != "weight":
+            reader.require_held(cells[:, column], numbers[name], name, 2 + column, level)
+    reader.require_sides_held(right_hand_side, level)
     table = Table(
         keys=pd.DataFrame({"cell": [str(index) for index in range(n_cells)]}),
         values=numbers["value"],
@@ -168,6 +174,7 @@ class _JJReader:
         # Colons and brackets are ignored: the count of its cells tells where a relation ends.
         self.tokens = text.translate(str.maketrans(":()", "   ")).split()
         self.at = 0
+        self.sides: list[int] = []
 
     def fail(self, message: str, token: int | None = None) -> InputError:
         return InputError(f"{self.path}, line {self.line(self.at if token is None else token)}: "
@@ -239,6 +246,27 @@ class _JJReader:
                 )
         return np.array(tokens, dtype=np.float64)
 
+    def require_held(
+        self, column: Texts, numbers: Floats, name: str, first: int, level: float
+    ) -> None:
+        """Refuse numbers of cells of which a double loses what counts beside a level."""
+        lost = lost_digits(column, numbers, level)
+        if len(lost):
+            cell = int(lost[0])
+            reason = remedy(str(column[cell]), float(numbers[cell]), level, len(lost))
+            raise self.fail(f"{name} of cell {cell} {reason}", first + len(_FIELDS) * cell)
+
+    def require_sides_held(self, sides: Floats, level: float) -> None:
+        """Refuse right-hand sides of which a double loses what counts beside a level."""
+        if not len(may_lose(sides, level)):
+            return
+        texts = [self.tokens[place] for place in self.sides]
+        lost = lost_digits(texts, sides, level)
+        if len(lost):
+            row = int(lost[0])
+            reason = remedy(texts[row], float(sides[row]), level, len(lost))
+            raise self.fail(f"the right-hand side of relation {row} {reason}", self.sides[row])
+
     def relations(self, n_relations: int, n_cells: int) -> tuple[csr_array, Floats]:
         if 2 * n_relations > len(self.tokens) - self.at:
             raise self.fail(
@@ -258,6 +286,7 @@ class _JJReader:
                     f"the right-hand side of {what} is {token!r}, not a finite number.", self.at - 1
                 )
             right_hand_side[row] = float(token)
+            self.sides.append(self.at - 1)
             sizes[row] = size = self.whole(f"the number of cells in {what}")
             end = self.at + 2 * size
             if end > len(self.tokens):

@@ -70,8 +70,8 @@ def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
     value = partial(_value, data=data, formula=formula)
     match node:
         case ast.Name(id=name):
-            known = [str(one) for one in data.columns]
-            require_known(name, known, f"{formula!r}: there is no column {name!r}.")
+            columns = [str(one) for one in data.columns]
+            require_known(name, columns, f"{formula!r}: there is no column {name!r}.")
             result: Any = data[name]
         case ast.Constant(value=str() | int() | float() as constant):
             _require_round(constant, formula)

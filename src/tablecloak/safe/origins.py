@@ -544,8 +544,8 @@ def _digits(amount: float) -> int:
 
 
 def _usual_digits(amounts: Floats) -> float:
-    known = amounts[np.isfinite(amounts)][: SAMPLED // 50]
-    return float(np.median([_digits(one) for one in known])) if len(known) else 0.0
+    some = amounts[np.isfinite(amounts)][: SAMPLED // 50]
+    return float(np.median([_digits(one) for one in some])) if len(some) else 0.0
 
 
 def _is_rounder(constant: float, amounts: Floats) -> bool:
@@ -566,10 +566,10 @@ def _numbers_of(column: pd.Series[Any]) -> list[Floats]:
 
 def _is_numbering(numbers: Floats) -> bool:
     """Whether numbers only tell records apart, such as those of persons or lines."""
-    known = numbers[~np.isnan(numbers)]
-    if not len(known) or (known % 1 != 0).any() or len(np.unique(known)) < len(known):
+    whole = numbers[~np.isnan(numbers)]
+    if not len(whole) or (whole % 1 != 0).any() or len(np.unique(whole)) < len(whole):
         return False
-    return bool(known.max() - known.min() <= PER_CODE * len(known))
+    return bool(whole.max() - whole.min() <= PER_CODE * len(whole))
 
 
 def _is_put_together(name: str, codes: Sequence[str]) -> bool:

@@ -623,7 +623,7 @@ class BranchSearch:
                 left = max(self.budget.left, PROOF_SECONDS)
                 outcome = find_infeasibility(self.solver.current, time_limit=left)
                 if outcome.confirmed:
-                    self.tree.multipliers[visit.node] = outcome.duals
+                    self.tree.multipliers[visit.node] = np.asarray(outcome.duals, dtype=np.float64)
                     return
         self.tree.inherit(visit.node)
         self.leaf_bounds = min(self.leaf_bounds, visit.bound)

@@ -54,7 +54,7 @@ RELAXED_SHARE = 0.3
 DRIVEN_STEPS = 400
 """Steps of the first drive from a relaxation; each further one has twice as many."""
 
-LONGER = 2.5
+LONGER = 2.0
 """Estimated time of a drive, as a multiple of that of the one before with half as many steps."""
 
 DRIVES, FEW_DRIVES = 6, 3

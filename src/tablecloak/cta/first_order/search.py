@@ -57,6 +57,9 @@ DRIVEN_STEPS = 400
 LONGER = 2.0
 """Estimated time of a drive, as a multiple of that of the one before with half as many steps."""
 
+DRIVES_IN_VAIN = 2
+"""Drives without a table after which no further one is begun."""
+
 DRIVES, FEW_DRIVES = 6, 3
 """Drives from one relaxation, and where programs follow. See docs/decisions, "Small counts are
 driven to their values"."""
@@ -177,7 +180,7 @@ def driven_table(
     relaxation, best = Relaxation(layout), None
     proof, seconds = relaxed(relaxation, budget.share(RELAXED_SHARE)), 0.0
     for number in range(drives):
-        if seconds > budget.left:
+        if seconds > budget.left or (best is None and number == DRIVES_IN_VAIN):
             break
         watch = Stopwatch()
         changes, prices = relaxation.driven(DRIVEN_STEPS * 2**number, random)

@@ -82,6 +82,9 @@ def answer_in(
 WHOLE_SHARE = 0.15
 """Share of the time kept back for finding whole numbers, if they are wanted."""
 
+REQUIRED_SHARE = 0.5
+"""The same where nothing else is an answer, and none comes after the limit."""
+
 
 def answer_in_one_piece(
     space: AdjustmentSpace, task: AdjustmentTask, budget: Budget, start: Integers | None = None
@@ -113,7 +116,8 @@ def answer_in_one_piece(
     form = TightForm.of(model, free=task.is_free, maximum=task.distance.is_maximum)
     reserve = Reserve(layout=watch.seconds - choosing, limit=budget.left)
     fixed = model.fixed_directions(task.directions)
-    part = budget.share(1 - WHOLE_SHARE if whole else task.distance.share)
+    whole_share = REQUIRED_SHARE if budget.is_strict and start is None else WHOLE_SHARE
+    part = budget.share(1 - whole_share if whole else task.distance.share)
     reserve.kept = max(budget.left - part.left, 0.0) if np.isfinite(budget.left) else 0.0
     state = DirectionState(form, part, reserve, is_first=True)
     if start is not None:

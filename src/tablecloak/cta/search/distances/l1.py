@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
+from tablecloak.cta.first_order.relaxation import has_two_values
 from tablecloak.cta.model.answer import AdjustmentAnswer
 from tablecloak.cta.model.refinement import additive_changes
 from tablecloak.cta.model.steps import is_near_whole, whole_changes
@@ -86,7 +87,8 @@ def _break_ties(searched: DirectionSearch) -> None:
     """Prefer an equally good table in which sensitive cells move less, unless wholeness is lost."""
     state, model = searched.state, searched.state.form.model
     seconds = searched.budget.past(SPARE_SECONDS)
-    if state.reserve.program > seconds:
+    # Cells with two values move as far as they do whatever the others do.
+    if state.reserve.program > seconds or has_two_values(model):
         return
     point = with_broken_ties(state, seconds)
     if point is None:

@@ -32,6 +32,17 @@ def test_at_least_goes_past_the_deadline_but_not_past_a_stop():
     assert longer.is_over and longer.left == 0
 
 
+def test_no_step_of_a_strict_budget_gets_time_past_the_deadline():
+    loose, strict = Budget.of(0.0), Budget.of(0.0).strict()
+    assert loose.past(100.0) == 100.0 and Budget.of(100.0).past(1.0) > 90
+    assert strict.is_strict and strict.share(0.5).is_strict
+    # Half a second at least, so that even no answer is one in time.
+    assert 0 < strict.past(100.0) <= 0.5
+    assert strict.at_least(100.0) is strict
+    strict.stop()
+    assert strict.past(100.0) == 0
+
+
 @pytest.mark.parametrize("stopped", ["whole", "part"])
 def test_stopping_a_part_stops_the_whole_and_the_other_way_round(stopped):
     whole = Budget.of(100.0)

@@ -6,7 +6,8 @@ Each program that is begun later takes two seconds of it, or all that it is give
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -78,3 +79,20 @@ def test_a_search_whose_time_is_over_ends_with_the_answer_that_it_has(name, sear
     SEARCHES[name](PROBLEM, time_limit=LIMIT, progress=search.note)
     assert search.is_expired
     assert LIMIT <= search.now <= LIMIT + LEEWAY
+
+
+def test_small_counts_end_in_time_where_only_programs_can_round_them(search):
+    given, search.is_expired = random_problem(0, (9, 9, 9)), True
+    # Relations that do not say what a total is: the table does not follow from its parts.
+    table = replace(given.table, relations=2 * given.table.relations)
+    with suppress(tc.SolverError):
+        tc.small_count_rounding(replace(given, table=table), base=20, time_limit=SLOW / 2)
+    assert search.now <= SLOW
+
+
+def test_the_first_table_of_many_small_counts_needs_no_program(search):
+    problem, search.is_expired = random_problem(0, (9, 9, 9)), True
+    rounded = tc.small_count_rounding(problem, base=20, time_limit=SLOW / 2)
+    assert search.now <= SLOW
+    assert "first-order methods" in rounded.notes
+    assert 0 < rounded.unavoidable < rounded.bound <= rounded.loss

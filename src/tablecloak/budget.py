@@ -26,6 +26,9 @@ from tablecloak.errors import InputError
 Progress = Callable[[str, float, float, int], None]
 """Called with the stage, the loss, the lower bound, and the number of open cells or nodes."""
 
+LEAST_STRICT = 0.5
+"""Least seconds of a strict budget: shorter limits may be missed by this much."""
+
 REPEATED_EVERY = 0.5
 """Seconds after which the last report is repeated while one program is being solved."""
 
@@ -78,6 +81,8 @@ class Budget:
     threads : int
     seed : int
     progress : callable or None
+    is_strict : bool, default=False
+        Whether no step gets time past the deadline, even if there is no answer without it.
 
     Notes
     -----
@@ -90,6 +95,7 @@ class Budget:
     threads: int = 1
     seed: int = 0
     progress: Progress | None = None
+    is_strict: bool = False
     _stop: _Stop = field(default_factory=_Stop, repr=False)
     _ran_out: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -193,7 +199,20 @@ class Budget:
 
         For steps without which there is no answer at all. `stop` still ends them.
         """
+        if self.is_strict:
+            return self
         return replace(self, deadline=max(self.deadline, time.monotonic() + seconds))
+
+    def past(self, seconds: float) -> float:
+        """Return the seconds for one such step, at least so many even if the search was stopped."""
+        return self.left if self.is_strict else max(self.left, seconds)
+
+    def strict(self) -> Budget:
+        """Return a budget past whose deadline no step gets time: even no answer comes in time.
+
+        It has half a second at least.
+        """
+        return replace(self.at_least(LEAST_STRICT), is_strict=True)
 
     def quiet(self) -> Budget:
         """Return the same budget without reports of progress."""

@@ -17,7 +17,7 @@ from tablecloak.cta.model.room import first_reach, room_of
 from tablecloak.cta.model.spread import RandomDistances
 from tablecloak.cta.result.adjusted_table import check_adjusted
 from tablecloak.cta.result.adjustment import Adjustment
-from tablecloak.cta.search.answers import answer_in
+from tablecloak.cta.search.answers import answer_in, wants_programs
 from tablecloak.cta.search.infeasibility import NAMING_SECONDS
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import ModelError, SolverError, TablecloakError
@@ -50,6 +50,8 @@ def nearest_table(task: AdjustmentTask, budget: Budget) -> Adjustment:
         If none was found.
     """
     given = task
+    if task.has_two_values:
+        budget = budget.strict()
     while True:
         try:
             return _nearest(task, budget)
@@ -67,10 +69,10 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
     The rooms of a search are finite, and smaller ones make it better. What is proved holds for all
     that is allowed, so that a gap is left where the rooms of the search decided something.
     """
-    space, best = task.space(), None
+    space, best, start = task.space(), None, None
     for attempt in range(MOST_SEARCHES):
         try:
-            answer = answer_in(space, task, budget)
+            answer = answer_in(space, task, budget, start)
             if not answer.is_whole and not task.holds_in_real_numbers:
                 unit, task = task.digits.unit, task.in_real_numbers()
                 space = task.space().farther(space.reach * unit)
@@ -83,7 +85,12 @@ def _nearest(task: AdjustmentTask, budget: Budget) -> Adjustment:
             reach = FARTHER * space.reach
         else:
             best = adjusted if best is None else best.or_better(adjusted)
-            if best.is_optimal or not space.is_cut or budget.is_over:
+            if best.is_optimal or budget.is_over:
+                break
+            if start is None and wants_programs(space, task):
+                start = answer.changes.astype(np.int64)
+                continue
+            if not space.is_cut:
                 break
             # No table of less loss lies farther away.
             lost = best.loss / task.digits.unit**task.distance.power
@@ -114,7 +121,7 @@ def _repaired(task: AdjustmentTask, error: ModelError, budget: Budget) -> Adjust
     is_named = task.repair is not None and is_small and task.is_free
     if not task.repair and not is_named:
         raise error
-    left = max(budget.left, 1.0)
+    left = budget.past(1.0)
     seconds = left / 2 if task.repair else min(left, NAMING_SECONDS)
     try:
         repair = _repair(task, budget.at_least(seconds).within(seconds))

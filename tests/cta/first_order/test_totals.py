@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 
+import tablecloak as tc
 from random_tables import random_problem
-from tablecloak.cta.first_order.totals import Totals
+from tablecloak.cta.first_order.layout import FirstOrderLayout
+from tablecloak.cta.first_order.totals import AdditiveGrid, Totals
+from tablecloak.cta.search.task import AdjustmentTask
 
 
 def total_of(rows: list[list[float]]) -> Totals | None:
@@ -73,3 +77,51 @@ def test_additive_changes_are_on_the_grid_and_keep_every_relation(seed):
     assert changes is not None
     assert not np.any(problem.table.relations @ changes)
     assert np.all((changes >= low) & (changes <= high) & (changes * 4 == np.rint(changes * 4)))
+
+
+def small_count_grid(
+    frame: pd.DataFrame, tree: tc.Hierarchy, frozen: str = ""
+) -> tuple[AdditiveGrid, tc.ProtectionProblem]:
+    """Counts whose small ones go to 0 or 3."""
+    table = tc.Table.from_frame(frame, {"d": tree}, "n")
+    small, a = table.values < 3, table.values
+    down, up = np.where(small, a, 0.0), np.where(small, 3 - a, 0.0)
+    status = np.where(table.keys["d"] == frozen, "z", np.where(small, "u", "s"))
+    problem = tc.ProtectionProblem(
+        table, status, down, up, 0 * a, 0 * a, 0 * a + 9, 0 * a + 1, capacity_down=a - 3 * ~small
+    )
+    task = AdjustmentTask.of(
+        problem, weights="unit", distance="L1", preserve=(), sensitive_limit=1.0,
+        directions="search", integer=True,
+    )  # fmt: skip
+    totals = Totals.of(table.relations)
+    assert totals is not None
+    return AdditiveGrid.of(FirstOrderLayout.of(task.space().model), totals, whole=True), problem
+
+
+def test_values_that_totals_do_not_allow_are_turned():
+    # Counts 1 and 1 add up to 2: with base 3 not both may become 3, and the 4 may not become 0.
+    frame = pd.DataFrame({"d": ["a", "b", "c", "a+b", "Total"], "n": [1, 1, 2, 2, 4]})
+    grid, problem = small_count_grid(
+        frame, tc.Hierarchy.from_dict({"a+b": {"a": [], "b": []}, "c": []})
+    )
+    model, small, a = grid.layout.model, problem.sensitive, problem.table.values
+    for is_up in (True, False):
+        groups = np.where(is_up, model.moves.up, -model.moves.down)
+        assert grid.rounded(groups) is None
+        turned = grid.rounded(groups, is_directed=False)
+        assert turned is not None
+        assert set(turned[1][small] + a[small]) == {0, 3}
+        assert not np.any(problem.table.relations @ turned[1])
+
+
+def test_a_frozen_total_is_kept_by_a_part_that_is_no_small_count():
+    frame = pd.DataFrame({"d": ["a", "b", "c", "Total"], "n": [1, 1, 7, 9]})
+    grid, problem = small_count_grid(
+        frame, tc.Hierarchy.from_dict({"a": [], "b": [], "c": []}), frozen="Total"
+    )
+    kept = grid.rounded(np.array([2.0, -1.0, 0.0]), is_directed=False)
+    assert kept is not None
+    values = dict(zip(frame.d, frame.n, strict=True))
+    moved = dict(zip(problem.table.keys["d"], kept[1], strict=True))
+    assert [values[code] + moved[code] for code in frame.d] == [3, 0, 6, 9]

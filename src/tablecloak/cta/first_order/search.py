@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.budget import Budget
+from tablecloak.budget import Budget, Stopwatch
 from tablecloak.certificates.tree import RELATION, Multipliers
 from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.primal_dual import Chooser, PrimalDual
+from tablecloak.cta.first_order.relaxation import Relaxation, relaxed
 from tablecloak.cta.first_order.totals import AdditiveGrid
 
 COOLING_STEPS = 300
@@ -45,6 +46,23 @@ SETTLED = 1e-5
 
 LOOKS_AFTER_A_SEARCH = 2
 """Looks at the loss of directions that a search found."""
+
+
+RELAXED_SHARE = 0.3
+"""Share of the time for the relaxation before its point is driven."""
+
+DRIVEN_STEPS = 400
+"""Steps of the first drive from a relaxation; each further one has twice as many."""
+
+LONGER = 2.0
+"""Estimated time of a drive, as a multiple of that of the one before with half as many steps."""
+
+DRIVES_IN_VAIN = 2
+"""Drives without a table after which no further one is begun."""
+
+DRIVES, FEW_DRIVES = 6, 3
+"""Drives from one relaxation, and where programs follow. See docs/decisions, "Small counts are
+driven to their values"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +155,46 @@ def best_table(grid: AdditiveGrid, budget: Budget, bound: float = -np.inf) -> Be
             best = table
             budget.report("directions cooled", best.loss, bound)
     return best
+
+
+def driven_table(
+    grid: AdditiveGrid, budget: Budget, drives: int = DRIVES
+) -> tuple[BestTable, Multipliers] | None:
+    """Return the best table whose groups were driven to their two values; None if there was none.
+
+    Parameters
+    ----------
+    grid : AdditiveGrid
+        Of a model whose sensitive groups have two values each.
+    budget : Budget
+        A drive that does not end in it is not begun.
+    drives : int, default=6
+
+    Returns
+    -------
+    BestTable
+    Multipliers
+        They prove a bound for free directions.
+    """
+    layout, random = grid.layout, np.random.default_rng(0)
+    relaxation, best = Relaxation(layout), None
+    proof, seconds = relaxed(relaxation, budget.share(RELAXED_SHARE)), 0.0
+    for number in range(drives):
+        if seconds > budget.left or (best is None and number == DRIVES_IN_VAIN):
+            break
+        watch = Stopwatch()
+        changes, prices = relaxation.driven(DRIVEN_STEPS * 2**number, random)
+        table = grid.rounded(changes, is_directed=False)
+        if table is not None:
+            # Values that totals do not allow have been turned.
+            method = PrimalDual(layout, layout.model.groups(table[1]), prices)
+            is_up = method.changes[layout.model.sensitive] > 0
+            again = _settled(is_up, grid, budget.quiet(), LOOKS_AFTER_A_SEARCH, method)
+            tables = [BestTable(*table, prices, proof.bound), best, again]
+            best = min((one for one in tables if one is not None), key=lambda one: one.loss)
+            budget.report("driven to values", best.loss, proof.bound)
+        seconds = LONGER * watch.seconds
+    return None if best is None else (best, relaxation.multipliers(proof))
 
 
 @dataclass(frozen=True, eq=False)

@@ -180,7 +180,7 @@ def _correction(
     # See docs/decisions, "Corrections of large tables".
     is_large = program.n_rows > INTERIOR_ROWS
     solver = LinearSolver(program, interior="first" if is_large else "never")
-    solution = solver.solve(max(budget.left, CORRECTION_SECONDS))
+    solution = solver.solve(budget.past(CORRECTION_SECONDS))
     if not len(solution.x):
         return None
     moved: LongFloats = (solution.x[:n].astype(_LONG) - solution.x[n:]) * unit

@@ -162,9 +162,9 @@ def find_repair(model: AdjustmentModel, allowed: Room, budget: Budget) -> Repair
         If nothing was found in time.
     """
     problem, form = model.problem, _RepairForm(model, allowed)
-    fewest = solve(form.program, time_limit=max(0.5 * budget.left, LEAST_SECONDS))
+    fewest = solve(form.program, time_limit=budget.share(0.5).past(LEAST_SECONDS))
     if not len(fewest.x):
-        raise _impossible(form, max(budget.left, LEAST_SECONDS))
+        raise _impossible(form, budget.past(LEAST_SECONDS))
     excused = fewest.x[form.excuses] > 0.5
     proof = branch_and_bound(
         form.program,
@@ -172,7 +172,7 @@ def find_repair(model: AdjustmentModel, allowed: Room, budget: Budget) -> Repair
         step=1.0,
         budget=budget.at_least(LEAST_SECONDS).share(PROOF_SHARE),
     )
-    least = solve(form.least(excused), time_limit=max(budget.left, LEAST_SECONDS))
+    least = solve(form.least(excused), time_limit=budget.past(LEAST_SECONDS))
     x = least.x if len(least.x) else fewest.x
     cells = form.cells[excused]
     sensitive = problem.sensitive[cells]

@@ -136,7 +136,7 @@ def whole_changes(model: AdjustmentModel, z: npt.ArrayLike, budget: Budget) -> I
     whole = _whole(model, g)
     for number, reach in enumerate(REACH):
         if whole is None:
-            whole = _search(model, g, reach, max(budget.left, 1.0) / (len(REACH) - number))
+            whole = _search(model, g, reach, budget.past(1.0) / (len(REACH) - number))
     return whole
 
 

@@ -197,7 +197,8 @@ def small_count_rounding(
     weights : WeightRule, str or array, default="unit"
         Cost of moving a count by one.
     time_limit : float, default=60
-        Seconds.
+        Seconds after which the best table found is verified and returned. It holds for the first
+        table too, and is exceeded by at most 5 % or 1 s, whichever is larger.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
     solver, threads

@@ -1,7 +1,8 @@
 """The nearest table of a space that is found, with its proof.
 
 A space is searched as one piece. Parts that no relation connects are searched apart, in threads;
-large tables by first-order methods alone, where their relations have single totals.
+large tables by first-order methods alone, where their relations have single totals. Where sensitive
+cells have two values each, in whole numbers, smaller tables are as well.
 """
 
 from __future__ import annotations
@@ -17,7 +18,15 @@ from tablecloak.budget import Budget, Stopwatch
 from tablecloak.certificates.tree import Multipliers
 from tablecloak.cta.first_order.layout import FirstOrderLayout
 from tablecloak.cta.first_order.packing import Charges, Packing, packed
-from tablecloak.cta.first_order.search import BestTable, best_table, directed_table
+from tablecloak.cta.first_order.relaxation import has_two_values
+from tablecloak.cta.first_order.search import (
+    DRIVES,
+    FEW_DRIVES,
+    BestTable,
+    best_table,
+    directed_table,
+    driven_table,
+)
 from tablecloak.cta.first_order.totals import AdditiveGrid, Totals
 from tablecloak.cta.model.answer import LATE, AdjustmentAnswer, LossBound, LossProof
 from tablecloak.cta.model.space import AdjustmentSpace
@@ -27,14 +36,24 @@ from tablecloak.cta.search.directions import search
 from tablecloak.cta.search.distance import DirectionSearch
 from tablecloak.cta.search.distances.l1 import L1
 from tablecloak.cta.search.infeasibility import reason
-from tablecloak.cta.search.state import DirectionState, Reserve
+from tablecloak.cta.search.state import DirectionState, Reserve, with_directions
 from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.errors import TablecloakError
 from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor
 
 
-def answer_in(space: AdjustmentSpace, task: AdjustmentTask, budget: Budget) -> AdjustmentAnswer:
+def answer_in(
+    space: AdjustmentSpace, task: AdjustmentTask, budget: Budget, start: Integers | None = None
+) -> AdjustmentAnswer:
     """Search a space as its size, its distance and its parts allow.
+
+    Parameters
+    ----------
+    space : AdjustmentSpace
+    task : AdjustmentTask
+    budget : Budget
+    start : numpy.ndarray of int, shape (n_cells,), optional
+        Changes of a table in whole numbers that programs are to make better.
 
     Raises
     ------
@@ -48,7 +67,7 @@ def answer_in(space: AdjustmentSpace, task: AdjustmentTask, budget: Budget) -> A
     if not problem.n_sensitive and is_kept:
         nothing = np.zeros(problem.table.n_cells, dtype=np.longdouble)
         return AdjustmentAnswer(nothing, task.decimals is not None, None)
-    if is_large(space, task):
+    if start is None and is_large(space, task):
         large = answer_at_large(space, task, budget)
         if large is not None:
             return large
@@ -56,18 +75,29 @@ def answer_in(space: AdjustmentSpace, task: AdjustmentTask, budget: Budget) -> A
         part = space.parts
         counts = np.bincount(part[problem.sensitive & (part >= 0)])
         if np.count_nonzero(counts) > 1:
-            return answer_in_parts(space, task, counts, budget)
-    return answer_in_one_piece(space, task, budget)
+            return answer_in_parts(space, task, counts, budget, start)
+    return answer_in_one_piece(space, task, budget, start)
 
 
 WHOLE_SHARE = 0.15
 """Share of the time kept back for finding whole numbers, if they are wanted."""
 
+REQUIRED_SHARE = 0.5
+"""The same where nothing else is an answer, and none comes after the limit."""
+
 
 def answer_in_one_piece(
-    space: AdjustmentSpace, task: AdjustmentTask, budget: Budget
+    space: AdjustmentSpace, task: AdjustmentTask, budget: Budget, start: Integers | None = None
 ) -> AdjustmentAnswer:
     """Return the nearest table of a space, searched as one piece even if it has several parts.
+
+    Parameters
+    ----------
+    space : AdjustmentSpace
+    task : AdjustmentTask
+    budget : Budget
+    start : numpy.ndarray of int, shape (n_cells,), optional
+        As for `answer_in`; of other parts, nothing is looked at.
 
     Raises
     ------
@@ -86,9 +116,12 @@ def answer_in_one_piece(
     form = TightForm.of(model, free=task.is_free, maximum=task.distance.is_maximum)
     reserve = Reserve(layout=watch.seconds - choosing, limit=budget.left)
     fixed = model.fixed_directions(task.directions)
-    part = budget.share(1 - WHOLE_SHARE if whole else task.distance.share)
+    whole_share = REQUIRED_SHARE if budget.is_strict and start is None else WHOLE_SHARE
+    part = budget.share(1 - whole_share if whole else task.distance.share)
     reserve.kept = max(budget.left - part.left, 0.0) if np.isfinite(budget.left) else 0.0
     state = DirectionState(form, part, reserve, is_first=True)
+    if start is not None:
+        with_directions(state, model.directions_of(start.astype(np.float64)))
     search(state, fixed, budget, for_proof=task.distance.is_proved_by_search)
     if state.best is None:
         raise reason(space, state, fixed, budget)
@@ -101,13 +134,18 @@ def answer_in_one_piece(
         wants_whole=whole,
         must_be_whole=bool(task.integer),
         conditions=tuple(task.searched),
+        start=start,
     )
     answer = task.distance.settle(searched)
     return replace(answer, notes=tuple(state.notes))
 
 
 def answer_in_parts(
-    space: AdjustmentSpace, task: AdjustmentTask, counts: Integers, budget: Budget
+    space: AdjustmentSpace,
+    task: AdjustmentTask,
+    counts: Integers,
+    budget: Budget,
+    start: Integers | None = None,
 ) -> AdjustmentAnswer:
     """Search all parts with sensitive cells, in threads, and put the answers together.
 
@@ -124,7 +162,7 @@ def answer_in_parts(
     def answer_one(place: int) -> AdjustmentAnswer | TablecloakError:
         alone, part = space.part(space.parts == numbers[place]), budget.within(seconds[place])
         try:
-            return context.copy().run(answer_in_one_piece, alone, task, part)
+            return context.copy().run(answer_in_one_piece, alone, task, part, start)
         except TablecloakError as error:
             return error
 
@@ -169,6 +207,12 @@ def answers_together(
 FIRST_ORDER_CELLS = 100_000
 """Cells from which a table is adjusted by first-order methods."""
 
+DRIVEN_CELLS = 500
+"""The same where sensitive cells have two values each, in whole numbers."""
+
+PROGRAM_CELLS = 8000
+"""Cells up to which programs make such a table better in the time that is left, and its bound."""
+
 BOUND_SHARE = 0.5
 """Share of the time for the bound where bound and search follow one another in one thread."""
 
@@ -183,7 +227,14 @@ def is_large(space: AdjustmentSpace, task: AdjustmentTask) -> bool:
     """
     table = space.problem.table
     is_plain = type(task.distance) is L1 and not task.statistics and not space.preserved
-    return is_plain and table.n_cells >= FIRST_ORDER_CELLS and bool(table.integer)
+    least = DRIVEN_CELLS if task.has_two_values else FIRST_ORDER_CELLS
+    return is_plain and table.n_cells >= least and bool(table.integer)
+
+
+def wants_programs(space: AdjustmentSpace, task: AdjustmentTask) -> bool:
+    """Whether programs may make the table of first-order methods better in little time."""
+    n_cells = space.problem.table.n_cells
+    return is_large(space, task) and task.has_two_values and n_cells <= PROGRAM_CELLS
 
 
 def answer_at_large(
@@ -205,7 +256,13 @@ def answer_at_large(
     fixed = model.fixed_directions(task.directions)
     grid = AdditiveGrid.of(FirstOrderLayout.of(model), totals, whole=task.may_be_whole)
     part = budget.within(max(budget.left - VERIFICATION * watch.seconds, 0.0))
-    best = _free_table(grid, part) if fixed is None else directed_table(grid, fixed, part)
+    if fixed is not None:
+        best = directed_table(grid, fixed, part)
+    else:
+        is_driven = task.has_two_values and has_two_values(model)
+        drives = FEW_DRIVES if wants_programs(space, task) else DRIVES
+        best = driven_table(grid, part, drives) if is_driven else None
+        best = best or _free_table(grid, part)
     if best is None:
         return None
     table, multipliers = best

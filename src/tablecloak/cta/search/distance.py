@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tablecloak.arrays import Floats
+from tablecloak.arrays import Floats, Integers
 from tablecloak.budget import Budget
 from tablecloak.cta.model.answer import AdjustmentAnswer
 from tablecloak.cta.search.conditions import SearchedStatistic
@@ -41,6 +41,8 @@ class DirectionSearch:
         Whether an answer that is not in whole numbers is refused.
     conditions : tuple of SearchedStatistic
         Statistics that linear rows cannot express; only for a distance that `keeps_conditions`.
+    start : numpy.ndarray of int, shape (n_cells,), optional
+        Changes of a table in whole numbers from before the search.
     """
 
     state: DirectionState
@@ -49,6 +51,7 @@ class DirectionSearch:
     wants_whole: bool = False
     must_be_whole: bool = False
     conditions: tuple[SearchedStatistic, ...] = ()
+    start: Integers | None = None
 
     @property
     def changes(self) -> Floats:

@@ -98,7 +98,7 @@ def relax(
 
 
 def _solved(program: Program, start: Floats, limit: float, budget: Budget) -> Solution | None:
-    seconds = min(limit, max(budget.left, 0.5))
+    seconds = min(limit, budget.past(0.5))
     try:
         return solve(program, start=start, time_limit=seconds, gap=RELAXED_GAP)
     except SolverError:

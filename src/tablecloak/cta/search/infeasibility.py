@@ -61,7 +61,7 @@ def reason(
     if fixed is not None:
         program, certain = form.directed(fixed, program), form.directed(fixed, certain)
     try:
-        conflict = find_infeasibility(program, time_limit=max(budget.left, NAMING_SECONDS))
+        conflict = find_infeasibility(program, time_limit=budget.past(NAMING_SECONDS))
     except SolverError:
         return _not_found()
     if proves_infeasible(certain, conflict.duals):

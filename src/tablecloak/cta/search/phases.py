@@ -105,7 +105,7 @@ def ask(state: DirectionState, budget: Budget) -> DirectionState:
         return state
     start = state.best.x if state.best else None
     if start is None:
-        seconds = max(seconds, 1.0)
+        seconds = budget.past(1.0)
     solution = solve(state.form.program, start=start, time_limit=seconds)
     if len(solution.x):
         # A solver's directions may be off by its tolerance: solve again with exactly 0 or 1.

@@ -254,7 +254,7 @@ class DirectionState:
         least = LEAST_SECONDS
         if self.is_first and self.best is None and not self.total.is_stopped:
             least = FIRST_SECONDS
-        return max(self.budget.left, least)
+        return self.budget.past(least)
 
     def offer(self, point: Point, stage: str) -> None:
         """Take a point if it is better than the best one."""
@@ -351,9 +351,9 @@ def _from_scratch(
 
 def solved_relaxation(state: DirectionState) -> Solution:
     """Solve the relaxation, and keep the best proof."""
-    seconds = (RELAXATION_SHARE if state.is_from_scratch else 1.0) * state.budget.left
+    part = state.budget.share(RELAXATION_SHARE if state.is_from_scratch else 1.0)
     # If a table is known already, the relaxation serves only for a proof.
-    relaxed = state.solver.solve(max(seconds, 1.0 if state.best is None else SPARE_SECONDS))
+    relaxed = state.solver.solve(part.past(1.0 if state.best is None else SPARE_SECONDS))
     state.relaxed = relaxed
     watch = Stopwatch()
     state.root = _best_proof(state.form.program, [relaxed, state.root])

@@ -135,6 +135,11 @@ class AdjustmentTask:
         return self.integer is not False and not self.searched and self.distance.has_whole_numbers
 
     @property
+    def has_two_values(self) -> bool:
+        """Whether sensitive cells go to one of two whole numbers each, in a free direction."""
+        return bool(self.integer) and self.is_free and self.sensitive_limit == 1
+
+    @property
     def conditions(self) -> list[Condition]:
         """What rows do not express."""
         return [one for statistic in self.statistics for one in statistic.conditions(self.problem)]

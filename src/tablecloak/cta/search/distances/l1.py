@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tablecloak.arrays import Floats, Integers
+from tablecloak.cta.first_order.relaxation import has_two_values
 from tablecloak.cta.model.answer import AdjustmentAnswer
 from tablecloak.cta.model.refinement import additive_changes
 from tablecloak.cta.model.steps import is_near_whole, whole_changes
@@ -56,6 +57,7 @@ class L1(Distance):
         if not searched.conditions:
             _break_ties(searched)
         whole = _whole(searched) if searched.wants_whole else None
+        whole = searched.start if whole is None else whole
         if whole is None and searched.must_be_whole:
             raise SolverError(
                 "No adjustment in whole numbers was found for the best directions, and others were "
@@ -84,8 +86,9 @@ def _kept(searched: DirectionSearch, near: Floats) -> Floats:
 def _break_ties(searched: DirectionSearch) -> None:
     """Prefer an equally good table in which sensitive cells move less, unless wholeness is lost."""
     state, model = searched.state, searched.state.form.model
-    seconds = max(searched.budget.left, SPARE_SECONDS)
-    if state.reserve.program > seconds:
+    seconds = searched.budget.past(SPARE_SECONDS)
+    # Cells with two values move as far as they do whatever the others do.
+    if state.reserve.program > seconds or has_two_values(model):
         return
     point = with_broken_ties(state, seconds)
     if point is None:
@@ -101,7 +104,7 @@ def _whole(searched: DirectionSearch) -> Integers | None:
     if not is_near_whole(model, searched.changes):
         notes.append("whole numbers needed a program of their own")
     whole = whole_changes(model, searched.changes, searched.budget.at_least(LEAST_SECONDS))
-    if whole is None and searched.must_be_whole:
+    if whole is None and searched.must_be_whole and searched.start is None:
         # A program uses all its time to prove how near it is, so that only few get this much.
         whole = whole_changes(model, searched.changes, searched.budget.at_least(REQUIRED_SECONDS))
     if whole is None:

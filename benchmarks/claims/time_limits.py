@@ -155,6 +155,6 @@ thousands of cells. Seconds of one processor, HiGHS included, so that a busy mac
     ),
     limits=(2.0, 8.0, 20.0),
     findings="""Least squares were late because each program that might have made the table better had a second of its own past the
-limit, and because HiGHS ends quadratic programs late. A first pattern of three dimensions, and a first table of small counts, are
-completed whatever they take: small counts are no answer before they are whole.""",
+limit, and because HiGHS ends quadratic programs late. A first pattern of three dimensions is completed whatever it takes. Small counts
+were late because programs with given directions came before any table: their table is now driven to whole values by first-order steps.""",
 )

@@ -88,7 +88,8 @@ def adjust(
     time_limit : float, default=60
         Seconds after which the best adjustment found is verified and returned. Once there is an
         adjustment, the limit is exceeded by at most 5 % or 1 s, whichever is larger. If the first
-        one takes longer, a note says so.
+        one takes longer, a note says so; if whole sensitive cells have two values each, as small
+        counts do, it is an error in time instead.
     progress : callable, optional
         Called with stage, loss, bound and number of open nodes.
     solver : str, optional

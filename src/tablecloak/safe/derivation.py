@@ -1,0 +1,487 @@
+"""Whether a column is computed from the data of each record alone, with nobody's constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.safe.records import Codes
+from tablecloak.safe.values import NUMBER, YEARS, digits_of
+
+PER_CODE = 10
+"""Records of a code, or between two steps, on average, from which it is no accident that all are in
+one class."""
+
+MOST_CLASSES = 20
+"""Numbers up to which the values of a column may be names of classes."""
+
+MOST_PAIRED = 40
+"""Columns up to which formulas of each two are tried: more would take minutes."""
+
+UNITS = (1.0, 7.0, 12.0, 24.0, 52.0, 60.0, 365.0)
+"""Numbers that a factor may be, or divide by, together with powers of ten: they are of the calendar
+and nobody's. A count of a small group is any other whole number."""
+
+LONG = 3
+"""Digits of most amounts of a column from which a number of two digits is nobody's; if they have
+fewer, a number of one digit."""
+
+EDGE_DIGITS = 2
+"""Digits of numbers at which classes may end, and in their names."""
+
+SAMPLED = 5000
+"""Records on which classes are tried before all are looked at; formulas need a tenth."""
+
+EXACT = 1e-13
+"""Difference, relative to the largest, up to which numbers are the same computed in another order:
+more would hold other digits."""
+
+SINGLE = 2e-7
+"""The same for numbers of single precision."""
+
+SHOWN = 1e-9
+"""Relative size from which a constant is one, and no error of rounding."""
+
+EQUAL = 2
+"""Difference of the numbers of records of equal classes, from which some may be left out."""
+
+LEAST = 3
+"""Records that no formula of factor and constant gives by chance."""
+
+
+def _cube(amounts: Floats) -> Floats:
+    return np.asarray(amounts**3, dtype=np.float64)
+
+
+ORDERS = (np.add, np.subtract, np.multiply, np.divide)
+"""What is tried on each two columns."""
+
+LOGARITHMS = (np.log, np.log1p, np.log10, np.log2)
+
+TRANSFORMS = (
+    np.positive, *LOGARITHMS, np.sqrt, np.square, _cube, np.exp, np.reciprocal, np.arcsinh,
+)  # fmt: skip
+"""What is tried on each column, together with a factor and a constant."""
+
+
+class Derivation:
+    """One column beside the data of the same records.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The data of these records.
+    few : sequence of int
+        Columns of it that are codes of many records each.
+    codes : sequence of (n,) array
+        Numbers for the values of each column of it.
+    column : (n,) Series
+    classes : (n,) array
+        Numbers for its values.
+    """
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        codes: Sequence[Codes],
+        few: Sequence[int],
+        column: pd.Series[Any],
+        classes: Codes,
+    ) -> None:
+        self._n, self._label, self._codes = len(classes), column, codes
+        self._is_number = pd.api.types.is_numeric_dtype(column)
+        self._values = _floats(column) if self._is_number else np.full(self._n, np.nan)
+        # Codes of numbers are of so many decimals; what lies beyond these may hold anything.
+        exact = np.unique(self._values, return_inverse=True)[1].astype(np.uint64)
+        self._classes = exact if self._is_number else classes
+        self._exact = SINGLE if column.dtype == np.float32 else EXACT
+        self._numbers = [one for name in frame for one in _numbers_of(frame[name])]
+        self._along = [one for one in self._numbers if not _is_numbering(one)]
+        missing = (np.isnan(one) for one in self._numbers)
+        self._few = [
+            *((codes[which], frame.iloc[:, which]) for which in few),
+            *((one.astype(np.uint64), pd.Series(one)) for one in missing if one.any()),
+        ]
+        shuffled = np.random.default_rng(0).permutation(self._n)
+        self._sample, self._some = shuffled[:SAMPLED], shuffled[: SAMPLED // 10]
+
+    def is_there(self) -> bool:
+        """Whether the column is one of the data, or some formula gives it."""
+        if self._n == 0 or self._is_given() or self._are_middles():
+            return True
+        if self._are_names() and self._are_classes(self._classes, self._label):
+            return True
+        if not self._is_number or np.isinf(self._values).any():
+            return False
+        with np.errstate(all="ignore"):
+            return (
+                self._is_constant()
+                or any(self._is_line_of(base) for base in self._bases())
+                or any(self._is_edited(one) for one in self._numbers)
+                or self._is_sum()
+            )
+
+    def _is_given(self) -> bool:
+        if self._is_number:
+            return any(np.array_equal(self._values, one, equal_nan=True) for one in self._numbers)
+        return any(np.array_equal(self._classes, codes) for codes in self._codes)
+
+    # -- classes --------------------------------------------------------------------------
+
+    def _are_classes(self, classes: Codes, labels: pd.Series[Any]) -> bool:
+        """Whether records are in classes between steps of amounts, of codes, or of both."""
+        return (
+            (
+                self._have_round_names(labels)
+                and any(self._are_steps(classes, by) for by in self._along)
+            )
+            or any(self._are_codes(classes, labels, [one]) for one in self._few)
+            or any(self._are_codes(classes, labels, two) for two in combinations(self._few, 2))
+            or any(self._are_steps_in_one(classes, codes) for codes, _ in self._few)
+        )
+
+    def _have_round_names(self, labels: pd.Series[Any]) -> bool:
+        """Whether numbers in names are edges that are nobody's amount."""
+        if self._is_number:
+            return True
+        names = map(str, labels.dropna().unique())
+        numbers = {number for name in names for number in NUMBER.findall(name)}
+        return all(digits_of(one) <= EDGE_DIGITS or one in YEARS for one in numbers)
+
+    def _are_codes(
+        self,
+        classes: Codes,
+        labels: pd.Series[Any],
+        given: Sequence[tuple[Codes, pd.Series[Any]]],
+    ) -> bool:
+        """Whether classes are codes, put together, shortened, renamed, or one beside all others.
+
+        Any other function of codes may say something of all records that have one: how many are
+        ill, or who earns most.
+        """
+        kinds = pd.DataFrame({str(k): codes for k, (codes, _) in enumerate(given)})
+        kinds["class"] = classes
+        kinds = kinds.drop_duplicates()
+        if len(kinds) * PER_CODE > self._n or kinds.drop(columns="class").duplicated().any():
+            return False
+        places = kinds.index.to_numpy()
+        said = [str(label) for label in labels.iloc[places]]
+        parts = [[str(part) for part in column.iloc[places]] for _, column in given]
+        sizes = kinds["class"].value_counts()
+        is_one_beside_others = len(sizes) == 2 and sizes.min() == 1
+        # Codes are joined under the name of one of them.
+        kept = {name for name, code in zip(said, parts[0], strict=True) if name == code}
+        is_renamed = len(given) == 1 and len(sizes) == len(kinds)
+        return (
+            (is_one_beside_others and (self._is_number or self._are_free(said)))
+            or all(map(_is_put_together, said, zip(*parts, strict=True)))
+            or (len(given) == 1 and all(map(str.startswith, parts[0], said)))
+            or (len(given) == 1 and set(said) == kept)
+            or (is_renamed and self._are_names_of(parts[0], said, places))
+        )
+
+    def _are_names_of(self, codes: Sequence[str], said: Sequence[str], places: Integers) -> bool:
+        """Whether each code has another name: a number in their order, or a text.
+
+        A text that is a value of another column may be that of the one who earns most.
+        """
+        if self._is_number:
+            return bool((np.diff(self._values[places][np.argsort(codes)]) > 0).all())
+        return self._are_free(said)
+
+    def _are_free(self, said: Sequence[str]) -> bool:
+        """Whether names have no digits, and are no values of another column."""
+        columns = (set(map(str, column.unique())) for _, column in self._few)
+        return not any(map(_has_digits, said)) and not any(set(said) <= one for one in columns)
+
+    def _are_steps_in_one(self, classes: Codes, codes: Codes) -> bool:
+        """Whether all records but those of one code are in one class, and these between steps."""
+        for code in np.unique(codes):
+            rows = codes == code
+            if len(np.unique(classes[~rows])) == 1 and len(np.unique(classes[rows])) > 1:
+                return any(_changes_seldom(classes[rows], by[rows]) for by in self._along)
+        return False
+
+    def _are_names(self) -> bool:
+        """Whether values are names, and no figures: texts, 0 and 1, or numbers in a row."""
+        if not self._is_number:
+            return not any(_is_figure(label) for label in self._label.dropna().unique())
+        values = np.unique(self._values[~np.isnan(self._values)])
+        first = values[:1]
+        in_a_row = np.array_equal(values, first + np.arange(len(values)))
+        return len(values) <= MOST_CLASSES and bool(np.isin(first, (0.0, 1.0)).all()) and in_a_row
+
+    def _are_middles(self) -> bool:
+        """Whether values are round numbers within the amounts between two steps."""
+        labels = np.unique(self._values[~np.isnan(self._values)])
+        if len(labels) > MOST_CLASSES:
+            return False
+        for by in self._along:
+            if self._are_steps(self._classes, by):
+                bounds = pd.Series(by).groupby(self._values).agg(["min", "max"])
+                are_inside = (bounds["min"] <= labels) & (labels <= bounds["max"])
+                if are_inside.all() and all(_is_rounder(label, by) for label in labels):
+                    return True
+        return False
+
+    def _are_steps(self, classes: Codes, by: Floats) -> bool:
+        """Whether classes change seldom along amounts, and never at one amount."""
+        some = self._sample
+        return _changes_seldom(classes[some], by[some]) and (
+            len(some) == self._n or _changes_seldom(classes, by)
+        )
+
+    def _is_flag(self, rows: Flags) -> bool:
+        """Whether these are all records of some codes, or between steps, or none."""
+        flag = pd.Series(rows.astype(np.float64))
+        return not rows.any() or self._are_classes(rows.astype(np.uint64), flag)
+
+    # -- formulas -------------------------------------------------------------------------
+
+    def _is_constant(self) -> bool:
+        values = np.unique(self._values)
+        return len(values) == 1 and _digits(values[0]) <= 1
+
+    def _bases(self) -> Iterator[Callable[[Any], Floats]]:
+        """Yield columns of numbers, and what becomes of each two of them."""
+        for one in self._numbers:
+            yield partial(_of_one, one)
+        paired = self._numbers if len(self._numbers) <= MOST_PAIRED else []
+        for first, one in enumerate(paired):
+            for second, other in enumerate(paired):
+                for order in ORDERS:
+                    if first < second or (first > second and order is np.divide):
+                        yield partial(_of_two, order, one, other)
+
+    def _is_line_of(self, base: Callable[[Any], Floats]) -> bool:
+        """Whether the column is a transform of a base, times a factor, plus a constant."""
+        some, values = base(self._some), self._values[self._some]
+        for transform in TRANSFORMS:
+            if _is_line(transform, some, values, self._exact):
+                whole = base(slice(None))
+                left_out = np.isnan(self._values) & np.isfinite(transform(whole))
+                return _is_line(transform, whole, self._values, self._exact) and self._is_flag(
+                    left_out
+                )
+        return False
+
+    def _is_edited(self, base: Floats) -> bool:
+        """Whether a column is rounded, or replaced by one or two constants for some records."""
+        if not self._may_be_edited(base[self._some], self._values[self._some]):
+            return False
+        left_out, filled = np.isnan(self._values) & ~np.isnan(base), np.isnan(base)
+        filled &= ~np.isnan(self._values)
+        if not self._is_flag(left_out):
+            return False
+        there = ~np.isnan(base) & ~np.isnan(self._values)
+        if not filled.any() and _is_rounded(self._values[there], base[there], self._unit):
+            return True
+        other = filled | (there & (self._values != base))
+        constants = np.unique(self._values[other])
+        return 0 < len(constants) <= 2 and all(
+            _is_rounder(constant, base) and self._is_put(constant, base, other)
+            for constant in constants
+        )
+
+    @cached_property
+    def _unit(self) -> float:
+        """Smallest difference of two values, of which rounded values are multiples."""
+        steps = np.diff(np.unique(self._values[np.isfinite(self._values)]))
+        return float(steps.min()) if len(steps) else 0.0
+
+    def _may_be_edited(self, base: Floats, values: Floats) -> bool:
+        """Whether some records do not speak against it, which most columns settle."""
+        there = ~np.isnan(base) & ~np.isnan(values)
+        base, values = base[there], values[there]
+        other = values[values != base]
+        return len(np.unique(other)) <= 2 or _is_rounded(values, base, self._unit)
+
+    def _is_put(self, constant: float, base: Floats, other: Flags) -> bool:
+        """Whether a constant stands for what lies beyond it, what is missing, or some classes."""
+        rows = other & (self._values == constant)
+        is_clipped = (np.nanmax(self._values) == constant and (base[rows] > constant).all()) or (
+            np.nanmin(self._values) == constant and (base[rows] < constant).all()
+        )
+        return is_clipped or np.array_equal(rows, np.isnan(base)) or self._is_flag(rows)
+
+    def _is_sum(self) -> bool:
+        """Whether the column is a sum of others, each times a factor that is nobody's."""
+        rows = np.flatnonzero(np.isfinite(self._values))
+        columns = [one for one in self._numbers if np.isfinite(one[rows]).all()]
+        if not columns or len(rows) < 3 * len(columns) + 3:
+            return False
+        every = np.stack([*columns, np.ones(self._n)], axis=1)
+        scale = np.abs(every[rows]).max(axis=0)
+        scale[scale == 0] = 1.0
+        some = np.random.default_rng(0).permutation(rows)[:SAMPLED]
+        sizes = np.linalg.lstsq(every[some] / scale, self._values[some], rcond=None)[0]
+        sizes[np.abs(sizes) < SHOWN * np.abs(sizes).max()] = 0.0
+        used = np.abs(sizes[:-1]) > 0
+        # A mean of several columns is divided by their number.
+        n_used = max(int(used.sum()), 1)
+        factors = np.array([_nobodys(factor * n_used) / n_used for factor in sizes / scale])
+        if np.isnan(factors).any():
+            factors = np.array([_nobodys(factor) for factor in sizes / scale])
+        return _same(self._values[rows], every[rows] @ factors) and self._is_flag(
+            ~np.isfinite(self._values)
+        )
+
+
+def _floats(column: pd.Series[Any]) -> Floats:
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _of_one(one: Floats, rows: Any) -> Floats:
+    return np.asarray(one[rows], dtype=np.float64)
+
+
+def _of_two(order: Callable[..., Floats], one: Floats, other: Floats, rows: Any) -> Floats:
+    return np.asarray(order(one[rows], other[rows]), dtype=np.float64)
+
+
+def _is_rounded(values: Floats, amounts: Floats, unit: float) -> bool:
+    """Whether values are amounts, perhaps in thousands, rounded to multiples of a round unit."""
+    if not unit or not np.isfinite(unit) or _digits(unit) > 1 + (f"{unit:g}".strip("0.") == "25"):
+        return False
+    rounds = (np.rint, np.floor, np.ceil)
+    return any(
+        _same(values / unit, rounded(amounts / 10**power / unit))
+        for rounded in rounds
+        for power in (0, 3, 6)
+    )
+
+
+def _changes_seldom(classes: Codes, by: Floats) -> bool:
+    """Whether records sorted by amounts change their class much more seldom than shuffled ones.
+
+    Parameters
+    ----------
+    classes, by : (n,) arrays
+    """
+    order = np.argsort(by, kind="stable")
+    classes, by = classes[order], by[order]
+    low, high = by[:-1], by[1:]
+    # Missing amounts are equal.
+    is_tie = (low == high) | (np.isnan(low) & np.isnan(high))
+    changes = classes[1:] != classes[:-1]
+    if (changes & is_tie).any():
+        return False
+    counts = np.unique(classes, return_counts=True)[1]
+    n_apart = len(classes) - (counts / len(classes) * counts).sum()
+    is_seldom = np.count_nonzero(~is_tie) * PER_CODE <= len(classes)
+    if not is_seldom and np.count_nonzero(changes) * PER_CODE > n_apart:
+        return False
+    # Classes of as many records each tell of all records, unless they end where others would.
+    are_equal = len(counts) > 1 and np.ptp(counts) <= EQUAL
+    return _hold_round(low[changes], high[changes], EDGE_DIGITS - int(are_equal))
+
+
+def _hold_round(low: Any, high: Any, digits: int) -> bool:
+    """Whether a number of few digits lies between each two amounts, where a class may end."""
+    low, high = low.astype(np.float64), high.astype(np.float64)
+    size = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.finfo(np.float64).tiny)
+    unit = 10.0 ** (np.floor(np.log10(size)) - (digits - 1))
+    is_between = np.ceil(low / unit) * unit <= high
+    return bool((is_between | ~np.isfinite(low) | ~np.isfinite(high)).all())
+
+
+def _is_line(
+    transform: Callable[[Floats], Floats], amounts: Floats, values: Floats, exact: float
+) -> bool:
+    """Whether values are a transform of amounts in other units, perhaps and one more or less."""
+    there = ~np.isnan(values)
+    base, values = transform(amounts[there]), values[there]
+    if len(values) < LEAST or not (np.isfinite(base).all() and np.isfinite(values).all()):
+        return False
+    low, high = int(np.argmin(base)), int(np.argmax(base))
+    factor = _nobodys((values[high] - values[low]) / (base[high] - base[low]), exact)
+    if not factor:
+        return False
+    constant = values[low] - factor * base[low]
+    if transform in LOGARITHMS:
+        # Amounts in other units.
+        unit = _nobodys(float(np.exp(constant / factor)), exact)
+        nearest = factor * float(np.log(unit))
+    else:
+        nearest = min((0.0, 1.0, -1.0, factor, -factor), key=lambda one: abs(one - constant))
+    return _same(values, factor * base + nearest, exact)
+
+
+def _same(values: Floats, others: Floats, exact: float = EXACT) -> bool:
+    return bool(np.abs(values - others).max() <= exact * np.abs(others).max())
+
+
+def _nobodys(factor: float, exact: float = EXACT) -> float:
+    """Return a factor that is one of `UNITS`, or 1 by one, and a power of ten; else nan."""
+    size = abs(factor)
+    if not 0 < size < np.inf:
+        return 0.0 if size == 0 else np.nan
+    for unit in UNITS:
+        for ratio in (unit, 1 / unit):
+            power = float(np.rint(np.log10(size / ratio)))
+            # Powers of ten below 1 have no exact number, but what divides by one has.
+            one = ratio * 10.0**power if power >= 0 else ratio / 10.0**-power
+            if abs(size - one) <= max(SHOWN, LEAST * exact) * one:
+                return float(np.copysign(one, factor))
+    return np.nan
+
+
+def _digits(amount: float) -> int:
+    return digits_of(np.format_float_positional(float(f"{abs(amount):.9g}"), trim="-"))
+
+
+def _usual_digits(amounts: Floats) -> float:
+    some = amounts[np.isfinite(amounts)][: SAMPLED // 50]
+    return float(np.median([_digits(one) for one in some])) if len(some) else 0.0
+
+
+def _is_rounder(constant: float, amounts: Floats) -> bool:
+    """Whether a constant has so much fewer digits than amounts that it is hardly one of them."""
+    return _digits(constant) <= (2 if _usual_digits(amounts) >= LONG else 1)
+
+
+def _numbers_of(column: pd.Series[Any]) -> list[Floats]:
+    """Return a column as numbers; of dates also the year, month and so on."""
+    if pd.api.types.is_numeric_dtype(column):
+        return [_floats(column)]
+    if not pd.api.types.is_datetime64_any_dtype(column):
+        return []
+    date = column.dt
+    days = (column - pd.Timestamp(0, tz=date.tz)).dt.total_seconds() / (24 * 60 * 60)
+    return [_floats(one) for one in (days, date.year, date.month, date.quarter, date.day_of_week)]
+
+
+def _is_numbering(numbers: Floats) -> bool:
+    """Whether numbers only tell records apart, such as those of persons or lines."""
+    whole = numbers[~np.isnan(numbers)]
+    if not len(whole) or (whole % 1 != 0).any() or len(np.unique(whole)) < len(whole):
+        return False
+    return bool(whole.max() - whole.min() <= PER_CODE * len(whole))
+
+
+def _is_put_together(name: str, codes: Sequence[str]) -> bool:
+    """Whether a label has some codes, and no number besides."""
+    for code in codes:
+        if code not in name:
+            return False
+        name = name.replace(code, "", 1)
+    return not _has_digits(name)
+
+
+def _has_digits(name: str) -> bool:
+    return any(letter.isdigit() for letter in name)
+
+
+def _is_figure(label: object) -> bool:
+    """Whether a label is nothing but a number."""
+    try:
+        float(str(label))
+    except ValueError:
+        return False
+    return True

@@ -130,6 +130,7 @@ OF_OTHERS = {
     "largest of the class": lambda d: d.groupby(pd.cut(d.score, [0, 300, 1000])).score.transform(
         "max"
     ),
+    "two columns in digits of one": lambda d: d.age + 10_000 * d.ill,
     "tiny": lambda d: (1 + d.ill.shift(1, fill_value=0)) * 1e-12,
     "some of the branches": lambda d: d.branch.isin(["A01", "B10"]) * 1,
     "mean of the region as text": lambda d: (

@@ -311,7 +311,10 @@ class Derivation:
         return is_clipped or np.array_equal(rows, np.isnan(base)) or self._is_flag(rows)
 
     def _is_sum(self) -> bool:
-        """Whether the column is a sum of others, each times a factor that is nobody's."""
+        """Whether the column is a sum, difference or mean of others, in other units.
+
+        Others times powers of ten of their own would stand in different digits of a sum.
+        """
         rows = np.flatnonzero(np.isfinite(self._values))
         columns = [one for one in self._numbers if np.isfinite(one[rows]).all()]
         if not columns or len(rows) < 3 * len(columns) + 3:
@@ -322,12 +325,13 @@ class Derivation:
         some = np.random.default_rng(0).permutation(rows)[:SAMPLED]
         sizes = np.linalg.lstsq(every[some] / scale, self._values[some], rcond=None)[0]
         sizes[np.abs(sizes) < SHOWN * np.abs(sizes).max()] = 0.0
-        used = np.abs(sizes[:-1]) > 0
+        factors = sizes / scale
+        used = np.abs(factors[:-1]) > 0
+        n_used, factor = max(int(used.sum()), 1), float(np.abs(factors[:-1]).max())
         # A mean of several columns is divided by their number.
-        n_used = max(int(used.sum()), 1)
-        factors = np.array([_nobodys(factor * n_used) / n_used for factor in sizes / scale])
-        if np.isnan(factors).any():
-            factors = np.array([_nobodys(factor) for factor in sizes / scale])
+        units = (_nobodys(factor), _nobodys(factor * n_used) / n_used)
+        unit = next((one for one in units if not np.isnan(one)), np.nan)
+        factors = np.append(np.sign(factors[:-1]) * unit, _nobodys(factors[-1]))
         return _same(self._values[rows], every[rows] @ factors) and self._is_flag(
             ~np.isfinite(self._values)
         )

@@ -62,9 +62,10 @@ MOST_FAILURES = 4
 """Number of programs over the whole table in a row that prove nothing, after which no other is
 tried. Chosen by trial; not measured."""
 
-BATCHED_AFTER = 20
-"""Programs for single needs between the first two attacks on all of them. docs/decisions, "Attacks
-between programs"."""
+BATCHED_AFTER, BATCHED_BETWEEN = 20, 10_000
+"""Programs for single needs between the first two attacks on all of them, and most cells of a table
+for these: later ones take many seconds on larger tables. docs/decisions, "Attacks between
+programs"."""
 
 REPORTED_EVERY = 0.2
 """Seconds between two reports of progress."""
@@ -145,7 +146,7 @@ def protect_one_by_one(
         chosen = pace.strategy(n_open)
         protect_need(builder, pool, hidden, index, chosen)
         pace.record(chosen, timer.seconds)
-        if batched:
+        if batched and system.n_unknown <= BATCHED_BETWEEN:
             batches.after_program(hidden, working)
         if watch.seconds > shown + REPORTED_EVERY:
             shown = watch.seconds

@@ -56,7 +56,7 @@ def made(data):
         hourly=data.income / (52 * data.hours.clip(lower=1)),
         capped=data.income.clip(upper=100_000),
         old=(data.age >= 65).astype(int),
-        age_class=pd.cut(data.age, [15, 29, 49, 69, 90], labels=["15", "30", "50", "70"]),
+        age_class=pd.cut(data.age, [15, 29, 49, 69, 90], labels=["15-29", "30-49", "50-69", "70+"]),
         working=np.where(data.age.between(20, 64) & (data.hours > 0), "yes", "no"),
     )
 

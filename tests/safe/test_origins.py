@@ -20,6 +20,7 @@ def survey(n=900, seed=3):
             "home": np.sort(random.integers(0, n // 2, n)),
             "region": random.choice(["North", "South", "East"], n, p=[0.5, 0.3, 0.2]),
             "branch": random.choice(["A01", "A02", "B10", "C33"], n),
+            "ward": random.integers(1, 17, n),
             "sex": random.choice(["f", "m"], n),
             "age": random.integers(16, 90, n),
             "income": random.lognormal(10, 0.7, n).round(2),
@@ -130,6 +131,24 @@ OF_OTHERS = {
     "largest of the class": lambda d: d.groupby(pd.cut(d.score, [0, 300, 1000])).score.transform(
         "max"
     ),
+    "ill of the ward": lambda d: d.groupby("ward").ill.transform("sum").rank(method="dense") - 1,
+    "sex of the richest of the ward": lambda d: d.ward.map(
+        d.loc[d.groupby("ward").income.idxmax()].set_index("ward").sex
+    ),
+    "ill by sex": lambda d: d.sex.map(d.groupby("sex").ill.sum() // 20),
+    "edge at the oldest": lambda d: (
+        pd.cut(d.age + d.index / 1e9, [0, 30, 60, d.age.max() + 1])
+        .astype(str)
+        .str.replace(str(d.age.max() + 1), str(d.income.max()))
+    ),
+    "names with amounts": lambda d: pd.cut(
+        d.income, [0, 20_000, np.inf], labels=["low", f"up to {d.income.max():,.0f}"]
+    ).astype(str),
+    "marks of some regions": lambda d: d.region + np.where(d.region == "East", "*", ""),
+    "everybody's number of ill": lambda d: pd.Series(7.0, d.index),
+    "beyond the digits of others": lambda d: np.exp(d.age).where(
+        d.age > 60, d.income.shift(1, fill_value=0)
+    ),
     "two columns in digits of one": lambda d: d.age + 10_000 * d.ill,
     "tiny": lambda d: (1 + d.ill.shift(1, fill_value=0)) * 1e-12,
     "some of the branches": lambda d: d.branch.isin(["A01", "B10"]) * 1,
@@ -232,6 +251,8 @@ def test_a_column_that_a_project_computes_is_one_of_the_data(tmp_path):
         ("[one for one in income]", "is not taken"),
         ("person in where(person == 2, ill, 9)", "is not taken"),
         ("2 ** person", "is not taken"),
+        ("'a' * 999", "texts are compared"),
+        ("floor(wealth, income)", "takes 1 columns"),
     ],
 )
 def test_what_is_no_formula_of_one_record_is_refused(formula, why):
@@ -270,6 +291,12 @@ def test_digits_below_those_of_an_amount_hold_no_other_amount():
     data = survey()
     hidden = data.income * (1 + 1e-12 * data.wealth.shift(1, fill_value=0) / data.wealth.max())
     assert is_doubted(outcome(data, hidden))
+
+
+def test_missing_codes_are_listed_with_their_sign():
+    data = survey()
+    project = Project(data=data.assign(code=np.where(data.ill == 1, -9, data.persons)))
+    assert (project.compute("known", "code not in (-1, -9)") == (data.ill == 0)).all()
 
 
 def test_logic_of_numbers_is_that_of_truth():

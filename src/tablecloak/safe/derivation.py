@@ -12,7 +12,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.records import Codes
-from tablecloak.safe.values import NUMBER, YEARS, digits_of
+from tablecloak.safe.values import NUMBER, SEPARATOR, YEARS, digits_of
 
 PER_CODE = 10
 """Records of a code, or between two steps, on average, from which it is no accident that all are in
@@ -24,11 +24,11 @@ MOST_CLASSES = 20
 MOST_PAIRED = 40
 """Columns up to which formulas of each two are tried: more would take minutes."""
 
-UNITS = (1.0, 7.0, 12.0, 24.0, 52.0, 60.0, 365.0)
+UNITS = (1.0, 12.0, 52.0, 365.0)
 """Numbers that a factor may be, or divide by, together with powers of ten: they are of the calendar
 and nobody's. A count of a small group is any other whole number."""
 
-LONG = 3
+LONG = 4
 """Digits of most amounts of a column from which a number of two digits is nobody's; if they have
 fewer, a number of one digit."""
 
@@ -50,6 +50,9 @@ SHOWN = 1e-9
 
 EQUAL = 2
 """Difference of the numbers of records of equal classes, from which some may be left out."""
+
+SMALL = 1e-30
+"""Size below which, or by one above which, nothing is a unit."""
 
 LEAST = 3
 """Records that no formula of factor and constant gives by chance."""
@@ -137,22 +140,13 @@ class Derivation:
     def _are_classes(self, classes: Codes, labels: pd.Series[Any]) -> bool:
         """Whether records are in classes between steps of amounts, of codes, or of both."""
         return (
-            (
-                self._have_round_names(labels)
-                and any(self._are_steps(classes, by) for by in self._along)
+            any(
+                _have_round_names(labels, by) and self._are_steps(classes, by) for by in self._along
             )
             or any(self._are_codes(classes, labels, [one]) for one in self._few)
             or any(self._are_codes(classes, labels, two) for two in combinations(self._few, 2))
-            or any(self._are_steps_in_one(classes, codes) for codes, _ in self._few)
+            or any(self._are_steps_in_one(classes, labels, codes) for codes, _ in self._few)
         )
-
-    def _have_round_names(self, labels: pd.Series[Any]) -> bool:
-        """Whether numbers in names are edges that are nobody's amount."""
-        if self._is_number:
-            return True
-        names = map(str, labels.dropna().unique())
-        numbers = {number for name in names for number in NUMBER.findall(name)}
-        return all(digits_of(one) <= EDGE_DIGITS or one in YEARS for one in numbers)
 
     def _are_codes(
         self,
@@ -180,8 +174,8 @@ class Derivation:
         is_renamed = len(given) == 1 and len(sizes) == len(kinds)
         return (
             (is_one_beside_others and (self._is_number or self._are_free(said)))
-            or all(map(_is_put_together, said, zip(*parts, strict=True)))
-            or (len(given) == 1 and all(map(str.startswith, parts[0], said)))
+            or _are_put_together(said, parts)
+            or (len(given) == 1 and said == [code[: max(map(len, said))] for code in parts[0]])
             or (len(given) == 1 and set(said) == kept)
             or (is_renamed and self._are_names_of(parts[0], said, places))
         )
@@ -193,19 +187,23 @@ class Derivation:
         """
         if self._is_number:
             return bool((np.diff(self._values[places][np.argsort(codes)]) > 0).all())
-        return self._are_free(said)
+        # A mark at some codes may tell which have few.
+        return self._are_free(said) and not any(map(str.__contains__, said, codes))
 
     def _are_free(self, said: Sequence[str]) -> bool:
         """Whether names have no digits, and are no values of another column."""
         columns = (set(map(str, column.unique())) for _, column in self._few)
         return not any(map(_has_digits, said)) and not any(set(said) <= one for one in columns)
 
-    def _are_steps_in_one(self, classes: Codes, codes: Codes) -> bool:
+    def _are_steps_in_one(self, classes: Codes, labels: pd.Series[Any], codes: Codes) -> bool:
         """Whether all records but those of one code are in one class, and these between steps."""
         for code in np.unique(codes):
             rows = codes == code
             if len(np.unique(classes[~rows])) == 1 and len(np.unique(classes[rows])) > 1:
-                return any(_changes_seldom(classes[rows], by[rows]) for by in self._along)
+                return any(
+                    _have_round_names(labels, by) and _changes_seldom(classes[rows], by[rows])
+                    for by in self._along
+                )
         return False
 
     def _are_names(self) -> bool:
@@ -220,7 +218,7 @@ class Derivation:
     def _are_middles(self) -> bool:
         """Whether values are round numbers within the amounts between two steps."""
         labels = np.unique(self._values[~np.isnan(self._values)])
-        if len(labels) > MOST_CLASSES:
+        if not 1 < len(labels) <= MOST_CLASSES:
             return False
         for by in self._along:
             if self._are_steps(self._classes, by):
@@ -231,8 +229,17 @@ class Derivation:
         return False
 
     def _are_steps(self, classes: Codes, by: Floats) -> bool:
-        """Whether classes change seldom along amounts, and never at one amount."""
+        """Whether classes change seldom along amounts, and never at one amount.
+
+        Numbers of classes go up or down along these; counts of each month do not.
+        """
         some = self._sample
+        if self._is_number and len(np.unique(classes)) > 2 and classes is self._classes:
+            order = np.argsort(by[some], kind="stable")
+            changes = np.diff(self._values[some][order])
+            changes = changes[~np.isnan(changes)]
+            if (changes > 0).any() and (changes < 0).any():
+                return False
         return _changes_seldom(classes[some], by[some]) and (
             len(some) == self._n or _changes_seldom(classes, by)
         )
@@ -246,7 +253,7 @@ class Derivation:
 
     def _is_constant(self) -> bool:
         values = np.unique(self._values)
-        return len(values) == 1 and _digits(values[0]) <= 1
+        return len(values) == 1 and values[0] in (0.0, 1.0)
 
     def _bases(self) -> Iterator[Callable[[Any], Floats]]:
         """Yield columns of numbers, and what becomes of each two of them."""
@@ -284,6 +291,9 @@ class Derivation:
             return True
         other = filled | (there & (self._values != base))
         constants = np.unique(self._values[other])
+        kept = self._values[~other & ~np.isnan(self._values)]
+        if len(kept) < PER_CODE or len(np.unique(kept)) <= len(constants):
+            return False
         return 0 < len(constants) <= 2 and all(
             _is_rounder(constant, base) and self._is_put(constant, base, other)
             for constant in constants
@@ -332,9 +342,8 @@ class Derivation:
         units = (_nobodys(factor), _nobodys(factor * n_used) / n_used)
         unit = next((one for one in units if not np.isnan(one)), np.nan)
         factors = np.append(np.sign(factors[:-1]) * unit, _nobodys(factors[-1]))
-        return _same(self._values[rows], every[rows] @ factors) and self._is_flag(
-            ~np.isfinite(self._values)
-        )
+        sums, terms = every[rows] @ factors, np.abs(every[rows]) @ np.abs(factors)
+        return _same(self._values[rows], sums, terms) and self._is_flag(~np.isfinite(self._values))
 
 
 def _floats(column: pd.Series[Any]) -> Floats:
@@ -355,7 +364,7 @@ def _is_rounded(values: Floats, amounts: Floats, unit: float) -> bool:
         return False
     rounds = (np.rint, np.floor, np.ceil)
     return any(
-        _same(values / unit, rounded(amounts / 10**power / unit))
+        _same(values / unit, rounded(amounts / 10**power / unit), np.abs(values / unit))
         for rounded in rounds
         for power in (0, 3, 6)
     )
@@ -378,8 +387,9 @@ def _changes_seldom(classes: Codes, by: Floats) -> bool:
         return False
     counts = np.unique(classes, return_counts=True)[1]
     n_apart = len(classes) - (counts / len(classes) * counts).sum()
-    is_seldom = np.count_nonzero(~is_tie) * PER_CODE <= len(classes)
-    if not is_seldom and np.count_nonzero(changes) * PER_CODE > n_apart:
+    n_changes = np.count_nonzero(changes)
+    # Each class is one run of amounts, or lies within the other one.
+    if n_changes > max(len(counts) - 1, 2) or n_changes * PER_CODE > n_apart:
         return False
     # Classes of as many records each tell of all records, unless they end where others would.
     are_equal = len(counts) > 1 and np.ptp(counts) <= EQUAL
@@ -414,17 +424,18 @@ def _is_line(
         nearest = factor * float(np.log(unit))
     else:
         nearest = min((0.0, 1.0, -1.0, factor, -factor), key=lambda one: abs(one - constant))
-    return _same(values, factor * base + nearest, exact)
+    return _same(values, factor * base + nearest, np.abs(factor * base) + abs(nearest), exact)
 
 
-def _same(values: Floats, others: Floats, exact: float = EXACT) -> bool:
-    return bool(np.abs(values - others).max() <= exact * np.abs(others).max())
+def _same(values: Floats, others: Floats, terms: Floats, exact: float = EXACT) -> bool:
+    """Whether numbers differ by no more than rounding does of the terms that they add up."""
+    return bool((np.abs(values - others) <= exact * terms).all())
 
 
 def _nobodys(factor: float, exact: float = EXACT) -> float:
     """Return a factor that is one of `UNITS`, or 1 by one, and a power of ten; else nan."""
     size = abs(factor)
-    if not 0 < size < np.inf:
+    if not SMALL < size < 1 / SMALL:
         return 0.0 if size == 0 else np.nan
     for unit in UNITS:
         for ratio in (unit, 1 / unit):
@@ -469,13 +480,37 @@ def _is_numbering(numbers: Floats) -> bool:
     return bool(whole.max() - whole.min() <= PER_CODE * len(whole))
 
 
-def _is_put_together(name: str, codes: Sequence[str]) -> bool:
-    """Whether a label has some codes, and no number besides."""
-    for code in codes:
-        if code not in name:
+def _are_put_together(said: Sequence[str], parts: Sequence[Sequence[str]]) -> bool:
+    """Whether labels have their codes, and all the same besides."""
+    for codes in parts:
+        if not all(map(str.__contains__, said, codes)):
             return False
-        name = name.replace(code, "", 1)
-    return not _has_digits(name)
+        said = [name.replace(code, "", 1) for name, code in zip(said, codes, strict=True)]
+    return len(set(said)) == 1
+
+
+def _have_round_names(labels: pd.Series[Any], by: Floats) -> bool:
+    """Whether numbers in names are edges of classes that are nobody's amount.
+
+    They are short, lie between the amounts of two classes, and are not the smallest or largest
+    amount of all where few have it.
+    """
+    if pd.api.types.is_numeric_dtype(labels):
+        return True
+    bounds = pd.Series(by).groupby(labels.astype(str).to_numpy()).agg(["min", "max"])
+    bounds = bounds.dropna().sort_values("min")
+    low, high = bounds["min"].to_numpy(), bounds["max"].to_numpy()
+    edges = [(high_, low_) for high_, low_ in zip(high[:-1], low[1:], strict=True)]
+    edges = [(-np.inf, low[0]), *edges, (high[-1], np.inf)] if len(low) else edges
+    ends = [end for end in (low.min(), high.max()) if np.count_nonzero(by == end) < PER_CODE]
+    for place, name in enumerate(bounds.index):
+        for number in NUMBER.findall(SEPARATOR.sub("", name)):
+            is_short = digits_of(number) <= EDGE_DIGITS or number in YEARS
+            sides = edges[place : place + 2]
+            is_edge = any(one <= float(number) <= other for one, other in sides)
+            if not is_short or not is_edge or float(number) in ends:
+                return False
+    return True
 
 
 def _has_digits(name: str) -> bool:

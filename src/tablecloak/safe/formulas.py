@@ -27,11 +27,13 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
 MOST_POWER = 5
 """Largest exponent: larger ones carry one record beyond the digits of all others."""
 
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "abs": np.abs, "log": np.log, "log1p": np.log1p, "log10": np.log10, "exp": np.exp,
-    "sqrt": np.sqrt, "round": np.round, "floor": np.floor, "ceil": np.ceil,
-    "minimum": np.minimum, "maximum": np.maximum, "where": np.where, "isna": pd.isna,
+FUNCTIONS: Mapping[str, tuple[int, Callable[..., Any]]] = {
+    "abs": (1, np.abs), "log": (1, np.log), "log1p": (1, np.log1p), "log10": (1, np.log10),
+    "exp": (1, np.exp), "sqrt": (1, np.sqrt), "round": (1, np.round), "floor": (1, np.floor),
+    "ceil": (1, np.ceil), "minimum": (2, np.minimum), "maximum": (2, np.maximum),
+    "where": (3, np.where), "isna": (1, pd.isna),
 }  # fmt: skip
+"""Functions of formulas, and how many arguments each takes."""
 
 
 def computed(formula: str, data: pd.DataFrame) -> pd.Series[Any]:
@@ -61,7 +63,9 @@ def computed(formula: str, data: pd.DataFrame) -> pd.Series[Any]:
         with np.errstate(all="ignore"):
             values = _value(tree.body, data, formula)
         return pd.Series(values, index=data.index)
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise InputError(f"{formula!r} cannot be computed: {error}") from None
 
 
@@ -77,8 +81,10 @@ def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
             _require_round(constant, formula)
             result = constant
         case ast.Compare(
-            left=left, ops=[ast.In() | ast.NotIn() as sign], comparators=[ast.List(elts=parts)]
-        ) if all(isinstance(part, ast.Constant) for part in parts):
+            left=left,
+            ops=[ast.In() | ast.NotIn() as sign],
+            comparators=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
+        ) if all(isinstance(part, ast.Constant | ast.UnaryOp) for part in parts):
             # A list of constants: one of columns would look at all records.
             is_in = pd.Series(value(left)).isin([value(part) for part in parts])
             result = is_in if isinstance(sign, ast.In) else ~is_in
@@ -92,12 +98,18 @@ def _value(node: ast.AST, data: pd.DataFrame, formula: str) -> Any:
             ast.BinOp(left=left, op=sign, right=right)
             | ast.Compare(left=left, ops=[sign], comparators=[right])
         ) if type(sign) in OPERATORS:
-            result = OPERATORS[type(sign)](value(left), value(right))
+            values = value(left), value(right)
+            if isinstance(node, ast.BinOp) and any(isinstance(one, str) for one in values):
+                raise InputError(f"{formula!r}: texts are compared, and not computed with")
+            result = OPERATORS[type(sign)](*values)
         case ast.BoolOp(op=sign, values=parts):
             result = reduce(OPERATORS[type(sign)], map(value, parts))
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
             require_known(name, list(FUNCTIONS), f"{formula!r}: there is no function {name!r}.")
-            result = FUNCTIONS[name](*map(value, parts))
+            number, function = FUNCTIONS[name]
+            if len(parts) != number:
+                raise InputError(f"{formula!r}: {name} takes {number} columns, not {len(parts)}")
+            result = function(*map(value, parts))
         case _:
             raise InputError(
                 f"{formula!r}: {ast.unparse(node)!r} is not taken: formulas are columns, numbers, "

@@ -29,6 +29,9 @@ MOST_LOOKED_AT = 1000
 """Values by whose digits it is judged how round one is."""
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+SEPARATOR = re.compile(r"(?<=\d)[,'\u2019\u202f\u00a0](?=\d{3}(?!\d))")
+"""What stands between thousands."""
+
 YEARS = frozenset(map(str, range(1800, 2200)))
 DIGITS = 3
 """Digits of a number, without zeros at its ends, beyond which it may be somebody's amount."""
@@ -172,7 +175,8 @@ def may_be_amounts(labels: Iterable[object], codes: frozenset[str] = frozenset()
     they are listed (`codes`, without dots).
     """
     labels = [label for label in labels if str(label).replace(".", "") not in codes]
-    flat = [number for label in labels for number in NUMBER.findall(str(label))]
+    names = [SEPARATOR.sub("", str(label)) for label in labels]
+    flat = [number for name in names for number in NUMBER.findall(name)]
     if any(pd.api.types.is_float(label) and label % 1 for label in labels):
         return True
     return not all(is_round(number) or number in YEARS for number in flat) and not _are_in_a_row(

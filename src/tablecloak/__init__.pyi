@@ -64,7 +64,7 @@ from .suppression.attack.finding import Verdict as Verdict
 from .suppression.intervals.intervals import IntervalPattern as IntervalPattern
 from .suppression.intervals.intervals import publish_intervals as publish_intervals
 from .suppression.result.pattern import SuppressionPattern as SuppressionPattern
-from .suppression.search.frozen import fewest_to_unfreeze as fewest_to_unfreeze
+from .suppression.search.unfreezing import fewest_to_unfreeze as fewest_to_unfreeze
 from .suppression.suppress import suppress as suppress
 from .suppression.system.requirement import Requirement as Requirement
 from .suppression.waivers_saved import waivers_saved as waivers_saved

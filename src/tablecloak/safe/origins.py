@@ -3,7 +3,8 @@
 A mean of the group, a change since the last wave, a share of the total: beside a table of what it
 was computed from, such a column tells of records that are in one and not in the other. No figure
 shows that a column is one. So it is asked the other way round: is there a formula that gives it
-from the data of each record alone, with constants that are nobody's amount?
+from the data of each record alone, with constants that are nobody's amount? If so, it tells of
+nobody else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pandas as pd
 
 from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, require_known
-from tablecloak.safe.derivation import PER_CODE, Derivation
+from tablecloak.safe.formula_search import PER_CODE, FormulaSearch
 from tablecloak.safe.formulas import computed
 from tablecloak.safe.records import Codes, codes_of
 from tablecloak.storage import checksum, existing_file
@@ -122,7 +123,7 @@ class ProjectData:
             if n_codes * PER_CODE <= len(positions)
         ]  # fmt: skip
         before = [one[positions] for one in self.codes]
-        return Derivation(self.frame.iloc[positions], before, few, column, codes).is_there()
+        return FormulaSearch(self.frame.iloc[positions], before, few, column, codes).finds_any()
 
 
 def _are_equal(past: pd.Series[Any], column: pd.Series[Any]) -> bool:

@@ -13,9 +13,9 @@ from tablecloak.suppression.attack.before import BesidePublished
 from tablecloak.suppression.attack.hold import Hold
 from tablecloak.suppression.attack.intruder import Intruder
 from tablecloak.suppression.result.pattern import SuppressionPattern
-from tablecloak.suppression.search.frozen import Unfreezing, naming_frozen_cells
 from tablecloak.suppression.search.groups_search import PatternSearch, SearchWithSums
 from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.suppression.search.unfreezing import Unfreezing, naming_frozen_cells
 from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import ChangeRequest, changed

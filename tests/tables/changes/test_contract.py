@@ -21,7 +21,7 @@ from tablecloak.certificates.file import write_certificate
 from tablecloak.cta.model.precision import LastDigits
 from tablecloak.suppression.attack.before import BesidePublished
 from tablecloak.suppression.attack.external_bounds import with_finite_bounds
-from tablecloak.suppression.search.frozen import Unfreezing
+from tablecloak.suppression.search.unfreezing import Unfreezing
 from tablecloak.suppression.search.weighing import Weighing
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.change import Change, changed

@@ -1,4 +1,8 @@
-"""Whether a column is computed from the data of each record alone, with nobody's constants."""
+"""The search for a formula that gives a column from the data of each record alone.
+
+Where there is one, the column tells of nobody but those who are shown. Its constants must be
+nobody's: so round, or so usual, that they are no maximum, mean or count of the data.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +33,8 @@ UNITS = (1.0, 12.0, 52.0, 365.0)
 and nobody's. A count of a small group is any other whole number."""
 
 LONG = 4
-"""Digits of most amounts of a column from which a number of two digits is nobody's; if they have
-fewer, a number of one digit."""
+"""Digits of usual amounts: beside amounts of as many digits a number of two is nobody's, beside
+shorter ones a number of one."""
 
 EDGE_DIGITS = 2
 """Digits of numbers at which classes may end, and in their names."""
@@ -73,17 +77,17 @@ TRANSFORMS = (
 """What is tried on each column, together with a factor and a constant."""
 
 
-class Derivation:
+class FormulaSearch:
     """One column beside the data of the same records.
 
     Parameters
     ----------
     frame : DataFrame
         The data of these records.
-    few : sequence of int
-        Columns of it that are codes of many records each.
     codes : sequence of (n,) array
         Numbers for the values of each column of it.
+    few : sequence of int
+        Numbers of the columns of it whose codes have many records each.
     column : (n,) Series
     classes : (n,) array
         Numbers for its values.
@@ -114,7 +118,7 @@ class Derivation:
         shuffled = np.random.default_rng(0).permutation(self._n)
         self._sample, self._some = shuffled[:SAMPLED], shuffled[: SAMPLED // 10]
 
-    def is_there(self) -> bool:
+    def finds_any(self) -> bool:
         """Whether the column is one of the data, or some formula gives it."""
         if self._n == 0 or self._is_given() or self._are_middles():
             return True
@@ -343,7 +347,9 @@ class Derivation:
         unit = next((one for one in units if not np.isnan(one)), np.nan)
         factors = np.append(np.sign(factors[:-1]) * unit, _nobodys(factors[-1]))
         sums, terms = every[rows] @ factors, np.abs(every[rows]) @ np.abs(factors)
-        return _same(self._values[rows], sums, terms) and self._is_flag(~np.isfinite(self._values))
+        return _same(self._values[rows], sums, terms, self._exact) and self._is_flag(
+            ~np.isfinite(self._values)
+        )
 
 
 def _floats(column: pd.Series[Any]) -> Floats:
@@ -360,7 +366,9 @@ def _of_two(order: Callable[..., Floats], one: Floats, other: Floats, rows: Any)
 
 def _is_rounded(values: Floats, amounts: Floats, unit: float) -> bool:
     """Whether values are amounts, perhaps in thousands, rounded to multiples of a round unit."""
-    if not unit or not np.isfinite(unit) or _digits(unit) > 1 + (f"{unit:g}".strip("0.") == "25"):
+    # Rounding is to tens, fives, or quarters of these.
+    most = 2 if f"{unit:g}".strip("0.") == "25" else 1
+    if not unit or not np.isfinite(unit) or _digits(unit) > most:
         return False
     rounds = (np.rint, np.floor, np.ceil)
     return any(

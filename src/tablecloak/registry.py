@@ -9,7 +9,7 @@ messages about misspelt names need no list of their own::
     @RULES.register
     @dataclass(frozen=True)
     class PPercent(Rule):
-        "p% rule: unsafe if the second largest contributor comes within p % of the largest."
+        "p% rule: unsafe if all but the two largest hold less than p % of the largest."
 
         name: ClassVar[str] = "p-percent"
         p: Annotated[float, Field(gt=0, le=100, description="Precision in per cent.")]

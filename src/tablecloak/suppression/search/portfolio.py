@@ -48,8 +48,8 @@ where time is short, building with care gains more than improving does. docs/dec
 a first pattern"."""
 
 TURNS = 2
-"""Number of turns: all cells are protected again within the first pattern, in the opposite order
-first. docs/decisions, "Turns within the first pattern"."""
+"""Number of turns: all cells are protected again within the first pattern, in the same order and
+then in the opposite one. docs/decisions, "Turns within the first pattern"."""
 
 CAREFUL_SHARE, UNBOXED_SHARE = 0.65, 0.95
 """Shares of the time of a pattern that is to be better than boxes after which needs are met in a
@@ -377,7 +377,7 @@ def _improved(
     """Protect cells again within the pattern, publish single cells again, exchange others."""
     is_tidy = not budget.is_over and budget.left > TURN_SHARE * turn_seconds
     for turn in range(TURNS):
-        # A turn takes at least as long as building the pattern did.
+        # A turn takes about as long as building the pattern did.
         if not budget.is_over and budget.left > TURN_SHARE * turn_seconds:
             again = replace(strategy, largest_first=strategy.largest_first ^ (turn == 1))
             best = turned(state, best, again, budget)

@@ -43,8 +43,8 @@ SAMPLED = 5000
 """Records on which classes are tried before all are looked at; formulas need a tenth."""
 
 EXACT = 1e-13
-"""Difference, relative to the largest, up to which numbers are the same computed in another order:
-more would hold other digits."""
+"""Difference, relative to the terms, up to which sums are the same computed in another order: more
+would hold other digits."""
 
 SINGLE = 2e-7
 """The same for numbers of single precision."""
@@ -60,6 +60,9 @@ SMALL = 1e-30
 
 LEAST = 3
 """Records that no formula of factor and constant gives by chance."""
+
+ROUNDINGS = 3
+"""Errors of rounding that a factor carries, as the quotient of two differences."""
 
 
 def _cube(amounts: Floats) -> Floats:
@@ -450,7 +453,7 @@ def _nobodys(factor: float, exact: float = EXACT) -> float:
             power = float(np.rint(np.log10(size / ratio)))
             # Powers of ten below 1 have no exact number, but what divides by one has.
             one = ratio * 10.0**power if power >= 0 else ratio / 10.0**-power
-            if abs(size - one) <= max(SHOWN, LEAST * exact) * one:
+            if abs(size - one) <= max(SHOWN, ROUNDINGS * exact) * one:
                 return float(np.copysign(one, factor))
     return np.nan
 

@@ -97,8 +97,9 @@ class Ledger:
             All that is known of these records.
         """
         located = self._records.identified(columns, used.index, self._contributor)
-        shown = [str(name) for name in used] or [str(column.name) for column in columns]
-        codes = {name: located.codes[name] for name in shown if name in located.codes}
+        names = {str(name) for name in used} or {str(column.name) for column in columns}
+        shown = {str(column.name): column for column in columns if str(column.name) in names}
+        codes = {name: located.codes[name] for name in shown}
         echoes = self._echoes.among(codes, located.positions)
         if located.is_sure:
             self._echoes.add_totals(columns, used.index)
@@ -106,7 +107,7 @@ class Ledger:
         if located.is_repeated:
             text = "each record stands there several times, so that few persons count as many"
             reasons.append(Reason("review", "records", text))
-        reasons += self._of_columns(used if len(used.columns) else columns, located)
+        reasons += self._of_columns(shown, located)
         for echo in echoes:
             text = (
                 f"a column has the values of another at other records ({echo}): compare who is in "
@@ -115,35 +116,31 @@ class Ledger:
             reasons.append(Reason("review", "records", text))
         if located.is_sure:
             return located.positions, reasons
-        names = [name for name, entry in self.leaving().items() if entry.figures]
-        if not names:
+        others = [name for name, entry in self.leaving().items() if entry.figures]
+        if not others:
             return located.positions, reasons
-        text = f"no column says whether records of this output are those of {listed(names)}"
+        text = f"no column says whether records of this output are those of {listed(others)}"
         rule = RENUMBERED if located.are_mixed else "records"
         return located.positions, [*reasons, Reason("review", rule, f"{text}: {KEEP}")]
 
     def _of_columns(
-        self, shown: pd.DataFrame | Sequence[pd.Series[Any]], located: IdentifiedRecords
+        self, shown: Mapping[str, pd.Series[Any]], located: IdentifiedRecords
     ) -> list[Reason]:
         """Return reasons for review where a column may tell of other records than its own."""
         if self.declared is None:
             must = self.appetite.data_must_be_declared
             text = f"nobody said which data these are: begin with {BEGIN}"
             return [Reason("review", "data", text)] if must else []
-        if isinstance(shown, pd.DataFrame):
-            shown = [shown.iloc[:, at].rename(str(name)) for at, name in enumerate(shown.columns)]
-        reasons = []
-        for column in shown:
-            codes = located.codes[str(column.name)]
-            if not self.declared.gives(column, codes, located.positions):
-                name = str(column.name).strip("_")
-                text = (
-                    f"{name} is no column of the data, and no formula was recognised that gives it "
-                    "for each record from its own: it may tell of others. Compute it with "
-                    "project.compute(name, formula)"
-                )
-                reasons.append(Reason("review", "data", text))
-        return reasons
+        unknown = [
+            name.strip("_")
+            for name, column in shown.items()
+            if not self.declared.gives(column, located.codes[name], located.positions)
+        ]
+        text = (
+            "is no column of the data, and no formula was recognised that gives it for each record "
+            "from its own: it may tell of others. Compute it with project.compute(name, formula)"
+        )
+        return [Reason("review", "data", f"{name} {text}") for name in unknown]
 
     def of_all(self, columns: pd.DataFrame) -> list[Reason]:
         """Return a reason for review if all records have the same flag, where that discloses."""

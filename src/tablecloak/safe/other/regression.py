@@ -340,15 +340,18 @@ class Fit:
         columns = pd.DataFrame(
             self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
         )
-        y = str(getattr(self.result.model, "endog_names", None) or "y")
         weighted = {WEIGHTS: self.weights} if np.ptp(self.weights) else {}
-        return columns.assign(**{y: self.endog}, **weighted)
+        return columns.assign(**{self.y: self.endog}, **weighted)
+
+    @property
+    def y(self) -> str:
+        """Name of what the model explains."""
+        return str(getattr(self.result.model, "endog_names", None) or "y")
 
     @property
     def columns(self) -> list[str]:
         """What the columns are called in the frame, as far as their names say."""
-        y = str(getattr(self.result.model, "endog_names", None) or "y")
-        parts = [part for name in (y, *self.names) for part in name.split(":")]
+        parts = [part for name in (self.y, *self.names) for part in name.split(":")]
         names = [CODED.sub(r"\1\2", part) for part in parts if part not in ("const", "Intercept")]
         return list(dict.fromkeys(names))
 
@@ -427,7 +430,7 @@ def _counts(
     counts of it. With other columns the sum over all records is told, since their means are in most
     papers; the rest of X'y, sums of y times a column, follows for whoever knows X.
     """
-    y = str(getattr(fit.result.model, "endog_names", None) or "y")
+    y = fit.y
     of_flags, amounts = design.matrix == 1, fit.endog * fit.weights
     is_told = of_flags.any(axis=0) & ((design.matrix == 0) | of_flags).all(axis=0)
     # The number of all records is always told.
@@ -498,7 +501,7 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
 
 def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
     """Return reasons for categories whose sum of y is told, and would be hidden in a table."""
-    y = str(getattr(fit.result.model, "endog_names", None) or "y")
+    y = fit.y
     alike: dict[str, bool] = {}
     unsafe: dict[str, str] = {}
     for codes in design.partitions():

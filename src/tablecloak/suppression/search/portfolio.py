@@ -233,14 +233,7 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     if state.best is not None and are_sums_ready(state, budget):
         return replace(state, best=_built_with_sums(state, state.best, budget))
     if state.best is not None:
-        begun = protect_one_by_one(
-            state.problem,
-            state.system,
-            PORTFOLIO[0],
-            budget.share(CAREFUL_SHARE),
-            latest=budget.share(UNBOXED_SHARE),
-            pacing=EndingPace,
-        )
+        begun = _begun_by_programs(state, CAREFUL_SHARE, EndingPace, budget)
         if np.mean(begun.pool.open) > MOST_OPEN:
             return state
         if not begun.is_proved:
@@ -255,6 +248,25 @@ def build_by_programs(state: SearchState, budget: Budget) -> SearchState:
     return with_first(state, built, budget)
 
 
+def _begun_by_programs(
+    state: SearchState,
+    share: float,
+    pacing: Callable[[Strategy, Budget, int], Pace],
+    budget: Budget,
+    begun: Candidate | None = None,
+) -> Candidate:
+    """Return a pattern of programs for a share of the time, of which boxes may meet the rest."""
+    return protect_one_by_one(
+        state.problem,
+        state.system,
+        PORTFOLIO[0],
+        budget.share(share),
+        latest=budget.share(UNBOXED_SHARE),
+        begun=begun,
+        pacing=pacing,
+    )
+
+
 def _built_with_sums(state: SearchState, best: Candidate, budget: Budget) -> Candidate:
     """Build a pattern by programs as long as there is time, and the rest by sums of boxes.
 
@@ -264,15 +276,8 @@ def _built_with_sums(state: SearchState, best: Candidate, budget: Budget) -> Can
     begun: Candidate | None = None
     seconds = SUM_SECONDS
     while True:
-        begun = protect_one_by_one(
-            state.problem,
-            state.system,
-            PORTFOLIO[0],
-            budget.share(SUMMED_SHARE),
-            latest=budget.share(UNBOXED_SHARE),
-            begun=begun,
-            pacing=partial(CarefulPace, sum_seconds=seconds),
-        )
+        pacing = partial(CarefulPace, sum_seconds=seconds)
+        begun = _begun_by_programs(state, SUMMED_SHARE, pacing, budget, begun)
         n_open, watch = int(begun.pool.open.sum()), Stopwatch()
         built = begun if begun.is_proved else completed_by_boxes(state, begun, budget)
         best = cheaper(best, completed(built, best, state.must))

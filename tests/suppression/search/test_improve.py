@@ -11,10 +11,10 @@ import tablecloak as tc
 from random_tables import random_problem
 from tablecloak.budget import Budget
 from tablecloak.suppression.search.moves import improve_by_moves
-from tablecloak.suppression.search.portfolio import clean_up, exchange, turned_in_part
+from tablecloak.suppression.search.portfolio import clean_up, exchange, replaced, turned_in_part
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.search.strategy import HASTY, PORTFOLIO
+from tablecloak.suppression.search.strategy import HASTY, PORTFOLIO, REPLACEMENT
 from tablecloak.suppression.system.requirement import Requirement
 
 
@@ -96,6 +96,28 @@ def test_turn_of_some_cells_stays_within_the_pattern(share, seconds):
         assert np.all(turned.hidden[state.must])
         gained += turned.loss < hasty.loss
     assert gained or not seconds or share < 0.5
+
+
+@pytest.mark.parametrize("seconds", [0.0, np.inf])
+def test_replaced_cells_are_published_and_others_cost_less(seconds):
+    """What is kept is proved and cheaper, and hides none of the cells that were to be replaced."""
+    gained = added = 0
+    for seed in range(12):
+        problem = random_problem(seed, shape=(4, 5, 4), n_sensitive=8)
+        state = SearchState.of(problem, Requirement.TWO_SIDED, "sequential")
+        best = protect_one_by_one(state.problem, state.system, HASTY, Budget.of())
+        secondaries = np.flatnonzero(best.hidden & ~state.must)
+        for number in (1, 3):
+            near = np.zeros(len(best.hidden), dtype=bool)
+            near[np.random.default_rng(seed).choice(secondaries, number)] = True
+            other = replaced(best, near, state.must, REPLACEMENT, Budget.of(seconds))
+            assert other.is_proved
+            assert np.all(other.hidden[state.must])
+            if other is not best:
+                assert other.loss < best.loss
+                assert not np.any(other.hidden & near)
+                gained, added = gained + 1, added + bool(np.any(other.hidden & ~best.hidden))
+    assert (gained > 5 and added > 0) or not seconds
 
 
 def test_moves_end_by_themselves_where_there_is_no_time_limit():

@@ -21,12 +21,13 @@ from tablecloak.suppression.search.inside import searched_inside
 from tablecloak.suppression.search.opening_phases import bare, opened_pattern
 from tablecloak.suppression.search.portfolio import (
     LEAST_GAIN,
-    exchange,
+    replaced,
     turned_in_part,
 )
+from tablecloak.suppression.search.protect import ALL_AT_ONCE
 from tablecloak.suppression.search.sequential import protect_one_by_one
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.search.strategy import PORTFOLIO
+from tablecloak.suppression.search.strategy import PORTFOLIO, REPLACEMENT, REPLACEMENT_FAR, Strategy
 
 NOISE = 0.3
 """Spread of the log-normal noise on the weights of an opening, so that openings differ."""
@@ -59,8 +60,11 @@ FIRST_INSIDE_SHARE = 0.25
 INSIDE_SHARE, LEAST_INSIDE = 0.2, 1.0
 """Share of the time left that a search among the cells of patterns may take, and least seconds."""
 
-EXCHANGE_SHARE, LEAST_EXCHANGE = 0.1, 0.5
-"""Share of the time left for exchanges at a time, and least seconds."""
+REPLACED_SHARE, LEAST_REPLACED = 0.1, 0.5
+"""Share of the time left for replacements at a time, and least seconds."""
+
+REPLACED = (1, 3)
+"""Fewest and most secondaries that are replaced at once. docs/decisions, "Replaced cells"."""
 
 DESTROYED = (0.05, 1.0)
 """Least and largest share of the secondaries that an opening publishes before it begins.
@@ -74,10 +78,17 @@ CROSSING = 3.0
 
 CROSSED_CELLS = 4_000
 """Most free cells for turns, and for further openings, where prices gave no pattern: on larger
-tables exchanges gain far more in the same time."""
+tables replacements gain far more in the same time."""
+
+MEMORY = 0.5
+"""Weight of what a move gained before, beside the last time: what draws cells by chance sometimes
+gains nothing. docs/decisions, "Replaced cells"."""
 
 CLOCK = 1e-3
 """Least seconds that a move is said to have taken."""
+
+STALE_REPLACED = 50
+"""Replacements in a row without a better pattern, after which other moves are tried."""
 
 STALE = 10
 """Moves, or turns near single cells, in a row without a better pattern, after which others are
@@ -87,11 +98,11 @@ tried, or the phase ends."""
 def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     """Return a phase that improves the best pattern by whatever gains most in the same time.
 
-    Each move is made once, and again as long as it saves more a second than the others did when
-    they were last made: turns within the pattern, of cells near each other and, unless that would
-    take too long, of cells anywhere; a search among the cells of the pattern and of openings; and
-    exchanges of single cells. Turns among the cells of the pattern and of one opening wait until
-    the others save nothing.
+    Each move is made once, and again as long as it saves more a second than the others lately did:
+    turns within the pattern, of cells near each other and, unless that would take too long, of
+    cells anywhere; and replacements of few cells by any others. A search among the cells of the
+    pattern and of openings, and turns among those of the pattern and of one opening, take longest
+    and wait until the others save nothing.
 
     Parameters
     ----------
@@ -102,15 +113,18 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
     def run(state: SearchState, budget: Budget) -> SearchState:
         if state.best is None or budget.is_over or not len(state.system.needs.cells):
             return state
-        relieving = Relieving(budget.seed + 4)
-        nearby, inside = _TurningNearby(budget.seed + 5), _Inside(phases, budget.seed + 1)
-        moves: list[_Move] = [nearby, relieving, inside, _Exchanging()]
-        rates = np.full(len(moves), np.inf)
+        moves: list[_Move] = [_Replacing(budget.seed + 6, REPLACEMENT)]
+        if state.system.n_unknown > ALL_AT_ONCE:
+            moves.append(_Replacing(budget.seed + 7, REPLACEMENT_FAR))
+        moves += [_TurningNearby(budget.seed + 5), Relieving(budget.seed + 4)]
+        waiting: list[_Move] = [_Inside(phases, budget.seed + 1)]
         if state.is_priced or state.n_free <= CROSSED_CELLS:
             turning = _Turning(budget.seed + 2)
-            moves = [turning, *moves, _Crossing(budget.seed + 3, turning)]
-            # Crossing takes longest, so that it waits until nothing else gains.
-            rates = np.append(np.full(len(moves) - 1, np.inf), 0.0)
+            moves.insert(0, turning)
+            waiting.append(_Crossing(budget.seed + 3, turning))
+        # What takes longest waits until nothing else gains.
+        rates = np.repeat([np.inf, 0.0], [len(moves), len(waiting)])
+        moves += waiting
         last = np.arange(len(moves)) - len(moves)
         stale = number = 0
         while not budget.is_over and stale < STALE:
@@ -120,7 +134,10 @@ def improve_by_moves(phases: Sequence[Phase[SearchState]]) -> Run[SearchState]:
             move = int(np.lexsort((last, -rates))[0])
             better = cheaper(best, moves[move].made(state, best, budget))
             gain = best.loss - better.loss
-            rates[move], last[move] = gain / max(watch.seconds, CLOCK), number
+            rate = gain / max(watch.seconds, CLOCK)
+            was_made = np.isfinite(rates[move])
+            rates[move] = rate + MEMORY * (rates[move] - rate) if was_made else rate
+            last[move] = number
             number, stale = number + 1, 0 if gain > LEAST_GAIN * best.loss else stale + 1
             state = replace(state, best=better)
             budget.report("improving", better.loss)
@@ -182,28 +199,12 @@ class _TurningNearby:
             secondaries, before = best.hidden & ~state.must, best.loss
             if not secondaries.any():
                 break
-            published = self._near(state.system.matrix, secondaries, best.weights)
+            published = near_each_other(
+                state.system.matrix, secondaries, best.weights, TURNED_NEARBY, self.random
+            )
             best = turned_in_part(state, best, published, self.random, budget.quiet())
             stale = 0 if best.loss < before else stale + 1
         return best
-
-    def _near(self, relations: csr_array, secondaries: Flags, weights: Floats) -> Flags:
-        """Return secondaries that relations join to one that is drawn; heavy ones save most."""
-        some = np.flatnonzero(secondaries)
-        share = weights[some] + LEAST_GAIN * weights[some].max() + LEAST_GAIN
-        size = round(float(np.exp(self.random.uniform(*np.log(TURNED_NEARBY)))))
-        near = np.zeros(len(weights))
-        near[self.random.choice(some, p=share / share.sum())] = 1.0
-        joined, n_near = abs(relations), -1
-        while n_near < np.count_nonzero(near[some]) < size:
-            n_near = int(np.count_nonzero(near[some]))
-            near = joined.T @ (joined @ near)
-            near /= near.max()
-        # Of those joined alike, chance decides.
-        order = np.argsort(-near[some] * self.random.random(len(some)), kind="stable")
-        chosen: Flags = np.zeros(len(weights), dtype=bool)
-        chosen[some[order[:size]]] = True
-        return chosen & (near > 0)
 
 
 class _Inside:
@@ -273,19 +274,68 @@ class _Crossing:
         return self.turning.made(state, crossed, budget)
 
 
-class _Exchanging:
-    """Exchanges single cells, the costliest first, and all again once each has been tried."""
+class _Replacing:
+    """Replaces secondaries near each other, or single ones, by any other cells.
 
-    def __init__(self) -> None:
-        self.tried: set[int] = set()
+    Parameters
+    ----------
+    seed : int
+    strategy : Strategy
+        For the needs that are open without them.
+    """
+
+    def __init__(self, seed: int, strategy: Strategy) -> None:
+        self.random, self.strategy = np.random.default_rng(seed), strategy
 
     def made(self, state: SearchState, best: Candidate, budget: Budget) -> Candidate:
-        """Return the pattern after the exchanges."""
-        part = budget.within(max(EXCHANGE_SHARE * budget.left, LEAST_EXCHANGE))
-        better = exchange(best, state.must, part, self.tried)
-        if not part.is_over:
-            self.tried.clear()
-        return better
+        """Return a better pattern, or the best one."""
+        part = budget.within(max(REPLACED_SHARE * budget.left, LEAST_REPLACED))
+        stale = 0
+        while not part.is_over and stale < STALE_REPLACED:
+            secondaries, before = best.hidden & ~state.must, best.loss
+            if not secondaries.any():
+                break
+            near = near_each_other(
+                state.system.matrix, secondaries, best.weights, REPLACED, self.random
+            )
+            best = cheaper(best, replaced(best, near, state.must, self.strategy, budget.quiet()))
+            stale = 0 if best.loss < before else stale + 1
+        return best
+
+
+def near_each_other(
+    relations: csr_array,
+    secondaries: Flags,
+    weights: Floats,
+    number: tuple[int, int],
+    random: np.random.Generator,
+) -> Flags:
+    """Draw secondaries that relations join to one of them; heavy ones save most.
+
+    Parameters
+    ----------
+    relations : scipy.sparse.csr_array, shape (n_rows, n_cells)
+    secondaries : numpy.ndarray of bool, shape (n_cells,)
+    weights : numpy.ndarray of float, shape (n_cells,)
+    number : (int, int)
+        Fewest and most of them; few are drawn as often as many.
+    random : numpy.random.Generator
+    """
+    some = np.flatnonzero(secondaries)
+    share = weights[some] + LEAST_GAIN * weights[some].max() + LEAST_GAIN
+    size = round(float(np.exp(random.uniform(*np.log(number)))))
+    near = np.zeros(len(weights))
+    near[random.choice(some, p=share / share.sum())] = 1.0
+    joined, n_near = abs(relations), -1
+    while n_near < np.count_nonzero(near[some]) < size:
+        n_near = int(np.count_nonzero(near[some]))
+        near = joined.T @ (joined @ near)
+        near /= near.max()
+    # Of those joined alike, chance decides.
+    order = np.argsort(-near[some] * random.random(len(some)), kind="stable")
+    chosen: Flags = np.zeros(len(weights), dtype=bool)
+    chosen[some[order[:size]]] = True
+    return chosen & (near > 0)
 
 
 def _with_noise(best: Candidate, random: np.random.Generator) -> Floats:

@@ -118,19 +118,17 @@ def clean_up(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
     return Candidate(hidden, pool, weights)
 
 
-def exchange(
-    candidate: Candidate, must: Flags, budget: Budget, tried: set[int] | None = None
-) -> Candidate:
+def exchange(candidate: Candidate, must: Flags, budget: Budget) -> Candidate:
     """Exchange secondaries for cheaper cells, the costliest first.
 
     The cell is forbidden, the needs that its witnesses proved are protected again by any other
     cells, and cells that are then not needed are published. The change is kept if the loss falls.
-    Parameters as for `clean_up`; cells in `tried` are passed over, and those looked at are added.
+    Parameters as for `clean_up`.
     """
     weights = candidate.weights
     builder = Builder(candidate.pool.system, weights, None, budget)
     best = candidate
-    tried = set() if tried is None else tried
+    tried: set[int] = set()
     while not budget.is_over:
         order = costliest_first(best.hidden & ~must, weights)
         cell = next((int(cell) for cell in order if int(cell) not in tried), None)
@@ -156,6 +154,24 @@ def _without(builder: Builder, candidate: Candidate, must: Flags, cell: int) -> 
         if float(builder.weights[hidden & (pool.moved() | must)].sum()) >= candidate.loss:
             return None
     return Candidate(hidden & (pool.moved() | must), pool, builder.weights)
+
+
+def replaced(
+    candidate: Candidate, near: Flags, must: Flags, strategy: Strategy, budget: Budget
+) -> Candidate:
+    """Publish some secondaries, and hide any other cells for the needs that this opens.
+
+    Returns the pattern as it was where that costs as much.
+    """
+    weights = candidate.weights
+    builder = Builder(candidate.pool.system, weights, ~near, budget)
+    pool, hidden = candidate.pool.within(~near), candidate.hidden & ~near
+    for index in in_order(pool, largest_first=True):
+        if pool.is_open(index) and not protect_need(builder, pool, hidden, index, strategy):
+            return candidate
+        if float(weights[hidden & (pool.moved() | must)].sum()) >= candidate.loss:
+            return candidate
+    return Candidate(hidden & (pool.moved() | must), pool, weights)
 
 
 @dataclass(frozen=True, eq=False)

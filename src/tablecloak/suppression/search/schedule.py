@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from tablecloak.budget import Budget
 from tablecloak.phases import Phase, Run, either, group
 from tablecloak.suppression.rows.following import FEW_NEEDS, is_spacious
@@ -54,6 +56,10 @@ BOUNDED_CELLS = 50_000
 SEARCHED_CELLS = 1000
 """Most free cells for which the exact method finds better patterns than the heuristic in the same
 time, so that the heuristic gets less of it. docs/decisions, "Phases of suppression"."""
+
+UNPROVED_CELLS, CROSSED = 250, 3
+"""The same where half of the cells lie in so many relations, as in tables of three dimensions,
+whose optimum is hardly ever proved. docs/decisions, "Replaced cells"."""
 
 OPENING_SHARE = 0.5
 """Share of the time for deletion, which begins with every cell hidden and gives a first pattern
@@ -185,6 +191,13 @@ INSIDERS_SHARE = 0.5
 
 WHOLE_NUMBERS_SHARE = 0.8
 """Share of the time for the search of a pattern that is then only attacked in whole numbers."""
+
+
+def is_improved_first(state: SearchState) -> bool:
+    """Whether moves find better patterns in most of the time than the exact method does."""
+    relations = np.diff(state.system.by_cell.indptr)
+    is_crossed = bool(len(relations)) and np.median(relations) >= CROSSED
+    return state.n_free > (UNPROVED_CELLS if is_crossed else SEARCHED_CELLS)
 
 
 def is_open(state: SearchState, budget: Budget) -> bool:

@@ -56,6 +56,13 @@ EXCHANGED_CLOSED = replace(EXCHANGED, wider=())
 """The same in closed neighbourhoods, where another cell is tried in a tenth of the time that a
 wider one takes."""
 
+REPLACEMENT = Strategy(sizes=(300, 800), symmetric=False)
+"""Strategy for the needs that are open without cells that are replaced: what costs more programs
+than mirror images do pays here. docs/decisions, "Replaced cells"."""
+
+REPLACEMENT_FAR = replace(REPLACEMENT, sizes=(800, 2500))
+"""The same where boxes have three codes and more on a side, so that cells far away close them."""
+
 REGIONS = (6_000, 20_000, 60_000, 100_000)
 """Cells of the regions of tables too large for programs over the whole table. Chosen by trial; not
 measured."""

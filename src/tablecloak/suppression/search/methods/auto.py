@@ -16,8 +16,8 @@ from tablecloak.suppression.search.schedule import (
     EXACT,
     EXACT_CELLS,
     EXACT_SMALL,
-    SEARCHED_CELLS,
     SEQUENTIAL,
+    is_improved_first,
 )
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
@@ -46,9 +46,10 @@ class Auto(SearchMethod):
         if state.n_free <= self.exact_cells:
             state = replace(state, method="exact")
         note = f"{state.n_free} cells are free to be suppressed: {state.method} method"
-        return run_phases(self._phases(state.n_free), state.noted(note), budget)
+        return run_phases(self._phases(state), state.noted(note), budget)
 
-    def _phases(self, n_free: int) -> tuple[Phase[SearchState], ...]:
+    def _phases(self, state: SearchState) -> tuple[Phase[SearchState], ...]:
+        n_free = state.n_free
         if n_free <= self.exact_cells:
-            return EXACT_SMALL if n_free <= SEARCHED_CELLS else EXACT
+            return EXACT if is_improved_first(state) else EXACT_SMALL
         return BOUNDED if n_free <= self.bounded_cells else SEQUENTIAL

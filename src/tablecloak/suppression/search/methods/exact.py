@@ -7,7 +7,7 @@ from typing import ClassVar
 from tablecloak.budget import Budget
 from tablecloak.phases import run_phases
 from tablecloak.suppression.search.method import SEARCH_METHODS, SearchMethod
-from tablecloak.suppression.search.schedule import EXACT, EXACT_SMALL, SEARCHED_CELLS
+from tablecloak.suppression.search.schedule import EXACT, EXACT_SMALL, is_improved_first
 from tablecloak.suppression.search.state import SearchState
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.problem import ProtectionProblem
@@ -24,5 +24,5 @@ class Exact(SearchMethod):
     ) -> SearchState:
         """Build a first pattern, then prove how good it is, and find better ones on the way."""
         state = SearchState.of(problem, requirement, self.name)
-        phases = EXACT_SMALL if state.n_free <= SEARCHED_CELLS else EXACT
+        phases = EXACT if is_improved_first(state) else EXACT_SMALL
         return run_phases(phases, state, budget)

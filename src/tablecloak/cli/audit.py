@@ -105,8 +105,8 @@ def audit(
     insiders attack unless others are named; --intruder external names none. The release may be the
     code-value output of tau-ARGUS with statuses 1 to 14.
 
-    A release of values without gaps counts as an adjusted table; as a rounded one, whose readers know
-    the base, with --made, or where about.json beside it says so.
+    A release of values without gaps counts as an adjusted table, or as a rounded one, whose readers
+    know the base, by --made or where about.json beside it says so.
 
     With --published the verdict is on all releases together. Guesses of --knows do not change the
     exit code, which is for what an adjustment promises: the distance from the truth.
@@ -147,8 +147,8 @@ def audit(
         _write(audited, output, certificate, plot)
         guessed = _guessed(audited, knows, reporter, time_limit)
     typer.echo(audited.summary())
-    if made is None and (told := made_as(told_beside(release))):
-        typer.echo(f"note: judged as {told}, as {ABOUT} beside it says.")
+    if made is None and (way := made_as(told_beside(release))):
+        typer.echo(f"note: judged as {way}, as {ABOUT} beside it says.")
     if guessed:
         typer.echo(guessed)
     if show and not audited.is_safe:

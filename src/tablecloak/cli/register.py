@@ -204,8 +204,8 @@ def add(
         variable = measure_of(file, [str(name) for name in truth.table.keys.columns])
         if variable is None:
             raise InputError(
-                f"{file}: it does not say which variable it is of. Name it by --variable as jobs of "
-                f"this series do: with another name it counts for none of them."
+                f"{file}: it does not say which variable it is of. Name it by --variable as jobs "
+                f"of this series do: with another name it counts for none of them."
             )
     figures = file.with_name(FIGURES)
     further = (*besides([truth], ()), *besides_in(figures))

@@ -215,26 +215,24 @@ class PatternQuestion:
         Of an insider no more is asked than its own knowledge of the cell leaves, as in the proof: a
         contributor alone in a cell attacks others, not itself.
         """
-        ranges, known = self.ranges, (-math.inf, math.inf)
+        ranges, least, most = self.ranges, -math.inf, math.inf
         if knowledge is not None:
             ranges = self.knowing(knowledge)
             if cell in knowledge.cells:
-                known = float(ranges.lower[cell]), float(ranges.upper[cell])
+                least, most = float(ranges.lower[cell]), float(ranges.upper[cell])
         place = int(np.searchsorted(self.needs.cells, cell))
         is_needed = place < len(self.needs.cells) and self.needs.cells[place] == cell
         value = float(self.problem.table.values[cell])
         needs = self.needs
         low, high = value, value
         if is_needed:
-            low = max(value - float(needs.lower[place]), known[0])
-            high = min(value + float(needs.upper[place]), known[1])
+            low = max(value - float(needs.lower[place]), least)
+            high = min(value + float(needs.upper[place]), most)
         return Interval(
             lower=derived(ranges, cell, -1, self.budget.left),
             upper=derived(ranges, cell, 1, self.budget.left),
             required_lower=low,
             required_upper=high,
-            required_width=min(float(needs.width[place]), known[1] - known[0])
-            if is_needed
-            else 0.0,
+            required_width=min(float(needs.width[place]), most - least) if is_needed else 0.0,
             value=value,
         )

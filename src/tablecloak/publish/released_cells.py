@@ -61,10 +61,10 @@ def told_beside(release: object) -> dict[str, Any]:
     if path.name.partition(".")[0] != TABLE or not about.is_file():
         return {}
     try:
-        told = json.loads(about.read_text(encoding="utf-8"))
+        content = json.loads(about.read_text(encoding="utf-8"))
     except ValueError:
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def measure_of(release: Path, dimensions: Sequence[str]) -> str | None:
@@ -75,9 +75,9 @@ def measure_of(release: Path, dimensions: Sequence[str]) -> str | None:
     str or None
         None if there is no such column, or it has a name that fits all variables.
     """
-    told = told_beside(release).get("measure")
-    if told:
-        return str(told)
+    measure = told_beside(release).get("measure")
+    if measure:
+        return str(measure)
     frame = read_frame(release, tuple(dimensions))
     names = [str(name) for name in frame.columns if str(name) not in (*dimensions, *NO_MEASURE)]
     return names[0] if len(names) == 1 else None

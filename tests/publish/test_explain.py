@@ -101,7 +101,7 @@ def test_a_secondary_suppression_says_who_needs_it_and_what_publishing_costs(pat
     found = tc.explain(COX, pattern, "r2, c8", time_limit=1000)
     assert COX.table.labels(found.needed_by) == ["(row=r3, column=c8)"]
     assert "everybody could compute (row=r3, column=c8) = 300 exactly" in found.text()
-    assert "2588 (row=Total, column=c8) - 1150 (row=r1, column=c8) - 1138" in found.text()
+    assert "2,588 (row=Total, column=c8) - 1,150 (row=r1, column=c8) - 1,138" in found.text()
     assert found.alternative.outcome.value == "cheapest"
     assert found.alternative.cost == 12
     assert not found.alternative.hidden[found.cell]

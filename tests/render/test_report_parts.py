@@ -82,7 +82,7 @@ def test_a_legend_covers_nothing_that_is_drawn(pattern, draw):
     problem, history = pattern.problem, History()
     history("search", 3.0, 1.0, 0)
     figure = {
-        "pattern": lambda: pattern.plot(),
+        "pattern": pattern.plot,
         "adjusted": lambda: tc.adjust(problem).plot(),
         "audit": lambda: tc.audit(problem, pattern).plot(),
         "map": lambda: tc.compare(problem, {"pattern": pattern}).plot(),

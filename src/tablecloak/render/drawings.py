@@ -34,7 +34,6 @@ from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
 
-
 MOST_RANGE = 1e8
 """Largest over smallest width on a plot of an audit."""
 

@@ -153,18 +153,16 @@ def test_a_finished_table_is_not_taken_for_records(tmp_path, example, name):
     assert not (tmp_path / "job.toml").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["cells.csv", "cells.relations.csv", "cells.contributions.csv", "table.jj"]
-)
+@pytest.mark.parametrize("name", ["cells.csv", "cells.relations.csv", "cells.contributions.csv"])
 def test_files_of_a_problem_are_neither_records_nor_sheets(tmp_path, name):
     """Their sums and levels stand already, so that the message names who reads them."""
     tc.examples.write("cells", tmp_path)
-    for read in (lambda path: guess(tc.DataFile(path)), tc.propose):
-        if name.endswith(".jj") and read is tc.propose:
-            continue
-        with pytest.raises(tc.InputError, match="of a problem|holds a problem") as refused:
-            read(tmp_path / name)
-        assert "tablecloak suppress" in str(refused.value)
+    with pytest.raises(tc.InputError, match="of a problem.*tablecloak suppress"):
+        guess(tc.DataFile(tmp_path / name))
+    with pytest.raises(tc.InputError, match="of a problem.*tablecloak suppress"):
+        tc.propose(tmp_path / name)
+    with pytest.raises(tc.InputError, match="holds a problem.*tablecloak suppress"):
+        guess(tc.DataFile(tmp_path / "table.jj"))
 
 
 def test_help_of_init_names_all_files_of_records():

@@ -40,6 +40,13 @@ def test_a_comparison_can_be_left_out(pattern):
     assert "Risk and utility" not in text
 
 
+def test_shares_of_a_comparison_have_four_digits_and_losses_all(pattern):
+    shown = tc.compare(pattern.problem, {"pattern": pattern}).measures()["pattern"]
+    assert shown["loss"] == 3076
+    shares = [entry for entry in shown if isinstance(entry, float) and entry % 1]
+    assert shares and all(entry == float(f"{entry:.4g}") for entry in shares)
+
+
 def test_an_audit_is_told_and_drawn(pattern):
     audit = tc.audit(pattern.problem, pattern, detail="intervals")
     text = internal_report("t", pattern.problem, [Product(pattern, audit)]).html()

@@ -247,9 +247,10 @@ def verify(
 ) -> None:
     """Check a certificate by exact products alone; no solver is called.
 
-    Prints what is proved and what was not checked; read all of it. With ORIGINAL, it also checks
-    that the certificate speaks of that problem. The same check runs without tablecloak:
-    python verifier.py CERTIFICATE ORIGINAL, where ORIGINAL is a JJ file.
+    Prints what is proved and what was not checked; read all of it. Insiders who know the
+    same count as one there. With ORIGINAL, it also checks that the certificate speaks of that
+    problem. The same check runs without tablecloak: python verifier.py CERTIFICATE ORIGINAL,
+    where ORIGINAL is a JJ file.
 
     Exit code 0: proved; 1: refused; 2: wrong input; 3: what is claimed is proved,
     but nothing is claimed of the protection of sensitive cells.

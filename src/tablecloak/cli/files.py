@@ -125,8 +125,8 @@ def read_pattern(problem: ProtectionProblem, path: Path) -> Flags:
     suppressed, _ = read_release(problem, path, of_table=True)
     if suppressed is None:
         raise InputError(
-            f"{path}: has a value in every cell. Give a suppression pattern; releases "
-            f"of other methods come from `tablecloak protect`, or from `tc.write_release` in Python."
+            f"{path}: has a value in every cell. Give a suppression pattern; releases of other "
+            f"methods come from `tablecloak protect`, or from `tc.write_release` in Python."
         )
     return suppressed
 

@@ -46,7 +46,7 @@ def comparison_page(comparison: Comparison) -> Page:
     page.heading("Verdict")
     page.text(comparison.verdict())
     page.heading("Risk and utility")
-    page.table(comparison.table.T)
+    page.table(comparison.measures())
     draw = partial(showing.plot, comparison.map)
     page.figure(draw, "Right guesses against the share of the value that is left")
     page.heading("What the figures mean")
@@ -179,4 +179,4 @@ def _(adjusted: Adjustment | RoundedTable) -> str:
 
 @showing.html.register
 def _(comparison: Comparison) -> str:
-    return f"<p>{escape(comparison.verdict())}</p>{comparison.table.T.to_html()}"
+    return f"<p>{escape(comparison.verdict())}</p>{comparison.measures().to_html()}"

@@ -104,7 +104,7 @@ def internal_report(
     if comparison is not None:
         page.heading("Risk and utility")
         page.text(comparison.verdict())
-        page.table(comparison.table.T)
+        page.table(comparison.measures())
         page.figure(comparison.map.plot, MAP_CAPTION)
         for line in notes():
             page.text(line)

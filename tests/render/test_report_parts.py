@@ -101,6 +101,11 @@ def test_a_legend_covers_nothing_that_is_drawn(pattern, draw):
     assert legend.get_window_extent().y1 <= axes.get_tightbbox().y0
 
 
+def test_cells_of_a_pattern_are_counted_in_whole_numbers(pattern):
+    (axes,) = pattern.plot().axes
+    assert all(tick % 1 == 0 for tick in axes.get_yticks())
+
+
 def test_the_axes_of_an_audit_reach_no_farther_than_its_widths(pattern):
     audit = tc.audit(pattern.problem, pattern)
     (axes,) = audit.plot().axes

@@ -100,6 +100,7 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
         axes.bar(levels, counts, bottom=below, color=_colour(status), label=label)
         below += counts
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_title("Internal: suppression pattern")
     add_legend(figure)
     return save_secret(figure, path)

@@ -47,6 +47,13 @@ _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
 _CONTRIBUTIONS = ("level", "count", "weighted_count", "total")
 
 
+def part_of_problem(columns: Iterable[object]) -> str:
+    """Return which file of a problem in rows and columns has these columns; empty for another."""
+    names = set(map(str, columns))
+    parts = {"cells": {*_REQUIRED}, "relations": {*_RELATIONS}, "contributions": {*_CONTRIBUTIONS}}
+    return next((part for part, needed in parts.items() if needed <= names), "")
+
+
 def refuse_problem(columns: Iterable[object], path: Path) -> None:
     """Refuse a file of a problem in rows and columns where something else is expected.
 
@@ -55,14 +62,12 @@ def refuse_problem(columns: Iterable[object], path: Path) -> None:
     InputError
         Says what the file holds, and who reads it.
     """
-    names = set(map(str, columns))
-    parts = {"cells": {*_REQUIRED}, "relations": {*_RELATIONS}, "contributions": {*_CONTRIBUTIONS}}
-    held = [f"the {part} of a problem" for part, needed in parts.items() if needed <= names]
-    if can_hold(path, ProblemFormat) and not can_hold(path, RecordFormat):
-        held = ["a problem"]
-    if held:
+    part = part_of_problem(columns)
+    is_whole = can_hold(path, ProblemFormat) and not can_hold(path, RecordFormat)
+    if part or is_whole:
+        held = f"the {part} of a problem" if part else "a problem"
         raise InputError(
-            f"{path}: holds {held[0]}, whose sums and levels are told already. Give its file of "
+            f"{path}: holds {held}, whose sums and levels are told already. Give its file of "
             f"cells to `tablecloak suppress`, or read it by `tc.read_problem`."
         )
 

@@ -44,7 +44,7 @@ def test_examples_in_docstrings(name):
 
 def test_coxs_example_runs_and_asserts_its_figures(capsys):
     runpy.run_path(str(EXAMPLES / "cox" / "run.py"))
-    assert "loss 3076" in capsys.readouterr().out
+    assert "loss 3,076" in capsys.readouterr().out
 
 
 def test_noisy_counts_are_made_to_add_up_without_a_privacy_library(capsys, monkeypatch):

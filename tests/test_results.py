@@ -114,7 +114,7 @@ def test_patterns_and_adjusted_tables_are_drawn(tmp_path):
     for result in (tc.suppress(problem), tc.adjust(problem)):
         figure = result.plot(tmp_path / "a.png")
         assert (tmp_path / "a.png").stat().st_mode & 0o077 == 0
-        legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        legend = [text.get_text() for text in figure.legends[0].get_texts()]
         assert any(f"({problem.n_sensitive})" in text for text in legend)
     with pytest.raises(tc.InputError, match="no picture"):
         tc.controlled_rounding(problem, base=5).plot()

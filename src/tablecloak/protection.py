@@ -274,6 +274,9 @@ class Protection(Section, BaseModel, ABC):
     told_with: ClassVar[str] = ""
     """What readers are told beside the values, if bounds follow from both: "base"."""
 
+    method_name: ClassVar[str] = ""
+    """What readers are told of the method, if bounds follow from it."""
+
     sections: ClassVar[tuple[str, ...]] = ()
     """Further sections of a job file that are for it: published, transmission, derived."""
 
@@ -671,6 +674,14 @@ def made_by(given: Protection | str) -> Protection:
         raise InputError(f"{given!r} does not say how values were made. Give {forms}.")
     number = int(text) if text.isdecimal() else text
     return PROTECTIONS.build(name, **{PROTECTIONS[name].told_with: number})
+
+
+def made_as(about: Mapping[str, Any]) -> str | None:
+    """Return how values were made by what readers are told of a release, as in "rounding:5"."""
+    for way in PROTECTIONS:
+        if way.told_with in about and about.get("method") == way.method_name:
+            return f"{way.name}:{about[way.told_with]}"
+    return None
 
 
 def way_of(release: object) -> type[Protection] | None:

@@ -206,6 +206,7 @@ def test_what_must_stay_inside_lies_apart_unless_the_batch_names_a_folder(folder
     assert inside >= {"code.txt", "t.sbs", "t.tab", "t.rda", "t.jj"}
     assert any(line.endswith("named.jj: tells which cells are sensitive, or their true values; it "
                              "must stay inside") for line in result.log)  # fmt: skip
+    assert any("t.sbs: " in line and "authority that receives it" in line for line in result.log)
     # The SBS file beside the others has no value of a hidden cell.
     hidden = [line for line in (folder / "t.sbs").read_text().splitlines() if ",x,," in line]
     assert len(hidden) == int(result.tables[0].suppressed.sum())

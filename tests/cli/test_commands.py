@@ -29,7 +29,7 @@ def test_suppress_writes_a_status_for_every_cell_in_file_order(cox, tmp_path):
     result = RUN.invoke(app, ["suppress", str(cox), "--verbose", "-o", str(tmp_path / "s.csv")])
     assert result.exit_code == 0
     assert result.output.startswith("Safe against all who know")
-    assert "loss 3076, bound 3076, gap 0.00 %" in result.output
+    assert "loss 3,076, bound 3,076, gap 0.00 %" in result.output
     frame = pd.read_csv(tmp_path / "s.csv")
     assert list(frame.columns) == ["cell", "status"]
     assert frame.cell.tolist() == list(range(50))

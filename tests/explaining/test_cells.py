@@ -37,6 +37,7 @@ def test_a_code_with_a_comma_stands_in_quotes_and_numbers_are_numbers():
     [
         ("Noth, a=1", r"no cell \(region=Noth, branch=a=1\). Did you mean \(region=North, branch"),
         ("South, a=1", r"Did you mean \(region=North, branch=a=1\) or \(region=Total"),
+        ("a=1, North", r"Did you mean \(region=North, branch=a=1\) or"),
         ("North", "has 2 codes"),
         ("", "has 2 codes"),
         ("regio=North, branch=a=1", "Did you mean 'region'"),

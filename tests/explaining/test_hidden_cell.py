@@ -38,7 +38,7 @@ def test_a_price_says_at_most_unless_it_is_proved(pattern):
         found = told(AlternativeStatus.FOUND, dearer, pattern.suppressed, bound)
         assert found.cost == extra
         text = found.lines()[0]
-        assert ("no way loses less than 3000" in text) == is_told
+        assert ("no way loses less than 3,000" in text) == is_told
     assert f"would publish ({COX.table.label(CELL)})" in proved[-1]
 
 
@@ -46,7 +46,7 @@ def test_a_cheaper_pattern_lowers_the_loss(pattern):
     cheaper = pattern.suppressed.copy()
     cheaper[CELL] = False
     found = told(AlternativeStatus.FOUND, cheaper, pattern.suppressed, 0.0)
-    assert f"lowers the loss by {COX.weights[CELL]:g}" in found.lines()[0]
+    assert f"lowers the loss by {COX.weights[CELL]:,g}" in found.lines()[0]
     assert found.facts()["cost"] == -COX.weights[CELL]
 
 

@@ -162,7 +162,7 @@ def test_an_insider_knows_what_everybody_does_and_more():
     others = np.setdiff1d(np.arange(problem.table.n_cells), cells)
     assert np.array_equal(ranges.lower[others], question.ranges.lower[others])
     for cell in np.flatnonzero(problem.sensitive).tolist():
-        assert question.interval(cell, ranges).share <= question.interval(cell).share + 1e-9
+        assert question.interval(cell, knowledge).share <= question.interval(cell).share + 1e-9
 
 
 def test_a_pattern_tells_nothing_of_hidden_cells_and_published_intervals_do():

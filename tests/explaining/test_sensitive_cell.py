@@ -120,6 +120,18 @@ def test_every_insider_who_knows_a_connected_cell_is_tried_once():
     assert any(line.startswith("Closer comes contributors: ") for line in found.lines())
 
 
+def test_who_is_alone_in_a_cell_is_no_attacker_of_it():
+    """It knows its own value, which nobody can keep from it."""
+    problem = problem_of(tc.PPercent(10))
+    cell = problem.table.cell(region="S", branch="y")
+    question = question_of(problem, insiders=CONTRIBUTORS)
+    (itself,) = (k for _, k in _members(problem, question, cell) if cell in k.cells)
+    assert itself.lower[itself.cells == cell] == itself.upper[itself.cells == cell]
+    assert not question.interval(cell, itself).is_too_narrow
+    found = explain_sensitive(question, cell, ())
+    assert itself.name not in found.best_attacker
+
+
 def test_insiders_that_are_not_tried_are_counted(monkeypatch):
     problem = problem_of(tc.PPercent(10))
     cell = problem.table.cell(region="N", branch="x")

@@ -144,10 +144,48 @@ def test_commands_for_records_say_how_a_file_is_read(option):
     assert f"--{option} " in shown
 
 
-@pytest.mark.parametrize(("example", "name"), [("table", "table.xlsx"), ("cells", "cells.csv")])
+@pytest.mark.parametrize(("example", "name"), [("table", "table.xlsx")])
 def test_a_finished_table_is_not_taken_for_records(tmp_path, example, name):
     tc.examples.write(example, tmp_path)
     file = tmp_path / name
     done = RUN.invoke(app, ["init", str(file), "-o", str(tmp_path / "job.toml")])
     assert done.exit_code == 2 and "finished table" in " ".join(done.output.split())
     assert not (tmp_path / "job.toml").exists()
+
+
+@pytest.mark.parametrize("name", ["cells.csv", "cells.relations.csv", "cells.contributions.csv"])
+def test_files_of_a_problem_are_neither_records_nor_sheets(tmp_path, name):
+    """Their sums and levels stand already, so that the message names who reads them."""
+    tc.examples.write("cells", tmp_path)
+    with pytest.raises(tc.InputError, match="of a problem.*tablecloak suppress"):
+        guess(tc.DataFile(tmp_path / name))
+    with pytest.raises(tc.InputError, match="of a problem.*tablecloak suppress"):
+        tc.propose(tmp_path / name)
+    with pytest.raises(tc.InputError, match="holds a problem.*tablecloak suppress"):
+        guess(tc.DataFile(tmp_path / "table.jj"))
+
+
+def test_help_of_init_names_all_files_of_records():
+    shown = RUN.invoke(app, ["init", "--help"], env={"COLUMNS": "200"}).output
+    assert all(ending in shown for ending in (".csv", ".xlsx", ".dta", ".sas7bdat", ".parquet"))
+
+
+def test_numbers_with_a_point_that_many_records_share_may_be_codes(tmp_path):
+    """47.11 is a branch as well as an amount: it comes last as a value, and the job says so."""
+    codes = ["10.11", "47.11", "47.19", "62.01"]
+    rows = [f"f{n};{codes[n % 4]};r{n % 3};{n / 8}" for n in range(600)]
+    (tmp_path / "a.csv").write_text("\n".join(["firm;act;region;sold", *rows, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.value, list(told.dimensions)) == ("sold", ["region"])
+    assert "[dimensions.act]" in told.others["act"]
+
+
+def test_a_running_number_is_a_contributor_where_nothing_else_names_one(tmp_path):
+    rows = [f"{n};r{n % 3};{n / 8};s{n // 2}" for n in range(600)]
+    (tmp_path / "a.csv").write_text("\n".join(["firm;region;sold;owner", *rows, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.others) == ("owner", {"firm": "running number"})
+    rows = [row.rpartition(";")[0] for row in rows]
+    (tmp_path / "a.csv").write_text("\n".join(["firm;region;sold", *rows, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value, told.others) == ("firm", "sold", {})

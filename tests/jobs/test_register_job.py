@@ -127,7 +127,8 @@ def test_a_rounded_table_is_refused_with_what_can_be_done(folder):
     text = text.replace('value = "turnover"\n', "")
     (folder / "counts.toml").write_text(f"{text}[rounding]\nbase = 5\ntime_limit = 5\n")
     tc.run_job(folder / "counts.toml", folder / "counts")
-    table = folder / "counts/release/rounding/table.csv"
+    # A file of its own, beside which nothing says how it was made.
+    table = (folder / "counts/release/rounding/table.csv").rename(folder / "rounded.csv")
     truth = ["--problem", folder / "counts/internal/problem.csv", "--variable", "count"]
     refused = command("register", "add", folder / "register", table, *truth)
     assert refused.exit_code == 1, refused.output
@@ -167,3 +168,50 @@ def test_a_register_keeps_one_release_that_can_be_protected_together(folder):
     (folder / "other.toml").write_text(text.replace('[suppression]\nhold = "off"', "[rounding]"))
     with pytest.raises(tc.InputError, match="register"):
         tc.run_job(folder / "other.toml")
+
+
+def test_a_release_that_no_job_entered_is_found_by_the_name_of_its_own_column(folder):
+    """Its file, or what lies beside it, says of which variable it is; else the office says it."""
+    register, job = folder / "register", folder / "size.toml"
+    text = (folder / "industry.toml").read_text().partition("[register]")[0]
+    (folder / "industry.toml").write_text(text)
+    tc.run_job(folder / "industry.toml", folder / "out")
+    table = folder / "out/release/suppression/table.csv"
+    truth = ["--problem", folder / "out/internal/problem.csv"]
+    untold = folder / "pattern.csv"
+    pd.read_csv(table).drop(columns="turnover").to_csv(untold, index=False)
+    nameless = command("register", "add", register, untold, *truth)
+    assert nameless.exit_code == 2
+    assert "--variable" in nameless.output
+    assert "Entered as 1" in command("register", "add", register, table, *truth).output
+    (entry,) = Register(register).entries
+    assert entry.variables == ("turnover",)
+    assert "1: table shares" in command("register", "find", register, job).output
+
+
+def test_what_a_rounded_release_says_of_itself_need_not_be_said_again(folder):
+    job = folder / "size.toml"
+    text = job.read_text().partition("[suppression]")[0].replace("minimum = 3", "minimum = 2")
+    text = text.replace('value = "turnover"\n', "")
+    (folder / "counts.toml").write_text(f"{text}[rounding]\nbase = 5\ntime_limit = 5\n")
+    tc.run_job(folder / "counts.toml", folder / "counts")
+    table = folder / "counts/release/rounding/table.csv"
+    truth = folder / "counts/internal/problem.csv"
+    problem = tc.read_problem(truth)
+    said = tc.audit(problem, table, made="rounding:5")
+    alone = tc.audit(problem, table)
+    assert type(alone) is type(said)
+    assert alone.to_frame().equals(said.to_frame())
+    told = tc.read_published(table, problem)
+    assert (
+        told.lower.tolist() == tc.read_published(table, problem, made="rounding:5").lower.tolist()
+    )
+    audited = command("audit", truth, table)
+    assert "about.json" in audited.output
+    assert "rounding:5" in audited.output
+    command("register", "add", folder / "register", table, "--problem", truth, "--already-out")
+    (entry,) = Register(folder / "register").entries
+    assert (entry.variables, entry.is_bounded) == (("count",), True)
+    # Another file in that folder is not what the page speaks of.
+    table.rename(table.with_name("other.csv"))
+    assert type(tc.audit(problem, table.with_name("other.csv"))) is not type(said)

@@ -153,3 +153,11 @@ def test_cells_of_last_period_may_be_named_by_their_numbers(tmp_path):
 def test_a_file_that_says_nothing_of_this_table_is_refused(tmp_path, rows, columns, message):
     with pytest.raises(tc.InputError, match=message):
         previous(tmp_path, rows, columns)
+
+
+def test_a_workbook_reads_back_as_the_pattern_it_was_made_of(tmp_path):
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem, time_limit=1000)
+    path = pattern.write(tmp_path / "table.xlsx")
+    assert np.array_equal(read_release(problem, path)[0], pattern.suppressed)
+    assert tc.audit(problem, path).is_safe

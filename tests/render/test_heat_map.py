@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import tablecloak as tc
+from hand_tables import one_row
 from margins import with_margins
 from tablecloak.render.heat_map import (
     add_heat_map,
@@ -173,3 +174,11 @@ def test_numbers_are_written_for_people(value, text):
 def test_cells_are_named_by_all_their_codes():
     keys = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]})
     assert labels_of(keys) == ["a=x, b=1", "a=y, b=2"]
+
+
+def test_all_values_of_a_table_have_as_many_digits():
+    problem = one_row([50.4, 60.25, 70], {"a": (3, 5)})
+    square = sensitivity_squares(problem)
+    assert [square(cell).text for cell in range(4)] == ["50.40", "60.25", "70.00", "180.65"]
+    square = adjustment_squares(problem, np.array([55.4, 60.25, 65, 180.65]))
+    assert square(0).text == "55.40"

@@ -183,3 +183,15 @@ def test_the_last_binary_digits_of_a_difference_are_dropped():
     assert own_digits(1 / 3) == 1 / 3
     # A hundred billion and a cent, of which 13 digits were meant.
     assert own_digits(100_000_000_000.01) == 100_000_000_000.01
+
+
+def test_names_in_backticks_are_code_and_sentences_in_tables_begin_at_the_left():
+    page = Page("t")
+    page.text("as `attack_counts` <b> does")
+    page.table(
+        pd.DataFrame({"why": ["whose number `n` everybody is taken to know", "x"], "n": [1, 2]})
+    )
+    text = page.html()
+    assert "as <code>attack_counts</code> &lt;b&gt; does" in text
+    assert text.count('<td class="prose">whose number <code>n</code> everybody') == 1
+    assert "`" not in text

@@ -28,7 +28,7 @@ def test_a_report_explains_the_dearest_secondary_suppressions_with_their_attacks
     head, *found = explanations(pattern)
     assert "2 dearest of 5 secondary suppressions" in head
     dearest = np.sort(problem.weights[pattern.secondary])[-2:]
-    assert all(f"= {weight:g}: secondary" in "".join(found) for weight in dearest)
+    assert all(f"= {weight:,g}: secondary" in "".join(found) for weight in dearest)
     assert all("Needed by (" in each for each in found)
     assert all("too close" in each for each in found)
 

@@ -22,6 +22,7 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
+from tablecloak.tables.formats.frame_format import part_of_problem
 from tablecloak.web.tasks import noting
 
 JOBS = (".toml",)
@@ -87,7 +88,7 @@ def kind_of(file: DataFile) -> FileKind:
         return kind_named("problem")
     try:
         file, head = first_records(file)
-        if {"lower_protection", "upper_protection"} <= set(head.columns):
+        if part_of_problem(head.columns) == "cells":
             return kind_named("problem")
         guessed = guess(file)
     except InputError:

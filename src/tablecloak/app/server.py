@@ -21,7 +21,7 @@ from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import DelayedCall
 from tablecloak.extras import required
-from tablecloak.render.page import STYLE
+from tablecloak.render.page import STYLE, with_code
 from tablecloak.web.guard import LOOPBACK, guard, is_secret
 from tablecloak.web.listening import listen, run
 from tablecloak.web.tasks import hearing_warnings
@@ -111,6 +111,7 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
     )
     app.config["MAX_CONTENT_LENGTH"] = MOST_SENT
     app.jinja_env.globals.update(style=STYLE)
+    app.jinja_env.filters["code"] = with_code
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)

@@ -22,7 +22,7 @@ from tablecloak.argus.lines import (
 from tablecloak.argus.linked import linked, positions
 from tablecloak.argus.metadata import read_cells, read_metadata, read_microdata, specification_of
 from tablecloak.argus.methods import METHODS, Task, read_suppression
-from tablecloak.argus.outputs import OPTIONS_OF, BatchOutput, BatchTable, OutputLayout, made_of
+from tablecloak.argus.outputs import OPTIONS_OF, SBS, BatchOutput, BatchTable, OutputLayout, made_of
 from tablecloak.argus.preparation import tabulate_records, take_cells
 from tablecloak.argus.rules import check_rules, describe, is_active, n_largest, numbers_of
 from tablecloak.argus.state import BatchState, TableJob
@@ -329,9 +329,11 @@ def write_table(batch: BatchState, command: Command, arguments: Arguments) -> No
     batch.say(command, f"table {job.number}, type {wanted.kind} {options}: {files[0].path.name}")
     if not layout.is_public:
         inner = files[0].path.relative_to(batch.out)
+        where = "it must stay inside"
+        if wanted.kind == SBS:
+            where = "for the authority that receives it, and for no reader"
         batch.say(
-            command,
-            f"{inner}: tells which cells are sensitive, or their true values; it must stay inside",
+            command, f"{inner}: tells which cells are sensitive, or their true values; {where}"
         )
 
 

@@ -105,8 +105,8 @@ def audit(
     insiders attack unless others are named; --intruder external names none. The release may be the
     code-value output of tau-ARGUS with statuses 1 to 14.
 
-    A release of values without gaps counts as an adjusted table; with --made, as a rounded one,
-    whose readers know the base.
+    A release of values without gaps counts as an adjusted table, or as a rounded one, whose readers
+    know the base, by --made or where about.json beside it says so.
 
     With --published the verdict is on all releases together. Guesses of --knows do not change the
     exit code, which is for what an adjustment promises: the distance from the truth.
@@ -119,7 +119,9 @@ def audit(
 
     Example: tablecloak audit counts.jj rounded.csv --made rounding:3
     """
+    from tablecloak.protection import made_as
     from tablecloak.publish.audit import audit as run
+    from tablecloak.publish.released_cells import ABOUT, told_beside
     from tablecloak.render.plotting import picture_format
     from tablecloak.solve.solver import using_solver
 
@@ -145,6 +147,8 @@ def audit(
         _write(audited, output, certificate, plot)
         guessed = _guessed(audited, knows, reporter, time_limit)
     typer.echo(audited.summary())
+    if made is None and (way := made_as(told_beside(release))):
+        typer.echo(f"note: judged as {way}, as {ABOUT} beside it says.")
     if guessed:
         typer.echo(guessed)
     if show and not audited.is_safe:
@@ -243,9 +247,10 @@ def verify(
 ) -> None:
     """Check a certificate by exact products alone; no solver is called.
 
-    Prints what is proved and what was not checked; read all of it. With ORIGINAL, it also checks
-    that the certificate speaks of that problem. The same check runs without tablecloak:
-    python verifier.py CERTIFICATE ORIGINAL, where ORIGINAL is a JJ file.
+    Prints what is proved and what was not checked; read all of it. Insiders who know the
+    same count as one there. With ORIGINAL, it also checks that the certificate speaks of that
+    problem. The same check runs without tablecloak: python verifier.py CERTIFICATE ORIGINAL,
+    where ORIGINAL is a JJ file.
 
     Exit code 0: proved; 1: refused; 2: wrong input; 3: what is claimed is proved,
     but nothing is claimed of the protection of sensitive cells.

@@ -118,13 +118,16 @@ def read_pattern(problem: ProtectionProblem, path: Path) -> Flags:
     Raises
     ------
     InputError
-        If it holds adjusted values.
+        If it holds a value for every cell.
     """
     from tablecloak.publish.released_cells import read_release
 
     suppressed, _ = read_release(problem, path, of_table=True)
     if suppressed is None:
-        raise InputError(f"{path}: holds adjusted values. Give a suppression pattern.")
+        raise InputError(
+            f"{path}: has a value in every cell. Give a suppression pattern; releases of other "
+            f"methods come from `tablecloak protect`, or from `tc.write_release` in Python."
+        )
     return suppressed
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from tablecloak.cli.names import FRAME_FILES
+from tablecloak.cli.names import RECORD_FILES
 from tablecloak.cli.options import reading_data
 from tablecloak.errors import InputError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @reading_data
 def init(
     file: Annotated[
-        Path, typer.Argument(help=f"Records, one in each row: {FRAME_FILES.placeholder}.")
+        Path, typer.Argument(help=f"Records, one in each row: {RECORD_FILES.placeholder}.")
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Job file to write.", writable=True)

@@ -191,6 +191,9 @@ EXECUTORS = Names(
 PROBLEM_FILES = Names(
     "problem file", partial(_formats, "ProblemFormat", _ending), _read_problem_name
 )
+RECORD_FILES = Names(
+    "file of records", partial(_formats, "RecordFormat", _ending), lambda name: None
+)
 FRAME_FILES = Names("result file", partial(_formats, "FrameFormat", _ending), lambda name: None)
 RELEASES = Names("format of releases", partial(_formats, "ReleaseFormat", attrgetter("name")))
 TOTALS = Names("place of totals", _totals)

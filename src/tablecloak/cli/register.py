@@ -151,7 +151,12 @@ def add(
         Path, typer.Option(help=f"The true table behind it: {PROBLEM_FILES.placeholder}.")
     ],
     series: Series = "",
-    variable: Annotated[str, typer.Option(help="Name of the variable of the table.")] = "value",
+    variable: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the variable, as in jobs of the series. Default: as the release names it."
+        ),
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="COLUMN=CODE: `only` of its job, records with this code; repeat."),
@@ -176,17 +181,18 @@ def add(
 
     Example: tablecloak register add register table.csv --problem problem.csv --series "firms 2024"
 
-    Example: tablecloak register add register rounded.csv --problem problem.csv --made rounding:5
+    Example: tablecloak register add register rounded.csv --problem problem.csv --variable count
+    --made rounding:5
 
     Example: tablecloak register add register transmission.csv --problem problem.csv
-    --transmission --receiver Eurostat --series "firms 2025"
+    --variable turnover --transmission --receiver Eurostat --series "firms 2025"
     """
     from dataclasses import replace
 
     from tablecloak.publish.audit import audit, known_ends, told_by
     from tablecloak.publish.besides import besides, besides_in, refuse_besides
     from tablecloak.publish.register import PUBLIC, Entry, Register, UnrelatedError
-    from tablecloak.publish.released_cells import FIGURES
+    from tablecloak.publish.released_cells import FIGURES, measure_of
     from tablecloak.tables.formats import read_problem
 
     if transmission and receiver == PUBLIC:
@@ -194,9 +200,16 @@ def add(
     if transmission and made:
         raise InputError("--transmission: its values are the true ones. Leave --made out.")
     truth = read_problem(problem)
+    if variable is None and truth.table.variables is None:
+        variable = measure_of(file, [str(name) for name in truth.table.keys.columns])
+        if variable is None:
+            raise InputError(
+                f"{file}: it does not say which variable it is of. Name it by --variable as jobs "
+                f"of this series do: with another name it counts for none of them."
+            )
     figures = file.with_name(FIGURES)
     further = (*besides([truth], ()), *besides_in(figures))
-    truth = replace(truth, table=replace(truth.table, name=variable))
+    truth = replace(truth, table=replace(truth.table, name=variable or truth.table.name))
     kept, chosen = Register(folder), _chosen(only or [])
     ends, is_bounded, is_safe = (truth.table.values, truth.table.values), True, True
     if not transmission:

@@ -24,6 +24,14 @@ from tablecloak.tables.tabulation.contributed import Contributed
 ReleaseMaker = Callable[[ProtectionProblem], Any]
 
 
+def _in_short(entry: object) -> object:
+    return float(f"{entry:.4g}") if isinstance(entry, float) and abs(entry) < SHORT else entry
+
+
+SHORT = 1000
+"""Numbers from which all digits before the point are shown."""
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Risk and utility of several releases of one table. Secret.
@@ -84,6 +92,10 @@ class Comparison:
             text += f" The attack gave no guess, so that no risk is known: {'; '.join(unknown)}."
         failed = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
         return f"{text} No release: {failed}" if failed else text
+
+    def measures(self) -> pd.DataFrame:
+        """Return the table as pages show it: a method in each column, shares with four digits."""
+        return self.table.T.map(_in_short)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw the risk-utility map."""

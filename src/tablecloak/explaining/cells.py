@@ -107,6 +107,13 @@ def _unknown(table: Table, codes: dict[str, str]) -> str:
         }
         # A code that is there counts for more than several that are merely similar.
         near += own.map(alike).to_numpy(dtype=float) + (own == code).to_numpy()
+    # The same codes in another order are what was meant.
+    given = sorted(codes.values())
+    near += (
+        2
+        * len(codes)
+        * np.array([sorted(row) == given for row in table.keys.astype(str).to_numpy().tolist()])
+    )
     best = np.argsort(-near, kind="stable")[:NAMED]
     return f"There is no cell ({told}). Did you mean {' or '.join(table.labels(best))}?"
 

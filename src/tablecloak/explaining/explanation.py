@@ -54,7 +54,7 @@ def shown(number: Fraction | float) -> str:
         is_decimal = 10**12 % number.denominator == 0
         if not is_decimal:
             return f"{number.numerator}/{number.denominator}"
-    return f"{float(number):.12g}"
+    return f"{float(number):,.12g}"
 
 
 def times(multiplier: Fraction) -> str:

@@ -415,7 +415,7 @@ def _insider_attacks(
         (each.intruder, each.cell, each.knowledge) for each in found if each.knowledge is not None
     )
     return {
-        (intruder, cell): without.interval(cell, without.knowing(knowledge))
+        (intruder, cell): without.interval(cell, knowledge)
         for intruder, cell, knowledge in islice(known, SHOWN_ATTACKS)
     }
 

@@ -209,18 +209,30 @@ class PatternQuestion:
         upper = np.minimum(self.ranges.upper[cells], knowledge.upper)
         return self.ranges.with_ends(cells, lower, upper)
 
-    def interval(self, cell: int, ranges: CellRanges | None = None) -> Interval:
-        """Return what somebody can compute of a cell, as two sums."""
-        ranges = self.ranges if ranges is None else ranges
+    def interval(self, cell: int, knowledge: Knowledge | None = None) -> Interval:
+        """Return what everybody, or an insider, can compute of a cell, as two sums.
+
+        Of an insider no more is asked than its own knowledge of the cell leaves, as in the proof: a
+        contributor alone in a cell attacks others, not itself.
+        """
+        ranges, least, most = self.ranges, -math.inf, math.inf
+        if knowledge is not None:
+            ranges = self.knowing(knowledge)
+            if cell in knowledge.cells:
+                least, most = float(ranges.lower[cell]), float(ranges.upper[cell])
         place = int(np.searchsorted(self.needs.cells, cell))
         is_needed = place < len(self.needs.cells) and self.needs.cells[place] == cell
         value = float(self.problem.table.values[cell])
         needs = self.needs
+        low, high = value, value
+        if is_needed:
+            low = max(value - float(needs.lower[place]), least)
+            high = min(value + float(needs.upper[place]), most)
         return Interval(
             lower=derived(ranges, cell, -1, self.budget.left),
             upper=derived(ranges, cell, 1, self.budget.left),
-            required_lower=value - float(needs.lower[place]) if is_needed else value,
-            required_upper=value + float(needs.upper[place]) if is_needed else value,
-            required_width=float(needs.width[place]) if is_needed else 0.0,
+            required_lower=low,
+            required_upper=high,
+            required_width=min(float(needs.width[place]), most - least) if is_needed else 0.0,
             value=value,
         )

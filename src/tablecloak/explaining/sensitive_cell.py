@@ -201,7 +201,7 @@ def _best_insider(
             break
         tried += 1
         question.budget.report("explain: insiders tried", tried, np.nan, len(members) - tried)
-        found = question.interval(cell, question.knowing(knowledge))
+        found = question.interval(cell, knowledge)
         if found.share < least * (1 - 1e-9):
             best, least = (f"{name}: {knowledge.name}", found), found.share
     return *best, tried, len(members) - tried

@@ -16,6 +16,7 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.schema import DimensionSpec
 from tablecloak.tables.contributions import HOLDINGS, ONLY_HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.formats.frame_format import refuse_problem
 from tablecloak.tables.proposal import VALUE
 
 MOST_CODES = 1000
@@ -29,6 +30,9 @@ DIGITS_OF_A_CODE = 4
 
 DIGITS_OF_A_REGISTER = 6
 """The same of numbers of a register, where records share them; wages may all have 4 or 5."""
+
+MOST_SHORT_CODES = MOST_CODES // 20
+"""Most numbers of few digits that may be codes."""
 
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
@@ -126,6 +130,7 @@ def guess(file: DataFile) -> Guess:
     file, frame = first_records(file)
     if frame.empty:
         raise InputError(f"{file}: holds no record. Give the file with the records.")
+    refuse_problem(frame.columns, Path(file))
     finished = "A finished table can be opened by `tablecloak app`."
     unnamed = [name for name in frame.columns if UNNAMED.fullmatch(str(name))]
     if 2 * len(unnamed) > len(frame.columns):
@@ -147,6 +152,8 @@ def guess(file: DataFile) -> Guess:
     codes = [name for name, kind in kinds.items() if kind == "codes"]
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     names = [name for name, kind in kinds.items() if kind == "names"]
+    # Numbers in their order may be those of lines, and name somebody only where nothing else does.
+    names += [name for name, kind in kinds.items() if kind == "running number" and not names]
     holding = next((name for name in names if HOLDINGS.search(name)), "")
     filled = [name for name in names if name != holding and not _is_blank(frame[name]).any()]
     contributor = next((name for name in (*filled, *names) if name != holding), "")
@@ -163,8 +170,12 @@ def guess(file: DataFile) -> Guess:
             f"{file}: no column has codes that several records share. A job needs such dimensions."
             f"{about_batches(file) or f' {finished}'}"
         )
-    others = {name: kind for name, kind in kinds.items() if " " in kind} | twins
-    others |= {name: "another number, as a value" for name in numbers if name != value}
+    others = {name: kind for name, kind in kinds.items() if " " in kind and name != contributor}
+    others |= twins
+    for name in numbers:
+        if name != value:
+            more = f"; if it holds codes, add [dimensions.{_key(name)}]"
+            others[name] = f"another number, as a value{more * _may_be_codes(frame[name])}"
     others |= {name: "names of records" for name in names if name not in (holding, contributor)}
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
     return Guess(file, value, contributor, holding, weight, dimensions, others)
@@ -196,11 +207,23 @@ def _holds(frame: pd.DataFrame, contributor: str, name: str) -> bool:
     return pairs[contributor].is_unique and not pairs[name].is_unique
 
 
-def _unlike_a_value(column: pd.Series, name: str) -> tuple[bool, bool, bool, float]:
+def _may_be_codes(column: pd.Series) -> bool:
+    """Return whether many records share few numbers with at most two digits on either side.
+
+    Such are codes of classes, as 47.11, but hours of work as well.
+    """
+    given = column.dropna()
+    is_short = bool(given.between(0, 100, "left").all() and (given.round(2) == given).all())
+    n_codes = given.nunique()
+    return is_short and n_codes <= min(MOST_SHORT_CODES, len(given) / RECORDS_OF_A_CODE)
+
+
+def _unlike_a_value(column: pd.Series, name: str) -> tuple[bool, bool, bool, bool, float]:
     """Return what puts other numbers first: their names, decimals, and larger sums."""
     given = column.dropna()
     return (
         not VALUE.match(name),
+        _may_be_codes(column),
         bool(PEOPLE.match(name)),
         bool((given % 1 == 0).all()),
         -float(given.abs().sum()),
@@ -213,7 +236,10 @@ def _is_number(column: pd.Series) -> bool:
 
 
 def _kind(column: pd.Series, name: str) -> str:
-    """Return what a column holds: codes, number, names, weight; or why it is left out."""
+    """Return what a column holds: codes, number, names, weight; or why it is left out.
+
+    A running number names records, too, if nothing else does.
+    """
     given = column.dropna()
     n_codes = given.nunique()
     if n_codes < 2:
@@ -235,8 +261,10 @@ def _kind(column: pd.Series, name: str) -> str:
     is_register = n_codes == len(given) or digits.min() >= DIGITS_OF_A_REGISTER
     if is_code and is_register and not is_shared and not VALUE.match(name):
         return "names"
-    is_few = is_code or (is_whole and n_codes <= MOST_CODES / 20)
-    return "codes" if is_shared and is_few else "number"
+    is_few = is_code or (is_whole and n_codes <= MOST_SHORT_CODES)
+    is_running = is_whole and n_codes == len(given) == given.max() - given.min() + 1
+    number = "running number" if is_running else "number"
+    return "codes" if is_shared and is_few else number
 
 
 def _levels(frame: pd.DataFrame, codes: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:

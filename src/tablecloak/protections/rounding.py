@@ -40,9 +40,6 @@ class RoundingProtection(TableProtection):
     reading: ClassVar[str]
     """How readers must understand the release."""
 
-    method_name: ClassVar[str]
-    """What readers are told of the method."""
-
     base: int
 
     @classmethod

@@ -16,13 +16,14 @@ from tablecloak.budget import Progress, Stopwatch
 from tablecloak.cta.model.precision import deviation, shortfall
 from tablecloak.cta.model.room import near_bound
 from tablecloak.errors import InputError
-from tablecloak.protection import Protection, way_of
+from tablecloak.protection import Protection, made_as, way_of
 from tablecloak.publish.released_cells import (
     ENDS,
     ends_by,
     published_ends,
     read_code_values,
     read_release,
+    told_beside,
 )
 from tablecloak.results import Result
 from tablecloak.solve.solver import on_chosen_solver
@@ -204,7 +205,8 @@ def audit(
         How the values of a file, frame or array were made, if readers know it: "rounding:5" or
         "small_counts:3", with the base. The verdict is then on what follows from values and base;
         readers are taken to know how far values were moved at most, and whether each is the nearest
-        multiple. By default values are those of an adjusted table.
+        multiple. By default what about.json beside the table of a release says; without it values
+        are those of an adjusted table.
     detail : {"verdict", "intervals"}, default="verdict"
         Whether to compute the exact interval of every sensitive cell of a pattern.
     seed : int, default=0
@@ -278,9 +280,16 @@ def told_by(
     made : Protection or str, optional
         As for `audit`.
     """
-    if made is not None:
-        ends = ends_by(made, problem, told_by(problem, release)[2])
-        return _hidden_within(problem, ends), ends, None
+    made = made_as(told_beside(release)) if made is None else made
+    content = _as_it_looks(problem, release)
+    if made is None:
+        return content
+    ends = ends_by(made, problem, content[2])
+    return _hidden_within(problem, ends), ends, None
+
+
+def _as_it_looks(problem: ProtectionProblem, release: Release) -> ReleaseContent:
+    """Return what a release tells of which nobody says how its values were made."""
     way = way_of(release)
     if way is not None:
         return told_by_result(problem, way, release)

@@ -22,7 +22,7 @@ from tablecloak.errors import InputError, VerificationError, listed, suggestion
 from tablecloak.protection import required_way
 from tablecloak.publish.figures import released_figures
 from tablecloak.publish.leaks import find_leaks, has_flags
-from tablecloak.publish.released_cells import FIGURES
+from tablecloak.publish.released_cells import ABOUT, FIGURES, TABLE
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.results import Result
@@ -36,10 +36,6 @@ from tablecloak.tables.formats import (
 )
 from tablecloak.tables.formats.layouts import LONG, Layout, hidden_cells
 from tablecloak.tables.leaving import Leaving
-
-ABOUT = "about.json"
-"""What readers are told of a release; shows that a folder holds one."""
-
 
 CODES = "codes.csv"
 """Labels of the codes beside a release, where a format has no place for them."""
@@ -210,7 +206,7 @@ def _write_tables(
     files = []
     labels = leaving.labels
     for each in formats:
-        files.append(folder / f"table{each.suffixes[0]}")
+        files.append(folder / f"{TABLE}{each.suffixes[0]}")
         if wide is not None and each.has_wide:
             each.write_wide(wide, about, files[-1])
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError, TablecloakWarning, listed, suggestion
-from tablecloak.protection import Protection, made_by
+from tablecloak.protection import Protection, made_as, made_by
 from tablecloak.storage import existing_file
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.changes.rests import values_with_rests
@@ -27,6 +29,12 @@ from tablecloak.tables.text_numbers import numbers_of
 FIGURES = "figures.csv"
 """File of the derived figures of a release, beside its table."""
 
+ABOUT = "about.json"
+"""What readers are told of a release, beside its table; shows that a folder holds one."""
+
+TABLE = "table"
+"""Name of the table of a release, without its ending."""
+
 HIDDEN = (3, 4, 5, 6, 7, 8, 9, 11, 12)
 """Unsafe by rule, request, frequency, zero, singleton or manually; secondary."""
 
@@ -38,9 +46,41 @@ STATUSES = range(1, 15)
 ENDS = ("lower", "upper")
 """Columns of a release of intervals."""
 
+NO_MEASURE = ("cell", "status", "value", *ENDS)
+"""Columns of releases whose names say nothing of the variable."""
+
 PUBLISHED = {"published", "s", "safe", "v", "z"}
 SUPPRESSED = {"primary", "secondary", "suppressed", "x", "u", "m"}
 """Words for the status of a cell, in lower case."""
+
+
+def told_beside(release: object) -> dict[str, Any]:
+    """Return what `ABOUT` beside the table of a release says of it; nothing of other files."""
+    path = Path(release) if isinstance(release, str | Path) else Path()
+    about = path.with_name(ABOUT) if path.name else path
+    if path.name.partition(".")[0] != TABLE or not about.is_file():
+        return {}
+    try:
+        content = json.loads(about.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def measure_of(release: Path, dimensions: Sequence[str]) -> str | None:
+    """Return the variable of a release by `ABOUT` beside it or by its own column of values.
+
+    Returns
+    -------
+    str or None
+        None if there is no such column, or it has a name that fits all variables.
+    """
+    measure = told_beside(release).get("measure")
+    if measure:
+        return str(measure)
+    frame = read_frame(release, tuple(dimensions))
+    names = [str(name) for name in frame.columns if str(name) not in (*dimensions, *NO_MEASURE)]
+    return names[0] if len(names) == 1 else None
 
 
 def read_code_values(
@@ -482,7 +522,8 @@ def read_published(
         Whether `problem` is that of the new release, over the same cells. Published values then may
         differ from its own; hidden values are taken to be those of the new table.
     made : Protection or str, optional
-        How its values were made, if readers know it, as for `tablecloak.audit`.
+        How its values were made, if readers know it, as for `tablecloak.audit`; by default what
+        about.json beside the table of a release says.
 
     Returns
     -------
@@ -495,6 +536,7 @@ def read_published(
         if hidden values of the new table do not add up with the values published then. If a value
         cannot have been made as is said.
     """
+    made = made_as(told_beside(release)) if made is None else made
     if made is not None:
         if revised:
             raise InputError(

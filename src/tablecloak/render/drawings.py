@@ -28,11 +28,14 @@ from tablecloak.render.heat_map import (
 )
 from tablecloak.render.page import Page
 from tablecloak.render.palette import BOUND, LOSS, STATUS, VERDICTS
-from tablecloak.render.plotting import new_figure, save_secret
+from tablecloak.render.plotting import add_legend, new_figure, save_secret
 from tablecloak.risk_utility_map import RiskUtilityMap
 from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.result.pattern import SuppressionPattern
 from tablecloak.tables.problem import ProtectionProblem
+
+MOST_RANGE = 1e8
+"""Largest over smallest width on a plot of an audit."""
 
 
 @showing.page.register
@@ -43,7 +46,7 @@ def comparison_page(comparison: Comparison) -> Page:
     page.heading("Verdict")
     page.text(comparison.verdict())
     page.heading("Risk and utility")
-    page.table(comparison.table.T)
+    page.table(comparison.measures())
     draw = partial(showing.plot, comparison.map)
     page.figure(draw, "Right guesses against the share of the value that is left")
     page.heading("What the figures mean")
@@ -63,7 +66,10 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
     figure, axes = new_figure(6, 5)
     required = frame["required_width"].to_numpy(dtype=float)
     achieved = (frame["reached_upper"] - frame["reached_lower"]).to_numpy(dtype=float)
-    floor = max(float(required[required > 0].min(initial=1.0)) / 100, 1e-12)
+    widths = np.concatenate([required, achieved])
+    widths = widths[np.isfinite(widths) & (widths > 0)]
+    # What is narrower by far is an exact value, and lies on the edge.
+    floor = max(float(widths.min(initial=np.inf)), float(required.max(initial=1)) / MOST_RANGE) / 2
     widest = float(achieved[np.isfinite(achieved)].max(initial=1))
     ends = [floor, max(float(required.max(initial=1)), widest) * 1.3]
     achieved = np.minimum(achieved, ends[1])
@@ -77,7 +83,7 @@ def plot_protection(audit: Audit, path: str | Path | None = None) -> Any:
     axes.set_xlabel("required width of the intruder's interval")
     axes.set_ylabel("exact width" if audit.exact else "width proved so far (at least)")
     axes.set_title("Internal: audit of a suppression pattern")
-    axes.legend()
+    add_legend(figure)
     return save_secret(figure, path)
 
 
@@ -94,8 +100,9 @@ def plot_pattern(pattern: SuppressionPattern, path: str | Path | None = None) ->
         axes.bar(levels, counts, bottom=below, color=_colour(status), label=label)
         below += counts
     axes.set(xlabel="steps below the grand total", ylabel="cells", xticks=levels)
+    axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_title("Internal: suppression pattern")
-    axes.legend()
+    add_legend(figure)
     return save_secret(figure, path)
 
 
@@ -115,7 +122,7 @@ def plot_adjustment(adjusted: Adjustment, path: str | Path | None = None) -> Any
         axes.scatter(*places, s=12, alpha=0.7, color=colour, label=label)
     axes.set(xlabel="true value", ylabel="change", xscale="symlog", yscale="symlog")
     axes.set_title("Internal: adjusted table")
-    axes.legend()
+    add_legend(figure)
     return save_secret(figure, path)
 
 
@@ -149,7 +156,7 @@ def plot_risk_utility(shown: RiskUtilityMap, path: str | Path | None = None) -> 
         )
     axes.set_xlabel("risk")
     axes.set_ylabel("utility")
-    axes.legend()
+    add_legend(figure)
     return save_secret(figure, path)
 
 
@@ -173,4 +180,4 @@ def _(adjusted: Adjustment | RoundedTable) -> str:
 
 @showing.html.register
 def _(comparison: Comparison) -> str:
-    return f"<p>{escape(comparison.verdict())}</p>{comparison.table.T.to_html()}"
+    return f"<p>{escape(comparison.verdict())}</p>{comparison.measures().to_html()}"

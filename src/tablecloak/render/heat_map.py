@@ -14,6 +14,7 @@ from tablecloak.graph import children_of, parents_first
 from tablecloak.render.page import NOTEBOOK_STYLE, Page, Square, SquareGrid, as_number
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.published import common_decimals
 from tablecloak.tables.table import Table
 
 Drawing = Callable[[int], Square]
@@ -165,12 +166,19 @@ def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[st
     return f"<style>{NOTEBOOK_STYLE}</style><p>{lines}</p>{''.join(page.parts)}"
 
 
+def with_digits_of(values: Floats) -> Callable[[float], str]:
+    """Return how values of a table are written, all with as many digits behind the point."""
+    digits = common_decimals(values)
+    return as_number if digits is None else lambda value: f"{value + 0.0:,.{digits}f}"
+
+
 def sensitivity_squares(problem: ProtectionProblem) -> Drawing:
     """Draw a problem: which cells are sensitive, and why. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
+    written = with_digits_of(values)
 
     def square(cell: int) -> Square:
-        text = as_number(values[cell])
+        text = written(values[cell])
         kind = "primary" if problem.sensitive[cell] else ""
         return Square(text, kind, f"{labels[cell]}: {text}{_details(problem, cell)}")
 
@@ -180,9 +188,10 @@ def sensitivity_squares(problem: ProtectionProblem) -> Drawing:
 def suppression_squares(problem: ProtectionProblem, statuses: Texts) -> Drawing:
     """Draw a suppression pattern: published, primary and secondary cells. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
+    written = with_digits_of(values)
 
     def square(cell: int) -> Square:
-        text, status = as_number(values[cell]), str(statuses[cell])
+        text, status = written(values[cell]), str(statuses[cell])
         hover = f"{labels[cell]}: {text}, {status}{_details(problem, cell)}"
         kind = status if status != "published" else "frozen" * int(problem.frozen[cell])
         return Square(text, kind, hover)
@@ -193,14 +202,14 @@ def suppression_squares(problem: ProtectionProblem, statuses: Texts) -> Drawing:
 def adjustment_squares(problem: ProtectionProblem, adjusted: Floats) -> Drawing:
     """Draw an adjusted table: how far and which way each cell was moved. Secret."""
     labels, values = labels_of(problem.table.keys), problem.table.values
-    changes = adjusted - values
+    changes, written = adjusted - values, with_digits_of(np.concatenate([values, adjusted]))
     relative = np.abs(changes) / np.maximum(np.abs(values), problem.unit)
 
     def square(cell: int) -> Square:
         change = changes[cell]
         hover = (
-            f"{labels[cell]}: {as_number(values[cell])} published as "
-            f"{as_number(adjusted[cell])} ({'+' if change > 0 else ''}{as_number(change)})"
+            f"{labels[cell]}: {written(values[cell])} published as "
+            f"{written(adjusted[cell])} ({'+' if change > 0 else ''}{as_number(change)})"
             f"{_details(problem, cell)}"
         )
         moved = abs(change) > UNCHANGED * problem.unit
@@ -208,7 +217,7 @@ def adjustment_squares(problem: ProtectionProblem, adjusted: Floats) -> Drawing:
         kind += " sensitive" * int(problem.sensitive[cell])
         # The square root makes small changes visible as well.
         share = float(np.sqrt(min(relative[cell], 1.0)))
-        return Square(as_number(adjusted[cell]), kind.strip(), hover, share)
+        return Square(written(adjusted[cell]), kind.strip(), hover, share)
 
     return square
 

@@ -207,6 +207,15 @@ class SquareGrid:
         return " ".join([first, *(f"calc({ceil(1.1 * length)}ch + 1rem)" for length in others)])
 
 
+_PROSE = re.compile(r"<td>(?=[^<]* [^<]* [^<]* [^<]* )")
+"""Begins a square of a table that holds a sentence: at least five words."""
+
+
+def with_code(text: str) -> str:
+    """Return escaped text whose names in backticks are shown as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", text)
+
+
 def with_scopes(table: str, caption: str) -> str:
     """Return a table of pandas that says of each header what it heads, and what it shows itself."""
     head, body = table.replace(' class="dataframe"', "").split("</thead>", 1)
@@ -239,7 +248,7 @@ class Page:
 
     def text(self, text: str) -> None:
         """Add a paragraph."""
-        self.parts.append(f"<p>{escape(text)}</p>")
+        self.parts.append(f"<p>{with_code(escape(text))}</p>")
 
     def link(self, text: str, path: str) -> None:
         """Add a link to a file, relative to the page."""
@@ -251,6 +260,7 @@ class Page:
         """Add a table, floats by `as_number`; folded away below a title if one is given."""
         plain = frame.rename_axis(None)
         text = plain.to_html(index=index, border=0, na_rep="", float_format=as_number)
+        text = with_code(_PROSE.sub(r'<td class="prose">', text))
         self._fold(with_scopes(text, folded or caption or self.section), folded)
 
     def grid(self, grid: SquareGrid, *, folded: str = "") -> None:

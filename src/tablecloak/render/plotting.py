@@ -22,6 +22,11 @@ def new_figure(width: float, height: float) -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
+def add_legend(figure: Any) -> None:
+    """Say below a figure what its colours mean, where it covers nothing that is drawn."""
+    figure.legend(loc="outside lower center", ncols=4, frameon=False)
+
+
 def picture_format(path: str | Path) -> str:
     """Return the kind of picture that the name of a file asks for.
 

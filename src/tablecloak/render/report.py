@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -17,7 +18,7 @@ from tablecloak.history import History
 from tablecloak.protection import Product
 from tablecloak.render.page import Page
 from tablecloak.render.palette import BOUND, LOSS
-from tablecloak.render.plotting import new_figure
+from tablecloak.render.plotting import add_legend, new_figure
 from tablecloak.results import Result
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -98,12 +99,12 @@ def internal_report(
             page.text(f"Note: {note}")
         way.describe(page, problem, product)
         if history is not None and len(history.steps) > 1:
-            draw = partial(_search_figure, history)
+            draw = partial(_search_figure, history, getattr(release, "loss", math.nan))
             page.figure(draw, f"Search of the {way.noun}: loss and proved bound")
     if comparison is not None:
         page.heading("Risk and utility")
         page.text(comparison.verdict())
-        page.table(comparison.table.T)
+        page.table(comparison.measures())
         page.figure(comparison.map.plot, MAP_CAPTION)
         for line in notes():
             page.text(line)
@@ -135,7 +136,11 @@ def _saved(waivers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
         yield variable, shown, int((~together).sum()) - len(saving)
 
 
-def _search_figure(history: History) -> Any:
+def _search_figure(history: History, loss: float = math.nan) -> Any:
+    """Draw loss and bound over time, and the loss as released where that is another one.
+
+    What protection against insiders and of sums adds comes after the search whose losses fall.
+    """
     frame = history.to_frame()
     figure, axes = new_figure(7, 3)
     for name, colour in (("loss", LOSS), ("bound", BOUND)):
@@ -144,10 +149,14 @@ def _search_figure(history: History) -> Any:
             end = known.tail(1).assign(seconds=frame["seconds"].iloc[-1])
             known = pd.concat([known, end])
             axes.step(known["seconds"], known[name], where="post", color=colour, label=name)
+    lowest = frame["loss"].min()
+    if math.isfinite(loss) and loss > lowest * (1 + 1e-9):
+        axes.plot(frame["seconds"].iloc[-1], loss, "o", color=LOSS, label="loss as released")
     axes.set_xlabel("seconds")
     axes.set_ylabel("loss")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     if axes.has_data():
-        axes.legend()
+        add_legend(figure)
     return figure
 
 

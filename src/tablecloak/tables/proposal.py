@@ -26,7 +26,7 @@ from tablecloak.storage import existing_file
 from tablecloak.tables.code_sums import CodeTree, code_tree, failing_sums, tree_of_most
 from tablecloak.tables.formats.excel import reading_workbook
 from tablecloak.tables.formats.format import format_of
-from tablecloak.tables.formats.frame_format import RecordFormat
+from tablecloak.tables.formats.frame_format import RecordFormat, refuse_problem
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
@@ -723,6 +723,7 @@ def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
     ('All', 'all')
     """
     squares = read_squares(given, sheet)
+    refuse_problem(squares.rows[0] if squares.rows else (), Path(squares.name))
     cross = read_crosstab(squares)
     long, axes, measures, texts = _split(cross)
     dims = [axis.name for axis in axes]

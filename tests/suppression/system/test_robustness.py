@@ -141,7 +141,7 @@ def test_whoever_knows_any_one_hidden_cell_can_be_kept_from_sensitive_ones():
     assert careful.robustness.n_exposed == 0
     assert tc.audit(problem, careful, intruders="any-cell").is_safe
     assert careful.loss > careless.loss
-    assert any(f"the loss rises from {careless.loss:.12g} to" in note for note in careful.notes)
+    assert any(f"the loss rises from {careless.loss:,.12g} to" in note for note in careful.notes)
 
 
 def test_pattern_audit_and_comparison_tell_the_same_dimension():

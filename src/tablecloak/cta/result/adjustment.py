@@ -231,7 +231,7 @@ class Adjustment(AdjustedTable, ProtectedTable):
             else ""
         )
         return (
-            f"adjustment: loss {self.loss:.9g}, bound {self.bound:.9g}, {self._gaps()}"
+            f"adjustment: loss {self.loss:,.9g}, bound {self.bound:,.9g}, {self._gaps()}"
             f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
             f"{statistics}, {self.seconds:.1f} s{f' ({LATE})' if LATE in self.notes else ''}"
         )

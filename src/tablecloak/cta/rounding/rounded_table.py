@@ -311,7 +311,7 @@ class RoundedTable(RoundedCounts):
         if self.steps == 1:
             how = "zero-restricted"
         return (
-            f"rounding to base {self.base}, {how}: loss {self.loss:.9g}, bound {self.bound:.9g}, "
+            f"rounding to base {self.base}, {how}: loss {self.loss:,.9g}, bound {self.bound:,.9g}, "
             f"{self._gaps()}, {self.seconds:.1f} s"
         )
 

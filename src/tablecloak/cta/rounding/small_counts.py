@@ -151,8 +151,8 @@ class SmallCountTable(RoundedCounts):
         adjusted = self.adjustment
         return (
             f"small counts rounded to 0 or {self.base}: {self.problem.n_sensitive} small counts, "
-            f"changes up to {self.most_moved}, loss {adjusted.loss:.9g}, "
-            f"bound {adjusted.bound:.9g}, {self._gaps()}, {adjusted.seconds:.1f} s"
+            f"changes up to {self.most_moved}, loss {adjusted.loss:,.9g}, "
+            f"bound {adjusted.bound:,.9g}, {self._gaps()}, {adjusted.seconds:.1f} s"
         )
 
 

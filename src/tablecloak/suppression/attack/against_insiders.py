@@ -246,4 +246,4 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _change(before: float, now: float) -> str:
-    return f"{before:.12g}" if before == now else f"{before:.12g} -> {now:.12g}"
+    return f"{before:,.12g}" if before == now else f"{before:,.12g} -> {now:,.12g}"

@@ -288,11 +288,11 @@ class Audit:
         row = rows.iloc[place]
         who = "everybody" if row["intruder"] == "external" else row["intruder"]
         low, high = row["reached_lower"], row["reached_upper"]
-        inferred = f"to be {low:.12g}" if low == high else f"within {low:.12g} to {high:.12g}"
+        inferred = f"to be {low:,.12g}" if low == high else f"within {low:,.12g} to {high:,.12g}"
         label = self.problem.table.label(int(rows.index[place]))
         return (
             f"{who} knows ({label}) {inferred}, and may know no more than "
-            f"{row['required_lower']:.12g} to {row['required_upper']:.12g}."
+            f"{row['required_lower']:,.12g} to {row['required_upper']:,.12g}."
         )
 
     def plot(self, path: str | Path | None = None) -> object:

@@ -61,7 +61,7 @@ class Disclosed:
 
     def __str__(self) -> str:
         why = f", from {self.how}" if self.how else ""
-        return f"({self.label}) lies between {self.lower:.12g} and {self.upper:.12g}{why}"
+        return f"({self.label}) lies between {self.lower:,.12g} and {self.upper:,.12g}{why}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -254,8 +254,8 @@ class IntervalPattern(ProtectedTable):
         return (
             f"partial suppression ({self.requirement.value}): {int(self.hidden.sum())} of "
             f"{self.problem.table.n_cells} cells as intervals, {self.problem.n_sensitive} "
-            f"sensitive cells proved, loss {self.loss:.12g} ({self.narrowest:.12g} before "
-            f"blurring, bound {self.bound:.12g}, {self._gaps()}), {self.seconds:.1f} s"
+            f"sensitive cells proved, loss {self.loss:,.12g} ({self.narrowest:,.12g} before "
+            f"blurring, bound {self.bound:,.12g}, {self._gaps()}), {self.seconds:.1f} s"
         )
 
     def _safety(self) -> Iterator[str]:

@@ -108,7 +108,7 @@ class ProtectedSums:
             return "no sum could be estimated too well without this"
         return (
             f"{self.estimated} of these sums could be estimated too well: loss "
-            f"{self.loss_before:.12g} -> {loss:.12g}, cells {self.cells_before} -> {cells}"
+            f"{self.loss_before:,.12g} -> {loss:,.12g}, cells {self.cells_before} -> {cells}"
         )
 
 
@@ -288,9 +288,9 @@ class SuppressionPattern(ProtectedTable):
     def summary(self) -> str:
         """Return in one line the loss, the bound and the proofs of the pattern."""
         gap = self._gaps() if self.bound_certificate else "gap no bound"
-        bound = f"{self.bound:.12g}" if self.bound_certificate else "none"
+        bound = f"{self.bound:,.12g}" if self.bound_certificate else "none"
         return (
-            f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:.12g}, "
+            f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:,.12g}, "
             f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
             f"({int((self.secondary & ~self.problem.table.rests).sum())} secondary), "
             f"{self._hidden_figures()}{self._proved_cells()} "

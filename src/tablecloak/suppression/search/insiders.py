@@ -520,7 +520,9 @@ def _told(state: SearchState, found: Audit, defence: Defence, question: Question
     if not defence.has_changed:
         return state
     loss = float(question.problem.weights[result.suppressed].sum())
-    return state.noted(f"for this the loss rises from {defence.candidate.loss:.12g} to {loss:.12g}")
+    return state.noted(
+        f"for this the loss rises from {defence.candidate.loss:,.12g} to {loss:,.12g}"
+    )
 
 
 def _not_held(found: Audit) -> SolverError:

@@ -24,6 +24,9 @@ from tablecloak.tables.formats.spreadsheet_text import marked
 MOST_ROWS = 2**20
 """Rows of a sheet of Excel, the header included."""
 
+HIDDEN = "x"
+"""What stands for a hidden value in a table with a row for each cell."""
+
 SAME_EVERYWHERE = ("xl/theme/", "xl/styles")
 """Parts of a workbook with colours and sizes, in which numbers are no values."""
 
@@ -79,13 +82,26 @@ class Excel(RecordFormat, ReleaseFormat):
             texts = shown[name].map(labels).fillna("")
             shown.insert(list(shown.columns).index(name) + 1, f"{name}, label", texts)
         rows = (
-            [*map(str, row[:-1]), "x" if secret else as_written(row[-1])]
+            [*map(str, row[:-1]), HIDDEN if secret else as_written(row[-1])]
             for row, secret in zip(shown.itertuples(index=False), hidden, strict=True)
         )
         last = shown.shape[1] - 1
-        notes = {**about, "grey x": f"{shown.columns[-1]} is confidential"}
+        notes = {**about, f"grey {HIDDEN}": f"{shown.columns[-1]} is confidential"}
         places = ([last] if secret else [] for secret in hidden)
         _write_book(list(map(str, shown.columns)), rows, places, len(shown), notes, path)
+
+    def in_our_words(
+        self, frame: pd.DataFrame, dimensions: list[str], path: Path
+    ) -> pd.DataFrame | None:
+        """Translate a table as `write_release` writes it, whose last column has the values."""
+        measure = frame.columns[-1]
+        if path.suffix.lower() not in self.suffixes or measure in (*dimensions, "status"):
+            return None
+        hidden = frame[measure].astype(str).str.strip() == HIDDEN
+        if not hidden.any() or not set(dimensions) <= set(frame.columns):
+            return None
+        status = hidden.map({True: "suppressed", False: "published"})
+        return frame[dimensions].assign(value=frame[measure].mask(hidden), status=status)
 
     def write_wide(self, table: WideTable, about: Mapping[str, object], path: Path) -> None:
         """Write a sheet with keys and values beside each other, and one for the notes."""

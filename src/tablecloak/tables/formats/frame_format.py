@@ -10,7 +10,7 @@ number of contributors and the largest of them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -28,6 +28,7 @@ from tablecloak.tables.formats.format import (
     Format,
     ProblemFormat,
     ReleaseFormat,
+    can_hold,
     reading,
 )
 from tablecloak.tables.formats.lost_digits import least_level, lost_digits, may_lose, remedy
@@ -43,6 +44,32 @@ LOOKED_AT = 100_000
 _ARRAYS = CellArrays.kinds()
 _REQUIRED = ("value", *(name for name, kind in _ARRAYS.items() if kind.default is None))
 _RELATIONS = ("relation", "cell", "coefficient", "right_hand_side")
+_CONTRIBUTIONS = ("level", "count", "weighted_count", "total")
+
+
+def part_of_problem(columns: Iterable[object]) -> str:
+    """Return which file of a problem in rows and columns has these columns; empty for another."""
+    names = set(map(str, columns))
+    parts = {"cells": {*_REQUIRED}, "relations": {*_RELATIONS}, "contributions": {*_CONTRIBUTIONS}}
+    return next((part for part, needed in parts.items() if needed <= names), "")
+
+
+def refuse_problem(columns: Iterable[object], path: Path) -> None:
+    """Refuse a file of a problem in rows and columns where something else is expected.
+
+    Raises
+    ------
+    InputError
+        Says what the file holds, and who reads it.
+    """
+    part = part_of_problem(columns)
+    is_whole = can_hold(path, ProblemFormat) and not can_hold(path, RecordFormat)
+    if part or is_whole:
+        held = f"the {part} of a problem" if part else "a problem"
+        raise InputError(
+            f"{path}: holds {held}, whose sums and levels are told already. Give its file of "
+            f"cells to `tablecloak suppress`, or read it by `tc.read_problem`."
+        )
 
 
 def beside(path: Path, what: str) -> Path:

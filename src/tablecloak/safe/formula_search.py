@@ -111,7 +111,7 @@ class FormulaSearch:
         exact = np.unique(self._values, return_inverse=True)[1].astype(np.uint64)
         self._classes = exact if self._is_number else classes
         self._exact = SINGLE if column.dtype == np.float32 else EXACT
-        self._numbers = [one for name in frame for one in _numbers_of(frame[name])]
+        self._numbers = [one for name in frame for one in numbers_of(frame[name])]
         self._along = [one for one in self._numbers if not _is_numbering(one)]
         missing = (np.isnan(one) for one in self._numbers)
         self._few = [
@@ -472,7 +472,7 @@ def _is_rounder(constant: float, amounts: Floats) -> bool:
     return _digits(constant) <= (2 if _usual_digits(amounts) >= LONG else 1)
 
 
-def _numbers_of(column: pd.Series[Any]) -> list[Floats]:
+def numbers_of(column: pd.Series[Any]) -> list[Floats]:
     """Return a column as numbers; of dates also the year, month and so on."""
     if pd.api.types.is_numeric_dtype(column):
         return [_floats(column)]

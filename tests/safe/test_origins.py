@@ -76,6 +76,12 @@ OF_ONE = {
     "both codes": lambda d: d.region + " " + d.sex,
     "codes": lambda d: d.region.astype("category").cat.codes,
     "as text": lambda d: d.persons.map({1: "one", 2: "two"}).fillna("more"),
+    "of age": lambda d: (d.age >= 18).astype(int),
+    "school, work and pension": lambda d: pd.cut(d.age, [0, 20, 66, 120], labels=list("abc")),
+    "three and more": lambda d: (d.persons >= 3).astype(int),
+    "long hours": lambda d: (d.hours >= 42).astype(int),
+    "high scores": lambda d: (d.score >= 140).astype(int),
+    "filled with a round number": lambda d: d.hours.fillna(40),
     "hours missing": lambda d: d.hours.isna(),
     "one": lambda d: pd.Series(1, d.index),
 }
@@ -151,6 +157,9 @@ OF_OTHERS = {
     ),
     "two columns in digits of one": lambda d: d.age + 10_000 * d.ill,
     "tiny": lambda d: (1 + d.ill.shift(1, fill_value=0)) * 1e-12,
+    "older than somebody": lambda d: (d.age > 56).astype(int),
+    "bins of the range": lambda d: pd.cut(d.age, 6, labels=False),
+    "bins of the range by name": lambda d: pd.cut(d.age, 4, labels=list("abcd")),
     "some of the branches": lambda d: d.branch.isin(["A01", "B10"]) * 1,
     "mean of the region as text": lambda d: (
         d.groupby("region").income.transform("mean").astype(str)
@@ -285,6 +294,18 @@ def test_columns_of_regressions_are_formulas_of_each_record(formula, is_of_one):
     project.olsr(formula, data)
     (output,) = project.outputs.values()
     assert is_doubted(output.outcome) is not is_of_one
+
+
+@pytest.mark.parametrize("median", [60_000, 59_000, 61_234])
+def test_a_constant_that_is_the_median_goes_to_review_however_round_it_is(median):
+    data = survey()
+    data.loc[data.index[::30], "wealth"] = np.nan
+    data["wealth"] += median - data.wealth.median()
+    assert is_doubted(outcome(data, data.wealth.fillna(median)))
+    of_men = data.wealth[data.sex == "m"].median()
+    data["wealth"] += median - of_men
+    assert is_doubted(outcome(data, data.wealth.where(data.sex == "m", median)))
+    assert not is_doubted(outcome(data, data.wealth.fillna(40_000)))
 
 
 def test_digits_below_those_of_an_amount_hold_no_other_amount():

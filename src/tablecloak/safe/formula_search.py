@@ -28,7 +28,7 @@ MOST_CLASSES = 20
 MOST_PAIRED = 40
 """Columns up to which formulas of each two are tried: more would take minutes."""
 
-UNITS = (1.0, 12.0, 52.0, 365.0)
+UNITS = (1.0, 12.0, 52.0, 365.0, 365.25)
 """Numbers that a factor may be, or divide by, together with powers of ten: they are of the calendar
 and nobody's. A count of a small group is any other whole number."""
 
@@ -75,7 +75,14 @@ def _cube(amounts: Floats) -> Floats:
     return np.asarray(amounts**3, dtype=np.float64)
 
 
-ORDERS = (np.add, np.subtract, np.multiply, np.divide)
+def _for_square(one: Floats, other: Floats) -> Floats:
+    """Return what the index of body mass is of weight and height."""
+    return np.asarray(one / other**2, dtype=np.float64)
+
+
+NOT_SYMMETRIC = (np.divide, _for_square)
+
+ORDERS = (np.add, np.subtract, np.multiply, *NOT_SYMMETRIC)
 """What is tried on each two columns."""
 
 LOGARITHMS = (np.log, np.log1p, np.log10, np.log2)
@@ -276,7 +283,7 @@ class FormulaSearch:
         for first, one in enumerate(paired):
             for second, other in enumerate(paired):
                 for order in ORDERS:
-                    if first < second or (first > second and order is np.divide):
+                    if first < second or (first > second and order in NOT_SYMMETRIC):
                         yield partial(_of_two, order, one, other)
 
     def _is_line_of(self, base: Callable[[Any], Floats]) -> bool:

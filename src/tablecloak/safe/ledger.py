@@ -140,7 +140,15 @@ class Ledger:
             "is no column of the data, and no formula was recognised that gives it for each record "
             "from its own: it may tell of others. Compute it with project.compute(name, formula)"
         )
-        return [Reason("review", "data", f"{name} {text}") for name in unknown]
+        reasons = [Reason("review", "data", f"{name} {text}") for name in unknown]
+        if chosen := self.declared.chosen_by(located.positions):
+            text = (
+                f"which codes of {chosen} are there seems to follow from what their records have, "
+                "and tells of those left out: keep all, since lines of few do not leave, or say "
+                "which list they are of"
+            )
+            reasons.append(Reason("review", "data", text))
+        return reasons
 
     def in_order(self, key: pd.Series[Any], positions: Integers) -> list[Any]:
         """Return the codes of a key in their order, or in that which the data give them."""

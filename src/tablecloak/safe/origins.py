@@ -19,6 +19,7 @@ from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, require_known
 from tablecloak.safe.formula_search import PER_CODE, FormulaSearch, numbers_of
 from tablecloak.safe.formulas import computed
+from tablecloak.safe.group_filters import DataGroups
 from tablecloak.safe.records import Codes, codes_of
 from tablecloak.storage import checksum, existing_file
 from tablecloak.tables.formats.files import read_frame
@@ -52,6 +53,7 @@ class ProjectData:
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"the data have two columns {twice!r}: give each a name of its own")
         self.frame = data.set_axis(names, axis=1).copy()
+        self._groups = DataGroups(self.frame.copy())
         self.formulas: dict[str, str] = {}
         self.codes: list[Codes] = []
         self.numbers_of_codes: list[int] = []
@@ -129,6 +131,10 @@ class ProjectData:
                 if (high[:-1] < low[1:]).all() or (low[:-1] > high[1:]).all():
                     return True
         return False
+
+    def chosen_by(self, positions: Integers) -> str:
+        """Return the column whose codes were chosen by what all their records have, "" if none."""
+        return self._groups.chosen_by(positions) if self._has(positions) else ""
 
     def _has(self, positions: Integers) -> bool:
         """Whether all records are those of the data."""

@@ -76,6 +76,14 @@ OF_ONE = {
     "both codes": lambda d: d.region + " " + d.sex,
     "codes": lambda d: d.region.astype("category").cat.codes,
     "as text": lambda d: d.persons.map({1: "one", 2: "two"}).fillna("more"),
+    "of age": lambda d: (d.age >= 18).astype(int),
+    "school, work and pension": lambda d: pd.cut(d.age, [0, 20, 66, 120], labels=list("abc")),
+    "three and more": lambda d: (d.persons >= 3).astype(int),
+    "long hours": lambda d: (d.hours >= 42).astype(int),
+    "high scores": lambda d: (d.score >= 140).astype(int),
+    "filled with a round number": lambda d: d.hours.fillna(40),
+    "for each square": lambda d: d.wealth / (d.age / 100) ** 2,
+    "years of days": lambda d: (d.moved - pd.Timestamp("1970-01-01")).dt.days / 365.25,
     "hours missing": lambda d: d.hours.isna(),
     "one": lambda d: pd.Series(1, d.index),
 }
@@ -151,6 +159,9 @@ OF_OTHERS = {
     ),
     "two columns in digits of one": lambda d: d.age + 10_000 * d.ill,
     "tiny": lambda d: (1 + d.ill.shift(1, fill_value=0)) * 1e-12,
+    "older than somebody": lambda d: (d.age > 56).astype(int),
+    "bins of the range": lambda d: pd.cut(d.age, 6, labels=False),
+    "bins of the range by name": lambda d: pd.cut(d.age, 4, labels=list("abcd")),
     "some of the branches": lambda d: d.branch.isin(["A01", "B10"]) * 1,
     "mean of the region as text": lambda d: (
         d.groupby("region").income.transform("mean").astype(str)
@@ -287,6 +298,18 @@ def test_columns_of_regressions_are_formulas_of_each_record(formula, is_of_one):
     assert is_doubted(output.outcome) is not is_of_one
 
 
+@pytest.mark.parametrize("median", [60_000, 59_000, 61_234])
+def test_a_constant_that_is_the_median_goes_to_review_however_round_it_is(median):
+    data = survey()
+    data.loc[data.index[::30], "wealth"] = np.nan
+    data["wealth"] += median - data.wealth.median()
+    assert is_doubted(outcome(data, data.wealth.fillna(median)))
+    of_men = data.wealth[data.sex == "m"].median()
+    data["wealth"] += median - of_men
+    assert is_doubted(outcome(data, data.wealth.where(data.sex == "m", median)))
+    assert not is_doubted(outcome(data, data.wealth.fillna(40_000)))
+
+
 def test_digits_below_those_of_an_amount_hold_no_other_amount():
     data = survey()
     hidden = data.income * (1 + 1e-12 * data.wealth.shift(1, fill_value=0) / data.wealth.max())
@@ -350,3 +373,97 @@ def test_tables_of_nullable_numbers_have_gaps():
 def test_data_that_are_none_are_refused(data, why):
     with pytest.raises(InputError, match=re.escape(why)):
         Project(data=data)
+
+
+@pytest.mark.parametrize(
+    ("formula", "made"),
+    [
+        ("year(moved)", lambda d: d.moved.dt.year),
+        (
+            "10 * month(moved) + quarter(moved)",
+            lambda d: 10 * d.moved.dt.month + d.moved.dt.quarter,
+        ),
+        ("weekday(moved) >= 5", lambda d: d.moved.dt.day_of_week >= 5),
+        ("days(moved, born)", lambda d: (d.moved - pd.to_datetime(d.born)).dt.days),
+        ("days('2020-12-31', moved) / 365", lambda d: (LAST_DAY - d.moved).dt.days / 365),
+        (
+            "years('2020-12-31', born)",
+            lambda d: 2020 - pd.to_datetime(d.born).dt.year,
+        ),
+        ("branch[:1]", lambda d: d.branch.str[:1]),
+        ("branch[-2:]", lambda d: d.branch.str[-2:]),
+        ("person[-1:] == '7'", lambda d: d.person % 10 == 7),
+        ("(hours - 36.2) / 7.15", lambda d: (d.hours - 36.2) / 7.15),
+        ("wealth / age ** 2", lambda d: d.wealth / d.age**2),
+        ("wealth ** 0.5", lambda d: np.sqrt(d.wealth)),
+        ("18 <= age < 65", lambda d: (d.age >= 18) & (d.age < 65)),
+        ("not (0 < persons <= age != 20)", lambda d: d.age.eq(20) | (d.persons > d.age)),
+    ],
+)
+def test_dates_letters_and_comparisons_are_computed_for_each_record(formula, made):
+    data = survey().assign(
+        born=lambda d: (d.moved - pd.to_timedelta(9000 + d.age, "D")).astype(str)
+    )
+    project = Project({"zeros_are_disclosive": False}, data=data)
+    column = project.compute("made", formula)
+    pd.testing.assert_series_equal(column, made(data), check_names=False, check_dtype=False)
+    both = data.assign(made=column)
+    if column.nunique() > 20:
+        assert not is_doubted(project.pivot_table(both, "made", "region").outcome)
+    else:
+        assert not is_doubted(project.crosstab(both.region, both.made).outcome)
+
+
+LAST_DAY = pd.Timestamp("2020-12-31")
+
+
+def test_completed_years_are_those_of_an_age():
+    dates = {"born": ["2000-02-29", "2000-03-01", "1990-12-31", None]}
+    dates["asked"] = ["2020-02-28", "2020-03-01", "2020-01-01", "2020-01-01"]
+    project = Project(data=pd.DataFrame(dates))
+    assert project.compute("age", "years(asked, born)").tolist()[:3] == [19, 20, 29]
+    assert project.compute("age of none", "isna(years(asked, born))").tolist() == [False] * 3 + [
+        True
+    ]
+    assert project.compute("missing", "isna(born[:4])").tolist() == [False] * 3 + [True]
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("days(moved, '2013-04-17')", "neither the first nor the last day"),
+        ("moved > '2013-04-17 00:00'", "neither the first nor the last day"),
+        ("year(income)", "dates are needed"),
+        ("year(region)", "cannot be computed"),
+        ("income[:2]", "letters are taken of columns of texts or whole numbers"),
+        ("'abc'[:2]", "letters are taken of columns of texts or whole numbers"),
+        ("branch[persons:]", "counted by whole numbers"),
+        ("branch[0]", "is not taken"),
+        ("branch[::-1]", "is not taken"),
+        ("age ** -1", "is not taken"),
+        ("age ** 0.51", "is not taken"),
+        ("+".join(["age"] * 3000), "a formula of 11,999 letters has too many parts"),
+        ("age\0", "is no formula"),
+    ],
+)
+def test_formulas_that_are_not_taken_say_why(formula, why):
+    project = Project(data=survey())
+    with pytest.raises(InputError, match=re.escape(why)):
+        project.compute("made", formula)
+
+
+def test_a_long_chain_of_comparisons_is_computed():
+    made = Project(data=survey()).compute("chain", "0 < " + "age <= " * 3000 + "age")
+    assert made.all()
+
+
+def test_keys_that_make_no_table_are_refused():
+    data = survey()
+    both = pd.Series([*zip(data.region, data.sex, strict=True)], index=data.index, name="both")
+    halves = (data.age // 20).astype(np.float16)
+    project = Project(data=data)
+    for key, why in ((both, "both has tuples or lists"), (halves, "age: half precision")):
+        with pytest.raises(InputError, match=why):
+            project.crosstab(key, data.sex)
+        with pytest.raises(InputError, match=why):
+            project.pivot_table(data.assign(**{key.name: key}), "income", key.name)

@@ -342,7 +342,7 @@ def _sdc(output: Output, member: BundleFile, number: int) -> dict[str, object]:
     down, right = max(lines, 1) - 1, member.frame.index.nlevels - 1
     cells = {
         rule: [[int(row) + down, int(column) + right] for row, column in places]
-        for rule, places in output.cells.items()
+        for rule, places in output.places.items()
     }
     return {"summary": {rule: len(places) for rule, places in cells.items()}, "cells": cells}
 
@@ -386,7 +386,7 @@ def _checks(
             "status": output.outcome.status,
             "reasons": [asdict(reason) for reason in output.outcome.reasons],
             "notes": list(output.outcome.notes),
-            "cells": output.cells,
+            "cells": output.places,
             "comments": list(output.comments),
             "exception": output.exception,
             "files": [member.name for member in members[name]],
@@ -422,7 +422,7 @@ def _write_workbook(
         sheet = book.create_sheet(title)
         sheet.append(["Command", marked(output.command)])
         sheet.append(["Summary", marked(output.outcome.summary)])
-        frames = [output.outcome.cells] if output.outcome.cells.size else []
+        frames = [output.found] if output.found.size else []
         frames += [member.frame for member in members[name] if member.frame is not None]
         for frame in frames:
             sheet.append([])

@@ -191,7 +191,7 @@ def _section(output: Output, shown: Sequence[BundleFile], links: Mapping[str, st
         if file.frame is None:
             parts.append(_other_file(file, output.name))
         else:
-            places = output.cells if number == 0 else {}
+            places = output.places if number == 0 else {}
             parts.append((legend if number == 0 else "") + _table(file, places))
     parts.append(_decision(output, at))
     return "".join([*parts, "</section>"])
@@ -250,9 +250,10 @@ def _legend(output: Output) -> str:
     """Explain the colours of the first table."""
     if not output.frames:
         return ""
-    kinds = {_style(rule): rule for rule, places in output.cells.items() if places}
-    gaps = {tuple(place) for place in np.argwhere(output.frames[0].isna().to_numpy()).tolist()}
-    explained = {tuple(place) for places in output.cells.values() for place in places}
+    rules, shown = output.places, output.leaving[0].isna().to_numpy()
+    kinds = {_style(rule): rule for rule, places in rules.items() if places}
+    gaps = {tuple(place) for place in np.argwhere(shown).tolist()}
+    explained = {tuple(place) for places in rules.values() for place in places}
     spans = [f'<span class="{kind}">{escape(rule)}</span>' for kind, rule in kinds.items()]
     if gaps - explained:
         spans.append('<span class="gap">gap without a broken rule</span>')

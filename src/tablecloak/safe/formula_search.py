@@ -28,7 +28,7 @@ MOST_CLASSES = 20
 MOST_PAIRED = 40
 """Columns up to which formulas of each two are tried: more would take minutes."""
 
-UNITS = (1.0, 12.0, 52.0, 365.0)
+UNITS = (1.0, 12.0, 52.0, 365.0, 365.25)
 """Numbers that a factor may be, or divide by, together with powers of ten: they are of the calendar
 and nobody's. A count of a small group is any other whole number."""
 
@@ -38,6 +38,12 @@ shorter ones a number of one."""
 
 EDGE_DIGITS = 2
 """Digits of numbers at which classes may end, and in their names."""
+
+USUAL_ENDS = np.array([12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 36.0, 66.0, 67.0])
+"""Ages, months and hours at which laws and surveys draw lines, beside multiples of five."""
+
+MULTIPLES = 0.9
+"""Share of amounts that are multiples of the unit in which a column was measured."""
 
 SAMPLED = 5000
 """Records on which classes are tried before all are looked at; formulas need a tenth."""
@@ -69,7 +75,14 @@ def _cube(amounts: Floats) -> Floats:
     return np.asarray(amounts**3, dtype=np.float64)
 
 
-ORDERS = (np.add, np.subtract, np.multiply, np.divide)
+def _for_square(one: Floats, other: Floats) -> Floats:
+    """Return what the index of body mass is of weight and height."""
+    return np.asarray(one / other**2, dtype=np.float64)
+
+
+NOT_SYMMETRIC = (np.divide, _for_square)
+
+ORDERS = (np.add, np.subtract, np.multiply, *NOT_SYMMETRIC)
 """What is tried on each two columns."""
 
 LOGARITHMS = (np.log, np.log1p, np.log10, np.log2)
@@ -111,7 +124,7 @@ class FormulaSearch:
         exact = np.unique(self._values, return_inverse=True)[1].astype(np.uint64)
         self._classes = exact if self._is_number else classes
         self._exact = SINGLE if column.dtype == np.float32 else EXACT
-        self._numbers = [one for name in frame for one in _numbers_of(frame[name])]
+        self._numbers = [one for name in frame for one in numbers_of(frame[name])]
         self._along = [one for one in self._numbers if not _is_numbering(one)]
         missing = (np.isnan(one) for one in self._numbers)
         self._few = [
@@ -270,7 +283,7 @@ class FormulaSearch:
         for first, one in enumerate(paired):
             for second, other in enumerate(paired):
                 for order in ORDERS:
-                    if first < second or (first > second and order is np.divide):
+                    if first < second or (first > second and order in NOT_SYMMETRIC):
                         yield partial(_of_two, order, one, other)
 
     def _is_line_of(self, base: Callable[[Any], Floats]) -> bool:
@@ -302,7 +315,9 @@ class FormulaSearch:
         if len(kept) < PER_CODE or len(np.unique(kept)) <= len(constants):
             return False
         return 0 < len(constants) <= 2 and all(
-            _is_rounder(constant, base) and self._is_put(constant, base, other)
+            _is_rounder(constant, base)
+            and self._is_put(constant, base, other)
+            and not _is_middle(constant, base, other)
             for constant in constants
         )
 
@@ -402,17 +417,54 @@ def _changes_seldom(classes: Codes, by: Floats) -> bool:
     # Each class is one run of amounts, or lies within the other one.
     if n_changes > max(len(counts) - 1, 2) or n_changes * PER_CODE > n_apart:
         return False
-    # Classes of as many records each tell of all records, unless they end where others would.
+    # Classes of as many records, or as wide, tell of all records, unless they end where others
+    # would.
     are_equal = len(counts) > 1 and np.ptp(counts) <= EQUAL
-    return _hold_round(low[changes], high[changes], EDGE_DIGITS - int(are_equal))
+    low, high = low[changes].astype(np.float64), high[changes].astype(np.float64)
+    digits = EDGE_DIGITS - int(are_equal or _are_as_wide(low, high, by))
+    return _hold_round(low, high, digits, _unit_of(by))
 
 
-def _hold_round(low: Any, high: Any, digits: int) -> bool:
-    """Whether a number of few digits lies between each two amounts, where a class may end."""
-    low, high = low.astype(np.float64), high.astype(np.float64)
+def _are_as_wide(low: Floats, high: Floats, by: Floats) -> bool:
+    """Whether three classes or more end where equal ones from the least to the largest would."""
+    if len(low) < 2 or np.isnan(by[-1]):
+        return False
+    edges = np.linspace(by[0], by[-1], len(low) + 2)[1:-1]
+    return bool(((low <= edges) & (edges <= high)).all())
+
+
+def _unit_of(amounts: Floats) -> float:
+    """Return the power of ten that amounts are multiples of; 0 if they are of none."""
+    some = amounts[np.isfinite(amounts)]
+    some = some[:: max(len(some) // SAMPLED, 1)]
+    for power in range(6, -4, -1):
+        unit = 10.0**power
+        whole = np.abs(some / unit - np.rint(some / unit)) < SHOWN * np.maximum(some / unit, 1)
+        if len(some) and whole.mean() >= MULTIPLES:
+            return unit
+    return 0.0
+
+
+def _hold_round(low: Floats, high: Floats, digits: int, unit: float) -> bool:
+    """Whether a number lies between each two amounts where a class may end.
+
+    It has few digits. Where each amount has as few, it is a multiple of five units, or usual.
+
+    Parameters
+    ----------
+    low, high : (k,) array of float
+    digits : int
+    unit : float
+        What amounts are multiples of.
+    """
     size = np.maximum(np.maximum(np.abs(low), np.abs(high)), np.finfo(np.float64).tiny)
-    unit = 10.0 ** (np.floor(np.log10(size)) - (digits - 1))
-    is_between = np.ceil(low / unit) * unit <= high
+    step = 10.0 ** (np.floor(np.log10(size)) - (digits - 1))
+    is_fine = (step <= unit) & (size >= 10 * unit)
+    step = np.where(is_fine, 5 * unit, np.maximum(step, unit))
+    is_between = np.ceil(low / step) * step <= high
+    if unit == 1:
+        ends = USUAL_ENDS[:, None]
+        is_between |= is_fine & ((low <= ends) & (ends <= high)).any(axis=0)
     return bool((is_between | ~np.isfinite(low) | ~np.isfinite(high)).all())
 
 
@@ -472,7 +524,15 @@ def _is_rounder(constant: float, amounts: Floats) -> bool:
     return _digits(constant) <= (2 if _usual_digits(amounts) >= LONG else 1)
 
 
-def _numbers_of(column: pd.Series[Any]) -> list[Floats]:
+def _is_middle(constant: float, amounts: Floats, rows: Flags) -> bool:
+    """Whether a constant is the mean or median of amounts, all or those that it stands beside."""
+    parts = (part[~np.isnan(part)] for part in (amounts, amounts[rows], amounts[~rows]))
+    return constant != 0 and any(
+        len(part) > 0 and constant in (np.mean(part), np.median(part)) for part in parts
+    )
+
+
+def numbers_of(column: pd.Series[Any]) -> list[Floats]:
     """Return a column as numbers; of dates also the year, month and so on."""
     if pd.api.types.is_numeric_dtype(column):
         return [_floats(column)]

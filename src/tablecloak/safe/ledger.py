@@ -19,9 +19,9 @@ from tablecloak.safe.echoes import Echoes
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
 from tablecloak.safe.origins import ProjectData
-from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason, without_labels
+from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason
 from tablecloak.safe.records import IdentifiedRecords, KnownRecords
-from tablecloak.safe.values import may_be_amounts, shared_by_all
+from tablecloak.safe.values import in_order, may_be_amounts, shared_by_all
 
 BEGIN = "Project(data=...), with the file or the whole frame"
 
@@ -140,7 +140,21 @@ class Ledger:
             "is no column of the data, and no formula was recognised that gives it for each record "
             "from its own: it may tell of others. Compute it with project.compute(name, formula)"
         )
-        return [Reason("review", "data", f"{name} {text}") for name in unknown]
+        reasons = [Reason("review", "data", f"{name} {text}") for name in unknown]
+        if chosen := self.declared.chosen_by(located.positions):
+            text = (
+                f"which codes of {chosen} are there seems to follow from what their records have, "
+                "and tells of those left out: keep all, since lines of few do not leave, or say "
+                "which list they are of"
+            )
+            reasons.append(Reason("review", "data", text))
+        return reasons
+
+    def in_order(self, key: pd.Series[Any], positions: Integers) -> list[Any]:
+        """Return the codes of a key in their order, or in that which the data give them."""
+        is_categorical = isinstance(key.dtype, pd.CategoricalDtype)
+        has_order = self.declared.has_order if self.declared and is_categorical else None
+        return in_order(key, is_given=has_order is not None and has_order(key, positions))
 
     def of_all(self, columns: pd.DataFrame) -> list[Reason]:
         """Return a reason for review if all records have the same flag, where that discloses."""
@@ -341,19 +355,13 @@ class Ledger:
         files: Sequence[Path] = (),
         properties: dict[str, Any] | None = None,
         cells: dict[str, list[list[int]]] | None = None,
+        lines: tuple[AnyIntegers, AnyIntegers] | None = None,
     ) -> Output:
         """Add an output whose outcome is settled, under the next name."""
         name = f"output_{self._n_named}"
         self._n_named += 1
-        texts = [text for frame in frames for text in _texts(without_labels(frame, frame))]
         if figures and all(reason.rule != RENUMBERED for reason in outcome.reasons):
             reasons = (*outcome.reasons, *self._beside_doubtful(figures))
-            outcome = replace(outcome, reasons=reasons)
-        if may_be_amounts(texts, self.appetite.listed_codes) and all(
-            reason.rule != "labels" for reason in outcome.reasons
-        ):
-            text = "names or labels have numbers that may be amounts: choose others"
-            reasons = (*outcome.reasons, Reason("review", "labels", text))
             outcome = replace(outcome, reasons=reasons)
         output = Output(
             name,
@@ -365,8 +373,16 @@ class Ledger:
             tuple(files),
             properties or {},
             cells or {},
+            lines,
             timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+        texts = [text for frame in output.leaving for text in _texts(frame)]
+        if may_be_amounts(texts, self.appetite.listed_codes) and all(
+            reason.rule != "labels" for reason in outcome.reasons
+        ):
+            text = "names or labels have numbers that may be amounts: choose others"
+            reasons = (*outcome.reasons, Reason("review", "labels", text))
+            output.outcome = replace(outcome, reasons=reasons)
         self.outputs[name] = output
         return output
 

@@ -17,8 +17,9 @@ import pandas as pd
 
 from tablecloak.arrays import Integers
 from tablecloak.errors import InputError, require_known
-from tablecloak.safe.formula_search import PER_CODE, FormulaSearch
+from tablecloak.safe.formula_search import PER_CODE, FormulaSearch, numbers_of
 from tablecloak.safe.formulas import computed
+from tablecloak.safe.group_filters import DataGroups
 from tablecloak.safe.records import Codes, codes_of
 from tablecloak.storage import checksum, existing_file
 from tablecloak.tables.formats.files import read_frame
@@ -52,6 +53,7 @@ class ProjectData:
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"the data have two columns {twice!r}: give each a name of its own")
         self.frame = data.set_axis(names, axis=1).copy()
+        self._groups = DataGroups(self.frame.copy())
         self.formulas: dict[str, str] = {}
         self.codes: list[Codes] = []
         self.numbers_of_codes: list[int] = []
@@ -102,6 +104,42 @@ class ProjectData:
             self._look_at(name)
         return self.frame[name]
 
+    def has_order(self, key: pd.Series[Any], positions: Integers) -> bool:
+        """Whether the data give categories their order: by their own, or by amounts.
+
+        Categories are in the order of amounts if those of no two overlap, as of classes of ages.
+        Order by a mean or a sum would tell which of two is larger.
+
+        Parameters
+        ----------
+        key : (n,) Series of categories
+        positions : (n,) array of int
+            Where its records stand in the data.
+        """
+        for dtype in self.frame.dtypes:
+            if isinstance(dtype, pd.CategoricalDtype):
+                places = dtype.categories.get_indexer(key.cat.categories)
+                if (places >= 0).all() and (np.diff(places) > 0).all():
+                    return True
+        if not self._has(positions):
+            return False
+        codes = key.cat.codes.to_numpy()
+        for name in self.frame:
+            for amounts in numbers_of(self.frame[name].iloc[positions]):
+                ends = pd.Series(amounts[codes >= 0]).groupby(codes[codes >= 0]).agg(["min", "max"])
+                low, high = ends["min"].to_numpy(), ends["max"].to_numpy()
+                if (high[:-1] < low[1:]).all() or (low[:-1] > high[1:]).all():
+                    return True
+        return False
+
+    def chosen_by(self, positions: Integers) -> str:
+        """Return the column whose codes were chosen by what all their records have, "" if none."""
+        return self._groups.chosen_by(positions) if self._has(positions) else ""
+
+    def _has(self, positions: Integers) -> bool:
+        """Whether all records are those of the data."""
+        return bool((positions >= 0).all() and (positions < len(self.frame)).all())
+
     def gives(self, column: pd.Series[Any], codes: Codes, positions: Integers) -> bool:
         """Whether a column is one of the data, or a formula of them for each record.
 
@@ -113,7 +151,7 @@ class ProjectData:
         positions : (n,) array of int
             Where its records stand in the data.
         """
-        if (positions < 0).any() or (positions >= len(self.frame)).any():
+        if not self._has(positions):
             return False
         name = str(column.name)
         if name in self.frame and _are_equal(self.frame[name].iloc[positions], column):

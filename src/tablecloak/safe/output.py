@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
+from tablecloak.arrays import AnyIntegers, Floats, Integers
 from tablecloak.safe.values import counted
 
 Status = Literal["pass", "review", "fail"]
@@ -179,6 +179,9 @@ class Output:
         Method and settings: ``{"method": "crosstab"}``.
     cells : dict of str to list
         For each rule, the [row, column] places (from 0, within the first frame) that broke it.
+    lines : (rows, columns), optional
+        Places of the rows and columns of the first frame that leave, in the order in which they do.
+        Without them all do.
     comments : list of str
     exception : str
         Why the researcher asks for the output although it did not pass.
@@ -195,6 +198,7 @@ class Output:
     files: tuple[Path, ...] = ()
     properties: dict[str, Any] = field(default_factory=dict)
     cells: dict[str, list[list[int]]] = field(default_factory=dict)
+    lines: tuple[AnyIntegers, AnyIntegers] | None = None
     comments: list[str] = field(default_factory=list)
     exception: str = ""
     timestamp: str = ""
@@ -207,14 +211,38 @@ class Output:
 
     @property
     def leaving(self) -> tuple[pd.DataFrame, ...]:
-        """The frames without labels of lines that are hidden whole: these are data as well."""
-        return tuple(without_labels(frame, frame) for frame in self.frames)
+        """The frames as they leave: lines that are hidden whole tell nothing by being there."""
+        return tuple(
+            self._left(frame, frame) if number == 0 else _without_labels(frame, frame)
+            for number, frame in enumerate(self.frames)
+        )
 
     @property
     def found(self) -> pd.DataFrame:
-        """What was found of each cell, under the labels that leave."""
+        """What was found of each cell of the first frame, as it leaves."""
         cells = self.outcome.cells
-        return without_labels(cells, self.frames[0]) if self.frames else cells
+        return self._left(cells, self.frames[0]) if self.frames and cells.size else cells
+
+    @property
+    def places(self) -> dict[str, list[list[int]]]:
+        """`cells` within the first frame as it leaves."""
+        if self.lines is None:
+            return self.cells
+        row_of, column_of = ({int(k): new for new, k in enumerate(line)} for line in self.lines)
+        return {
+            rule: [
+                [row_of[row], column_of[column]]
+                for row, column in places
+                if row in row_of and column in column_of
+            ]
+            for rule, places in self.cells.items()
+        }
+
+    def _left(self, frame: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
+        """Return the lines of a frame of the shape of the first one that leave."""
+        if self.lines is None:
+            return _without_labels(frame, shown)
+        return frame.iloc[self.lines[0], self.lines[1]]
 
     def __repr__(self) -> str:
         return self.told()
@@ -233,46 +261,13 @@ class Output:
 
 
 HIDDEN = "hidden"
-"""Label of a line or column whose cells are all hidden."""
+"""Label of a line whose figures are all hidden, where those after it go on from it."""
 
 
-def without_labels(frame: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame in which lines and columns that are missing throughout have no label.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    shown : DataFrame
-        Of the same shape: lines of missing values, or of these and zeros, are hidden.
-    """
-    if frame.shape != shown.shape:
+def _without_labels(frame: pd.DataFrame, shown: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame in which rows that are missing throughout in what is shown have no label."""
+    hidden = shown.isna().all(axis=1).to_numpy(dtype=np.bool_)
+    if frame.shape != shown.shape or not hidden.any() or isinstance(frame.index, pd.MultiIndex):
         return frame
-    missing = np.asarray(shown.isna().to_numpy(), dtype=np.bool_)
-    # Beside zeros a gap is all that there is.
-    nothing = missing | shown.eq(0).to_numpy(dtype=np.bool_, na_value=False)
-    frame = frame.copy()
-    rows, columns = (np.all(nothing, axis=k) & np.any(missing, axis=k) for k in (1, 0))
-    frame.index = _masked(frame.index, np.asarray(rows, dtype=np.bool_))
-    frame.columns = _masked(frame.columns, np.asarray(columns, dtype=np.bool_))
-    return frame
-
-
-def _masked(labels: pd.Index, hidden: Flags) -> pd.Index:
-    """Return labels, "hidden" at each level for those that are.
-
-    Levels above that also stand over lines that are shown stay.
-    """
-    if not hidden.any():
-        return labels
-    if not isinstance(labels, pd.MultiIndex):
-        kept = np.where(hidden, HIDDEN, labels.astype(object))
-        return pd.Index(kept, name=labels.name, dtype=object)
-    shown_at = [set(labels[~hidden].get_level_values(level)) for level in range(labels.nlevels)]
-    tuples = [
-        tuple(
-            part if not gone or (level < labels.nlevels - 1 and part in shown_at[level]) else HIDDEN
-            for level, part in enumerate(label)
-        )
-        for label, gone in zip(labels, hidden, strict=True)
-    ]
-    return pd.MultiIndex.from_tuples(tuples, names=labels.names)
+    kept = np.where(hidden, HIDDEN, frame.index.astype(object))
+    return frame.set_axis(pd.Index(kept, name=frame.index.name, dtype=object), axis=0)

@@ -93,8 +93,9 @@ class Project(OtherOutputs, TableOutputs):
             What the column is called in later formulas, and in what the checker reads.
         formula : str
             Such as ``where(persons > 1, income / persons, income)``: columns, numbers of at most
-            three digits, arithmetic, comparisons, ``and``, ``or``, ``not``, ``in [...]``, and the
-            functions of `safe.formulas.FUNCTIONS`.
+            three digits, dates that begin or end a month, arithmetic, comparisons, ``and``, ``or``,
+            ``not``, ``in [...]``, letters as in ``code[:2]``, and the functions of
+            `safe.formulas.FUNCTIONS`.
 
         Returns
         -------

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -182,6 +184,34 @@ def may_be_amounts(labels: Iterable[object], codes: frozenset[str] = frozenset()
     return not all(is_round(number) or number in YEARS for number in flat) and not _are_in_a_row(
         flat
     )
+
+
+def in_order(key: pd.Series[Any], *, is_given: bool = False) -> list[Any]:
+    """Return the codes of a key in an order that says nothing of what their records have.
+
+    Codes are in the order of their values, categories in that of the numbers in their names.
+
+    Parameters
+    ----------
+    key : Series
+    is_given : bool, default=False
+        Whether the order of categories is known to be nobody's.
+    """
+    codes = [*pd.Index(key.dropna().unique())]
+    if isinstance(key.dtype, pd.CategoricalDtype):
+        codes = [code for code in key.cat.categories if code in set(codes)]
+        if is_given or _numbers_ascend(codes):
+            return codes
+    try:
+        return sorted(codes)
+    except TypeError:
+        return sorted(codes, key=str)
+
+
+def _numbers_ascend(codes: Sequence[object]) -> bool:
+    """Whether all codes have numbers in their names, and these ascend: "under 18", "18 to 64"."""
+    numbers = [[*map(float, NUMBER.findall(SEPARATOR.sub("", str(code))))] for code in codes]
+    return all(one and one < other for one, other in pairwise([*numbers, [np.inf]]))
 
 
 def _are_in_a_row(numbers: Sequence[str]) -> bool:

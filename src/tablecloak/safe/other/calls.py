@@ -77,6 +77,7 @@ def record(ledger: Ledger, kind: Kind, command: str, checked: Checked) -> Output
         ],
         properties=checked.properties,
         cells={rule: [list(at) for at in places] for rule, places in checked.broken.items()},
+        lines=checked.lines,
     )
 
 
@@ -410,7 +411,7 @@ def _drawn(
 
 
 def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:
-    """Draw bars, slices or steps of what is not hidden; gaps of counts are named as such."""
+    """Draw bars, slices or steps of what is not hidden; no group is named of which nothing is."""
     from matplotlib.figure import Figure
 
     from tablecloak.storage import replacing
@@ -422,18 +423,18 @@ def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:
         axes.set(xlabel=str(frame.index.name), ylabel="survival", ylim=(0, 1))
     elif name == "pie":
         counts = frame["count"].iloc[:-1]
-        shown = counts.dropna()
+        shown = counts[counts > 0]
         axes.pie(shown.to_numpy(dtype=np.float64), labels=[*map(str, shown.index)])
-        left_out = int(counts.isna().sum())
-        if left_out:
-            axes.set_xlabel(f"{left_out} categories are hidden")
+        if len(shown) < len(counts):
+            axes.set_xlabel("categories of few are left out")
     else:
-        counts = frame["count"].iloc[:-1]
-        labels = [
-            str(label) if known else f"{label} (hidden)" for label, known in counts.notna().items()
-        ]
-        axes.bar(range(len(counts)), counts.fillna(0).to_numpy(dtype=np.float64), width=1.0)
-        axes.set_xticks(range(len(counts)), labels, rotation=90)
-        axes.set_xlabel(str(frame.index.name))
+        counts = frame["count"].iloc[:-1].fillna(0)
+        # Bins without a bar beyond the outermost ones would tell how far amounts go.
+        bars = np.flatnonzero(counts > 0)
+        counts = counts.iloc[bars[0] : bars[-1] + 1] if len(bars) else counts[:0]
+        axes.bar(range(len(counts)), counts.to_numpy(dtype=np.float64), width=1.0)
+        axes.set_xticks(range(len(counts)), [*map(str, counts.index)], rotation=90)
+        is_cut = "; bins without a bar have few or none" * bool((counts == 0).any())
+        axes.set_xlabel(f"{frame.index.name}{is_cut}")
     with replacing(path) as temporary:
         figure.savefig(temporary, metadata={} if path.suffix != ".png" else {"Software": None})

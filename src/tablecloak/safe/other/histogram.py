@@ -15,7 +15,7 @@ from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason
-from tablecloak.safe.values import is_round
+from tablecloak.safe.values import in_order, is_round
 
 TOTAL = "all"
 """Label of the line with the number of all records: papers state it, so it counts as published."""
@@ -64,7 +64,7 @@ def counted(
         (*labels, TOTAL),
         (*((row, 0) for row in range(n)), (n, 0)),
     )
-    checked = Checked((frame,), counts=(sums,))
+    checked = Checked((frame,), counts=(sums,), are_groups=True)
     checked = checked.hiding(
         [(int(row), 0) for row in np.flatnonzero(too_few)],
         "threshold",
@@ -108,7 +108,8 @@ class Pie(Kind):
         """Count the records of each category."""
         records, reasons, notes = records.complete()
         column = records.frame.iloc[:, 0]
-        group, categories = pd.factorize(column, sort=True)
+        categories = pd.Index(in_order(column))
+        group = categories.get_indexer(column)
         if not len(group) or len(categories) > MOST_CATEGORIES:
             raise InputError(
                 f"{column.name}: a pie chart needs 1 to {MOST_CATEGORIES} categories; found "

@@ -142,6 +142,8 @@ class Checked:
     counts : tuple of Counts
         What of it is a count or a sum over records.
     properties : dict
+    are_groups : bool, default=False
+        Whether each line counts a group: those in which nobody is do not leave, nor hidden ones.
     has_whole_rows : bool, default=False
         Whether the figures of a line tell each other, so that they are hidden together.
     chained : str, default=""
@@ -158,6 +160,7 @@ class Checked:
     broken: dict[str, list[Place]] = field(default_factory=dict)
     counts: tuple[Counts, ...] = ()
     properties: dict[str, Any] = field(default_factory=dict)
+    are_groups: bool = False
     has_whole_rows: bool = False
     chained: str = ""
     base: str = ""
@@ -198,6 +201,14 @@ class Checked:
         """Places of the first frame without a figure."""
         found = np.argwhere(self.frames[0].isna().to_numpy()).tolist() if self.frames else []
         return {(row, column) for row, column in found}
+
+    @property
+    def lines(self) -> tuple[Integers, Integers] | None:
+        """Rows and columns of the first frame that leave; None for all."""
+        if not self.are_groups:
+            return None
+        frame = self.frames[0]
+        return np.flatnonzero((frame.fillna(0) != 0).any(axis=1)), np.arange(frame.shape[1])
 
     @property
     def outcome(self) -> Outcome:

@@ -111,6 +111,7 @@ class TableOutputs(Ledger):
                 "crosstab takes columns of a frame, as data['region'], not their names"
             )
         series = [each for part in keys for each in part if isinstance(each, pd.Series)]
+        _require_keys(series)
         for each in series:
             if not each.index.is_unique:
                 self.positions(each.index)  # says which label occurs twice
@@ -168,6 +169,7 @@ class TableOutputs(Ledger):
         rows, across = _names(data, index, "index"), _names(data, columns, "columns")
         if not rows:
             raise InputError("give the rows as `index`: the name of a column, or several")
+        _require_keys([data[name] for name in (*rows, *across)])
         if isinstance(aggfunc, dict):
             chosen = list(aggfunc)
             statistic = [
@@ -236,6 +238,23 @@ class TableOutputs(Ledger):
         if protect != "project":
             return protect
         return "suppression" if self.hides else None
+
+
+def _require_keys(keys: Sequence[pd.Series[Any]]) -> None:
+    """Refuse keys that pandas makes no table of.
+
+    Raises
+    ------
+    InputError
+        Says which, and what to do.
+    """
+    for key in keys:
+        if key.dtype == np.float16:
+            raise InputError(f"{key.name}: half precision is taken for no key: use astype('float')")
+        if key.dtype == object and any(map(pd.api.types.is_list_like, key)):
+            raise InputError(
+                f"{key.name} has tuples or lists: give each part as a key of its own, or texts"
+            )
 
 
 def _records(

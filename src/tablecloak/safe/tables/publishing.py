@@ -6,7 +6,7 @@ Its cells are judged one by one, protected together, and compared with all other
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, ClassVar
 
@@ -383,7 +383,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     table = TableCheck.of(request, who, ledger.appetite)
     reasons += table.reviews()
     if protect == "rounding":
-        return _rounded(table, ledger, reasons, command)
+        return _rounded(table, ledger, positions, reasons, command)
     if protect is None:
         return _as_it_is(table, ledger, positions, reasons, command)
     return _suppressed(table, ledger, positions, reasons, command)
@@ -477,7 +477,9 @@ def _suppressed(
         (*notes, *table.notes, *gaps.notes),
         rules_by_cell(table.frame, table.broken_places()),
     )
-    return _recorded(table, ledger, frame, outcome, figures, marks, command, "suppression")
+    return _recorded(
+        table, ledger, positions, frame, outcome, figures, marks, command, "suppression"
+    )
 
 
 def _as_it_is(
@@ -501,10 +503,12 @@ def _as_it_is(
         rules_by_cell(table.frame, table.broken_places()),
     )
     marks = np.full(table.frame.shape, "")
-    return _recorded(table, ledger, table.frame, outcome, figures, marks, command, None)
+    return _recorded(table, ledger, positions, table.frame, outcome, figures, marks, command, None)
 
 
-def _rounded(table: TableCheck, ledger: Ledger, reasons: list[Reason], command: str) -> SafeFrame:
+def _rounded(
+    table: TableCheck, ledger: Ledger, positions: Integers, reasons: list[Reason], command: str
+) -> SafeFrame:
     """Round all counts to multiples of the base, so that they still add up."""
     base = table.appetite.safe_round_base
     if table.request.normalize or not all(
@@ -543,7 +547,7 @@ def _rounded(table: TableCheck, ledger: Ledger, reasons: list[Reason], command: 
         rules_by_cell(table.frame, table.broken_places()),
     )
     marks = np.full(frame.shape, "rounded")
-    return _recorded(table, ledger, frame, outcome, [], marks, command, "rounding")
+    return _recorded(table, ledger, positions, frame, outcome, [], marks, command, "rounding")
 
 
 def _without_margins_of_extremes(table: TableCheck, hidden: Flags) -> Flags:
@@ -559,9 +563,38 @@ def _without_margins_of_extremes(table: TableCheck, hidden: Flags) -> Flags:
     return hidden
 
 
+def _lines(
+    table: TableCheck, ledger: Ledger, positions: Integers, frame: pd.DataFrame, protect: Protect
+) -> tuple[Integers, Integers]:
+    """Return the rows and columns that leave, in the order of their codes.
+
+    Lines in which nobody is stand in no table, or in one with all categories; lines of gaps would
+    tell who is somewhere, and a line of counts that were rounded to zero as well.
+    """
+    request, grid = table.request, table.grid
+    nothing = frame.isna().to_numpy(dtype=np.bool_, copy=True)
+    for column, piece in enumerate(table.pieces):
+        measure = measure_of(table.measures, STATISTICS[piece.statistic][0], piece.variable)
+        nothing[:, column] |= measure.n[grid.places[:, column]] == 0
+    if protect == "rounding":
+        nothing |= frame.eq(0).to_numpy(dtype=np.bool_)
+
+    def kept(labels: pd.Index, keys: Sequence[str], gone: Flags) -> Integers:
+        codes = {key: ledger.in_order(request.records[key], positions) for key in keys}
+        order = request.in_order(labels, [codes[key] for key in keys])
+        return order[~gone[order]]
+
+    rows, columns = (np.asarray(np.all(nothing, axis=axis), dtype=np.bool_) for axis in (1, 0))
+    return (
+        kept(frame.index, request.rows, rows),
+        kept(frame.columns, request.columns, columns),
+    )
+
+
 def _recorded(
     table: TableCheck,
     ledger: Ledger,
+    positions: Integers,
     frame: pd.DataFrame,
     outcome: Outcome,
     figures: list[Figures],
@@ -569,6 +602,12 @@ def _recorded(
     command: str,
     protect: Protect,
 ) -> SafeFrame:
+    lines = _lines(table, ledger, positions, frame, protect)
+    left_out = [whole - len(line) for line, whole in zip(lines, frame.shape, strict=True)]
+    if any(left_out):
+        text = "{} rows and {} columns in which all is hidden, or nobody is, do not leave"
+        notes = (*outcome.notes[:1], text.format(*left_out), *outcome.notes[1:])
+        outcome = replace(outcome, notes=notes)
     output = ledger.record(
         "table",
         command,
@@ -577,6 +616,7 @@ def _recorded(
         figures=figures,
         properties={"method": table.request.method, "protect": protect},
         cells=table.broken_places(),
+        lines=lines,
     )
     marked = pd.DataFrame(marks, index=frame.index, columns=frame.columns)
     return SafeFrame.of(frame, output.outcome, output.name, marked)

@@ -241,6 +241,27 @@ class TableRequest:
         )
         return grid, [Piece(*self.piece_of(label[: len(label) - n_keys])) for label in labels]
 
+    def in_order(self, labels: pd.Index, codes: Sequence[Sequence[Any]]) -> Integers:
+        """Return the places of labels in the order of codes; totals stay behind what they add up.
+
+        Parameters
+        ----------
+        labels : Index
+            Rows or columns of the frame.
+        codes : sequence of sequence
+            All codes of each key, in their order; missing keys stand behind them.
+        """
+        ranks = [{code: rank for rank, code in enumerate(each)} for each in codes]
+        pieces: dict[Key, int] = {}
+
+        def place(line: int) -> tuple[int, ...]:
+            label = _key(labels[line])
+            piece, keys = label[: len(label) - len(codes)], label[len(label) - len(codes) :]
+            by_key = (rank.get(key, len(rank)) for rank, key in zip(ranks, keys, strict=True))
+            return (pieces.setdefault(piece, len(pieces)), keys == self._total(len(codes)), *by_key)
+
+        return np.array(sorted(range(len(labels)), key=place), dtype=np.int64)
+
     def _total(self, n_keys: int) -> tuple[str, ...] | None:
         return None if self.margin is None else (self.margin, *[""] * (n_keys - 1))
 

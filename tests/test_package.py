@@ -173,6 +173,26 @@ print(tc.tabulate(tc.examples.firms(), ["region"], "turnover").to_frame())
     assert "Total" in run_on(core, program, tmp_path)
 
 
+def test_a_folder_of_jobs_is_protected_by_the_core_alone(core, tmp_path):
+    program = """
+import shutil
+from pathlib import Path
+import tablecloak as tc
+from tablecloak.jobs.campaign import run_campaign
+tc.examples.write("jobs")
+print(all(outcome.is_safe for outcome in run_campaign("jobs", "years")))
+job = next(Path("jobs").glob("*.toml"))
+shutil.copy(job, job.with_name("copy.toml"))
+try:
+    run_campaign("jobs", "again")
+except tc.InputError as error:
+    print(error)
+"""
+    printed = run_on(core, program, tmp_path)
+    assert printed.startswith("True\n")
+    assert "tables are linked" in printed
+
+
 def test_the_program_of_the_readme_runs_with_engines(with_engines, tmp_path):
     readme = (ROOT / "README.md").read_text("utf-8")
     first = re.findall(r"^```python\n(.*?)^```", readme, re.M | re.S)[0]

@@ -301,7 +301,9 @@ class _Measure:
             if lacking:
                 near = suggestion(lacking[0], names)
                 raise InputError(f"{self.source}: there is no column {lacking[0]!r}.{near}")
-            frame: pd.DataFrame = table.select(*wanted).to_pandas()
+            chosen = table[wanted]
+            # Where no engine is installed, files are frames already.
+            frame: pd.DataFrame = chosen if isinstance(chosen, pd.DataFrame) else chosen.to_pandas()
         return frame
 
     def is_like(self, other: _Measure) -> bool:

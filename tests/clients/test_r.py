@@ -181,8 +181,11 @@ cat(tablecloak:::session$server$port, sum(found$Status != "V"), "\\n")
 def test_r_asks_the_program_and_gets_a_protected_table(tmp_path):
     library = tmp_path / "library"
     library.mkdir()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     environment = os.environ | {
         "R_LIBS": str(library),
+        "TMPDIR": str(temporary),
         "TABLECLOAK_PROGRAM": str(Path(sys.executable).with_name("tablecloak")),
     }
     install = ["R", "CMD", "INSTALL", f"--library={library}", str(PACKAGE)]
@@ -191,6 +194,8 @@ def test_r_asks_the_program_and_gets_a_protected_table(tmp_path):
     asked = ["Rscript", str(tmp_path / "question.R")]
     done = subprocess.run(asked, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    # What the server held of the question is gone when R is.
+    assert not list(temporary.iterdir())
     # One sensitive cell; three more make a rectangle around it.
     port, hidden = done.stdout.split()[-2:]
     assert hidden == "4"
@@ -204,6 +209,6 @@ def test_r_asks_the_program_and_gets_a_protected_table(tmp_path):
     subprocess.run(given, env=environment, cwd=folder, check=True, capture_output=True)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment |= {"PATH": path}
-    for name in ("tables.R", "objects.R"):
+    for name in ("tables.R", "objects.R", "server.R"):
         given = ["Rscript", name]
         subprocess.run(given, env=environment, cwd=folder, check=True, capture_output=True)

@@ -16,8 +16,16 @@ require_program <- function(program) {
 run <- function(words, program = program_of_user()) {
   require_program(program)
   quoted <- shQuote(words, type = if (.Platform$OS.type == "windows") "cmd" else "sh")
-  told <- suppressWarnings(
-    system2(program, quoted, stdout = TRUE, stderr = TRUE, env = library_path())
+  # Errors without the frame that a terminal gets.
+  before <- Sys.getenv("TYPER_USE_RICH", NA)
+  Sys.setenv(TYPER_USE_RICH = "0")
+  on.exit(if (is.na(before)) Sys.unsetenv("TYPER_USE_RICH") else Sys.setenv(TYPER_USE_RICH = before))
+  told <- tryCatch(
+    suppressWarnings(system2(program, quoted, stdout = TRUE, stderr = TRUE, env = library_path())),
+    error = function(gone) {
+      stop("The program ", program, " cannot be run: is the Python that it was installed with still there? ",
+           "Install it anew with: pip install tablecloak.", call. = FALSE)
+    }
   )
   status <- attr(told, "status")
   list(status = if (is.null(status)) 0L else as.integer(status), told = as.character(told))
@@ -32,16 +40,29 @@ library_path <- function(given = Sys.getenv("LD_LIBRARY_PATH")) {
   paste0("LD_LIBRARY_PATH=", shQuote(paste(own, collapse = ":")))
 }
 
+# Why the program ended: what stands behind the last "Error:", without folders that the user never made.
+reason <- function(told) {
+  begun <- utils::tail(grep("^Error: ", told), 1)
+  if (length(begun)) told <- told[begun:length(told)]
+  text <- sub("^Error: ", "", paste(told, collapse = "\n"))
+  gsub(paste0(normalizePath(tempdir()), "/tablecloak-[0-9a-f]+/"), "", text)
+}
+
 # Ask one question and return the answer. `request` has the arguments by name.
 ask <- function(call, request) {
   require_program(program_of_user())
-  if (is.null(session$server)) session$server <- started()
+  begin <- function() {
+    if (is.null(session$server)) session$server <- started()
+    if (!isFALSE(session$server)) http("POST", paste0("/v1/", call), as_json(request))
+  }
+  # A server that has ended since the last question is started anew.
+  job <- tryCatch(begin(), tablecloak_gone = function(gone) begin())
   if (isFALSE(session$server)) return(ask_by_file(call, request))
-  job <- http("POST", paste0("/v1/", call, "?wait=60"), as_json(request))
   # Also when the user interrupts: this ends the search, and nothing is kept of it.
-  on.exit(if (!is.null(job$id)) http("DELETE", paste0("/v1/jobs/", job$id)))
+  on.exit(if (!is.null(job$id)) try(http("DELETE", paste0("/v1/jobs/", job$id)), silent = TRUE))
   while (isTRUE(job$state %in% c("waiting", "running"))) {
-    job <- http("GET", paste0("/v1/jobs/", job$id, "?wait=60"))
+    # Not longer, since R looks for limits of time between two questions only.
+    job <- http("GET", paste0("/v1/jobs/", job$id, "?wait=5"))
   }
   for (each in unlist(job$warnings)) warning(each, call. = FALSE)
   # Names of what was sent are those of files that the user never made.
@@ -60,7 +81,7 @@ ask_by_file <- function(call, request) {
     writeLines(enc2utf8(as_json(request)), sent, useBytes = TRUE)
     done <- run(c("call", call, sent, "-o", got))
     # Code 1: there is an answer, but it is not proved to be safe.
-    if (!done$status %in% c(0L, 1L) || !file.exists(got)) stop(paste(done$told, collapse = "\n"), call. = FALSE)
+    if (!done$status %in% c(0L, 1L) || !file.exists(got)) stop(reason(done$told), call. = FALSE)
     jsonlite::fromJSON(got)
   })
 }
@@ -72,13 +93,16 @@ session <- new.env()
 started <- function() {
   if (.Platform$OS.type == "windows") return(FALSE)
   told <- tempfile("tablecloak-")
-  server <- paste(library_path(), shQuote(program_of_user()), "serve --attached >", shQuote(told), "2>&1")
+  # What the server keeps for a question lies in the folder of this session, which ends with it.
+  settings <- c(library_path(), paste0("TMPDIR=", shQuote(tempdir())))
+  server <- paste(c(settings, shQuote(program_of_user()), "serve --attached"), collapse = " ")
   # Nothing of R's own output is held open: who waits for its end would wait for the server.
   alive <- paste("exec >/dev/null 2>&1; while kill -0", Sys.getpid(), "; do sleep 1; done |")
-  system(paste(alive, server), wait = FALSE)
+  system(paste(alive, "{", server, "; echo ended; } >", shQuote(told), "2>&1"), wait = FALSE)
   for (tried in 1:600) {
     lines <- if (file.exists(told)) readLines(told, warn = FALSE)
-    if (length(lines) >= 2) break
+    if (length(lines) >= 2 || "ended" %in% lines) break
+    if (tried == 20) message("tablecloak starts; later questions do not wait for this.")
     Sys.sleep(0.1)
   }
   address <- regmatches(lines, regexpr("(?<=^tablecloak serves at http://127.0.0.1:)[0-9]+", lines, perl = TRUE))
@@ -89,7 +113,12 @@ started <- function() {
 # R has no POST of its own: a request of HTTP/1.0, whose answer ends where the connection does.
 http <- function(verb, path, body = "") {
   server <- session$server
-  connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 300)
+  connection <- tryCatch(
+    suppressWarnings(
+      socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 300)
+    ),
+    error = function(refused) server_ended("tablecloak_gone")
+  )
   on.exit(close(connection))
   body <- charToRaw(enc2utf8(body))
   head <- paste0(
@@ -99,9 +128,20 @@ http <- function(verb, path, body = "") {
   writeBin(c(charToRaw(head), body), connection)
   parts <- list()
   while (length(part <- readBin(connection, "raw", 2^20))) parts <- c(parts, list(part))
+  if (!length(parts)) server_ended("tablecloak_ended")
   answer <- rawToChar(do.call(c, parts))
   Encoding(answer) <- "UTF-8"
   jsonlite::fromJSON(sub("(?s)^.*?\r\n\r\n", "", answer, perl = TRUE))
+}
+
+# Say that there is no server any more; the next question starts another.
+server_ended <- function(kind) {
+  session$server <- NULL
+  text <- paste(
+    "The server of tablecloak has ended while it worked on this question, perhaps for want of memory.",
+    "Ask again: another server starts."
+  )
+  stop(structure(class = c(kind, "error", "condition"), list(message = text, call = NULL)))
 }
 
 # A table is sent as its columns, a single value as itself, NULL and what is missing as null.

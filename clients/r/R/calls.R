@@ -135,7 +135,7 @@ run_arb <- function(
   done <- run(c("argus", arb_filename, "--out", dirname(arb_filename)))
   if (!is.null(logbook)) writeLines(done$told, logbook)
   # Code 3: every table is proved safe, and the log names what was not applied.
-  if (!done$status %in% c(0L, 3L)) stop(paste(done$told, collapse = "\n"), call. = FALSE)
+  if (!done$status %in% c(0L, 3L)) stop(reason(done$told), call. = FALSE)
   if (verbose) writeLines(done$told)
   if (!import) return(invisible(NULL))
   written <- trimws(grep("^    .*\\.csv$", done$told, value = TRUE))

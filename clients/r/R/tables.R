@@ -310,7 +310,7 @@ by_file <- function(data, words) {
 # Run the program; what it says is returned, or is the error.
 output_of <- function(words) {
   ended <- run(words)
-  if (ended$status != 0L) stop(paste(ended$told, collapse = "\n"), call. = FALSE)
+  if (ended$status != 0L) stop(reason(ended$told), call. = FALSE)
   ended$told
 }
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from tablecloak.errors import InputError
-from tablecloak.protection import Product
+from tablecloak.protection import Product, way_of
 from tablecloak.tables.problem import ProtectionProblem
 
 Value = str | int | float | bool | None
@@ -80,6 +80,10 @@ def finite(value: Any) -> Any:
 Table = dict[str, list[Any]]
 
 IsSafe = Annotated[bool, Field(description="Whether every release passed its audit.")]
+Promise = Annotated[
+    str,
+    Field(description="What is proved of a release that passed its audit; empty where nothing is."),
+]
 Release = Annotated[
     Table, Field(description="May be published: codes and values, null where suppressed.")
 ]
@@ -101,6 +105,7 @@ class AuditedRelease(Measured):
     """A release with its audit."""
 
     is_safe: IsSafe
+    promise: Promise
     audit: str
     release: Release
     cells: Annotated[Table, Field(description="Every cell with its true value. Secret.")]
@@ -110,6 +115,7 @@ class Rounded(Measured):
     """A rounded table."""
 
     is_safe: IsSafe
+    promise: Promise
     audit: str
     sensitive: Annotated[Table, Field(description="Sensitive cells, worst first. Secret.")]
     release: Annotated[Table | None, Field(description="Null if it is not safe.")]
@@ -166,6 +172,7 @@ def of_product(problem: ProtectionProblem, product: Product) -> AuditedRelease:
     return {
         **measured(release),
         "is_safe": audit is not None and bool(audit.is_safe),
+        "promise": product.way.promise(),
         "audit": "" if audit is None else audit.summary(),
         "release": columns_of(release.release()),
         "cells": columns_of(product.way.answer(product, problem)),
@@ -175,9 +182,11 @@ def of_product(problem: ProtectionProblem, product: Product) -> AuditedRelease:
 def of_rounding(rounded: Any, found: Any) -> Rounded:
     """Return a rounded table; its release is left out if it is not safe."""
     verdict = audited(found)
+    way = way_of(rounded)
     return {
         **measured(rounded),
         "is_safe": verdict["is_safe"],
+        "promise": "" if way is None else way.promise(),
         "audit": verdict["summary"],
         "sensitive": verdict["sensitive"],
         "release": columns_of(rounded.release()) if found.is_safe else None,

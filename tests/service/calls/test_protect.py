@@ -85,3 +85,20 @@ def test_an_audit_lets_the_insiders_of_the_request_attack_as_the_command_does():
     assert not usual["is_safe"] and "contributors: 10 tried" in usual["summary"]
     outsiders = ask("audit", **request, release=release, suppression={"hold": "off"})
     assert outsiders["is_safe"] and "contributors" not in outsiders["summary"]
+
+
+def test_rounded_values_are_attacked_by_what_their_base_leaves_possible():
+    rounded = ask("round", **TABLE, base=10)
+    assert rounded["is_safe"]
+    request = {**TABLE, "release": rounded["release"]}
+    audited = ask("audit", **request, made="rounding:10")
+    assert audited["is_safe"] and audited["sensitive"] == rounded["sensitive"]
+    # Values of which nothing is said may be those of an adjustment, which keeps distances.
+    assert "adjusted table" in ask("audit", **request)["summary"]
+
+
+def test_an_answer_says_what_is_proved_of_its_release_and_no_more():
+    answer = ask("protect", **RECORDS, suppression={}, adjustment={})
+    assert "nobody who knows the published cells" in answer["suppression"]["promise"]
+    assert "not proved that the truth cannot be guessed" in answer["adjustment"]["promise"]
+    assert "attack" in ask("round", **TABLE, base=10)["promise"]

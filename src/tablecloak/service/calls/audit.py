@@ -35,6 +35,13 @@ class AuditCall(Call):
     require: Annotated[RequirementName, Field(description="What counts as protected.")] = (
         "two-sided"
     )
+    made: Annotated[
+        str | None,
+        Field(
+            description="How values without gaps were made, if readers know it, with the base: "
+            "rounding:5 or small_counts:3. Without it they are those of an adjusted table."
+        ),
+    ] = None
     detail: Annotated[
         Literal["verdict", "intervals"],
         Field(description="Whether to compute the exact interval of each sensitive cell."),
@@ -53,6 +60,7 @@ class AuditCall(Call):
                 intruders=insiders_of(job, loaded.problem),
                 groups=job.group_rules if job.audit.groups else (),
                 published=loaded.published or (),
+                made=self.made,
                 detail=self.detail,
                 time_limit=job.audit.time_limit,
                 seed=job.seed,

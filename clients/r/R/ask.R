@@ -67,10 +67,15 @@ ask <- function(call, request) {
   for (each in unlist(job$warnings)) warning(each, call. = FALSE)
   # Names of what was sent are those of files that the user never made.
   if (is.null(job$answer)) {
-    stop(if (is.null(job$error)) "Nothing was proved." else sub("^(request|data\\.csv): ", "", job$error$message),
-         call. = FALSE)
+    stop(if (is.null(job$error)) "Nothing was proved." else in_r(job$error$message), call. = FALSE)
   }
   job$answer
+}
+
+# A message of the program: R sends a single value as itself, and the files of a request are its own.
+in_r <- function(message) {
+  message <- sub("^(request|data\\.csv): ", "", message)
+  sub("should be a valid list\\.", "should be a valid list: give it as list(...).", message)
 }
 
 # Where the program has no server, each question is a run of its own.
@@ -81,7 +86,7 @@ ask_by_file <- function(call, request) {
     writeLines(enc2utf8(as_json(request)), sent, useBytes = TRUE)
     done <- run(c("call", call, sent, "-o", got))
     # Code 1: there is an answer, but it is not proved to be safe.
-    if (!done$status %in% c(0L, 1L) || !file.exists(got)) stop(reason(done$told), call. = FALSE)
+    if (!done$status %in% c(0L, 1L) || !file.exists(got)) stop(in_r(reason(done$told)), call. = FALSE)
     jsonlite::fromJSON(got)
   })
 }
@@ -163,6 +168,7 @@ texts <- function(paths) {
 }
 
 text_of <- function(path) {
+  require_file(path, "A file of codes or of perturbations")
   paste0(paste(readLines(path, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), "\n")
 }
 

@@ -4,8 +4,9 @@
 #'
 #' Says what the table is, and which of its cells are sensitive. Nothing is computed yet.
 #' @param data Data frame: one row for each record, or, with \code{finished}, for each cell.
-#' @param dimensions Names of the columns that span the table; or a list by these names, with the
-#'   columns of coarser levels (coarsest first, its own column last), or a nested list of codes.
+#' @param dimensions Names of the columns that span the table; or a list by these names, each with
+#'   the columns of coarser levels (coarsest first, its own column last), a nested list of codes, the
+#'   path of an .hrc file, or a list of keys as in a job file: \code{list(total = "All", hierarchy = "nace.hrc")}.
 #' @param value Column that is summed up. Default: records are counted.
 #' @param rules One \code{\link{rule}}, or a list of these.
 #' @param finished Whether \code{data} is a table with its totals.
@@ -26,14 +27,22 @@ protect <- function(data, dimensions, value = NULL, rules = list(), finished = F
   if (is.character(dimensions)) {
     dimensions <- stats::setNames(vector("list", length(dimensions)), dimensions)
   }
-  spans <- lapply(dimensions, function(given) {
-    if (is.null(given)) return(empty())
-    if (is.list(given)) list(hierarchy = codes_of(given)) else list(levels = as.list(given))
-  })
+  if (is.null(names(dimensions))) {
+    stop("dimensions takes names of columns, or a list by these, as in list(region = \"region.hrc\").", call. = FALSE)
+  }
+  spans <- lapply(dimensions, span_of, columns = names(data))
+  files <- c(list("data.csv" = complete(as.data.frame(data))), lapply(spans, attr, "file"))
+  for (name in names(spans)) if (!is.null(files[[name]])) {
+    kind <- if (is.data.frame(files[[name]])) ".csv" else ".hrc"
+    file <- paste0("hierarchy-", match(name, names(spans)), kind)
+    names(files)[names(files) == name] <- file
+    spans[[name]]$hierarchy <- file
+  }
+  spans <- lapply(spans, function(span) structure(span, file = NULL))
   request <- list(
-    data = Filter(Negate(is.null), about), dimensions = spans,
-    files = list("data.csv" = as.data.frame(data))
+    data = Filter(Negate(is.null), about), dimensions = spans, files = Filter(Negate(is.null), files)
   )
+  if (!is.list(rules)) stop("rules takes rule(...), or a list of these.", call. = FALSE)
   if ("rule" %in% names(rules)) rules <- list(rules)
   if (length(rules)) request$rules <- unname(rules)
   structure(list(request = request), class = "tablecloak_problem")
@@ -59,7 +68,7 @@ rule <- function(rule, ...) list(rule = rule, ...)
 #' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds); see
 #'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
 #' @return A release: \code{release} may be published, all else is secret. \code{is_safe} says
-#'   whether the attack failed, \code{loss} and \code{bound} how good the pattern is.
+#'   whether the attack failed, \code{promise} what is then proved, \code{loss} and \code{bound} how good the pattern is.
 #' @examples
 #' cells <- data.frame(
 #'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
@@ -73,7 +82,8 @@ suppress <- function(problem, ...) one_way(problem, "suppress", suppression = op
 #'
 #' Moves sensitive cells to safe values and the others as little as possible; totals still add up.
 #' @inheritParams suppress
-#' @param ... Keys of the section adjustment of a job file, such as \code{preserve}.
+#' @param ... Keys of the section adjustment of a job file, such as
+#'   \code{preserve = list("mean:all")}.
 #' @return A release, as of \code{\link{suppress}}.
 adjust <- function(problem, ...) one_way(problem, "adjust", adjustment = options_of(...))
 
@@ -92,7 +102,12 @@ intervals <- function(problem, ...) one_way(problem, "intervals", intervals = op
 #' @param base Such as 3, 5 or 10.
 #' @param ... \code{max_steps}, \code{weights}, \code{time_limit}, \code{small_counts}.
 #' @return A release, as of \code{\link{suppress}}; without \code{release} if it is not safe.
-round_counts <- function(problem, base = 3, ...) one_way(problem, "round", base = base, ...)
+round_counts <- function(problem, base = 3, ...) {
+  rounded <- one_way(problem, "round", base = base, ...)
+  # How an intruder reads it, for audit().
+  rounded$made <- paste0(if (isTRUE(list(...)$small_counts)) "small_counts:" else "rounding:", base)
+  rounded
+}
 
 #' Perturb by cell keys
 #'
@@ -113,11 +128,15 @@ cell_keys <- function(problem, ptable, ...) {
 #' @param release A release, whoever made it: of \code{\link{suppress}}, a data frame with codes
 #'   and \code{status} (published or suppressed), or codes and \code{value}, a table of
 #'   \code{\link{tab_rtauargus}} or \code{\link{tab_multi_manager}}, or a protected problem of sdcTable.
-#' @param ... Arguments of the call, such as \code{detail = "intervals"}.
+#' @param ... Arguments of the call, such as \code{detail = "intervals"}, or, for values that somebody
+#'   else rounded, \code{made = "rounding:5"}. Who attacks these knows whether each is the nearest
+#'   multiple, which \code{\link{round_counts}} does not tell: the verdict can be stricter than its own.
 #' @return A list: \code{is_safe}, \code{summary}, and \code{sensitive}, a data frame that is secret.
 audit <- function(problem, release, ...) {
   problem <- as_problem(problem)
-  answer <- ask("audit", c(problem$request, list(release = release_of(release, problem)), list(...)))
+  given <- list(...)
+  if (inherits(release, "tablecloak_release") && is.null(given$made)) given$made <- release$made
+  answer <- ask("audit", c(problem$request, list(release = release_of(release, problem)), given))
   answer$sensitive <- as.data.frame(answer$sensitive)
   answer
 }
@@ -127,7 +146,8 @@ audit <- function(problem, release, ...) {
 #' Checks by exact products alone; no solver is called. There are two verifiers, written by the
 #' same page independently of each other. With neither installed it is an error.
 #' @param certificate Path of a certificate (.npz).
-#' @param original Path of the problem (.jj), to compare with.
+#' @param original Path of the problem (.jj), to compare with: \code{\link{publish}} writes it below
+#'   \code{internal}.
 #' @param verifier \code{"python"}: that of the program tablecloak; \code{"node"}: that of this
 #'   package, run by Node.js. By default the first that is installed.
 #' @return A list: \code{proved}, \code{verifier}, which of both was used, and \code{told}, what it
@@ -136,7 +156,8 @@ audit <- function(problem, release, ...) {
 #' try(verify("no-such-certificate.npz"))
 verify <- function(certificate, original = NULL, verifier = c("any", "python", "node")) {
   verifier <- match.arg(verifier)
-  if (!file.exists(certificate)) stop("There is no file ", certificate, ".", call. = FALSE)
+  require_file(certificate, "certificate")
+  if (!is.null(original)) require_file(original, "original")
   python <- program_of_user()
   has <- c(python = nzchar(Sys.which(python)) || file.exists(python), node = nzchar(Sys.which("node")))
   if (verifier == "any") verifier <- names(has)[has][1]
@@ -147,6 +168,8 @@ verify <- function(certificate, original = NULL, verifier = c("any", "python", "
   done <- if (verifier == "python") run(c("verify", words)) else {
     run(c(system.file("verify.mjs", package = "tablecloak"), words), "node")
   }
+  # Code 2: nothing was checked.
+  if (!done$status %in% c(0L, 1L)) stop(reason(done$told), call. = FALSE)
   message("Checked by the verifier in ", c(python = "Python", node = "JavaScript (Node)")[[verifier]], ".")
   list(proved = done$status == 0L, verifier = verifier, told = done$told)
 }
@@ -155,11 +178,12 @@ verify <- function(certificate, original = NULL, verifier = c("any", "python", "
 #'
 #' @inheritParams audit
 #' @param cells Codes in the order of the dimensions, such as \code{"N, 47"}.
-#' @return Lines of text. Secret.
+#' @return Lines of text, which are secret.
 explain <- function(problem, release, cells) {
   in_folder(function(folder) {
     write_cells(release_of(release, as_problem(problem)), file.path(folder, "release.csv"))
-    output_of(c("explain", write_job(problem, folder), file.path(folder, "release.csv"), cells))
+    told <- output_of(c("explain", write_job(problem, folder), file.path(folder, "release.csv"), cells))
+    structure(told, class = "tablecloak_text")
   })
 }
 
@@ -172,7 +196,9 @@ compare <- function(problem, ...) {
   in_folder(function(folder) {
     out <- file.path(folder, "measures.csv")
     output_of(c("compare", write_job(problem, folder), "-o", out, words_of(list(...))))
-    read_cells(out)
+    measures <- read_cells(out)
+    measures$safe <- measures$safe == "True"
+    measures
   })
 }
 
@@ -226,24 +252,29 @@ reconcile <- function(data, dimensions, ...) {
 
 #' Read and write tables
 #'
-#' @param path Path of a file. A problem in .jj, .parquet or .gconfid is read by the program.
+#' @param path Path of a file. CSV is read with commas, semicolons (numbers then have decimal commas) or
+#'   tabs between columns, and written with commas. A problem in .jj, .parquet or .gconfid is read by the program.
 #' @return \code{read_cells} returns a data frame; codes such as 01 stay text.
 #' @examples
 #' path <- tempfile(fileext = ".csv")
 #' write_cells(data.frame(code = c("01", "02"), value = c(1, NA)), path)
 #' read_cells(path)
 read_cells <- function(path) {
+  require_file(path, "path")
   if (!grepl("\\.csv$", path)) {
     return(in_folder(function(folder) {
       output_of(c("convert", path, file.path(folder, "cells.csv")))
       read_cells(file.path(folder, "cells.csv"))
     }))
   }
-  text <- utils::read.csv(path, colClasses = "character", na.strings = "", check.names = FALSE,
+  begun <- gsub("\"[^\"]*\"", "", readLines(path, 1, warn = FALSE, encoding = "UTF-8"))
+  marks <- c(",", ";", "\t")
+  mark <- marks[which.max(vapply(marks, function(one) sum(strsplit(begun, "")[[1]] == one), 0L))]
+  text <- utils::read.csv(path, sep = mark, colClasses = "character", na.strings = "", check.names = FALSE,
                           fileEncoding = "UTF-8")
   text[] <- lapply(text, function(column) {
     # What R would write otherwise than it stands there is a code.
-    number <- suppressWarnings(as.numeric(column))
+    number <- suppressWarnings(as.numeric(if (mark == ";") sub(",", ".", column, fixed = TRUE) else column))
     if (anyNA(number[!is.na(column)]) || any(grepl("^0[0-9]", column))) column else number
   })
   text
@@ -252,10 +283,46 @@ read_cells <- function(path) {
 #' @rdname read_cells
 #' @param data Data frame.
 write_cells <- function(data, path) {
+  if (!grepl("\\.csv$", path)) stop("Tables are written as CSV: give a path that ends in .csv.", call. = FALSE)
   utils::write.csv(data, path, row.names = FALSE, na = "", fileEncoding = "UTF-8")
 }
 
 # -- what these functions share --------------------------------------------------------------------
+
+# A dimension as a job file has it; a hierarchy that comes as a file is the attribute "file".
+span_of <- function(given, columns) {
+  if (!length(given)) return(empty())
+  is_file <- function(one) is.character(one) && length(one) == 1 && grepl("\\.hrc$", one)
+  if (is_file(given) && !given %in% columns) given <- list(hierarchy = given)
+  if (is.character(given)) return(list(levels = as.list(given)))
+  if (!all(names(given) %in% c("column", "hierarchy", "levels", "total")) || is.null(names(given))) {
+    given <- list(hierarchy = given)
+  }
+  tree <- given$hierarchy
+  if (!is.null(given$levels)) given$levels <- as.list(given$levels)
+  if (is_file(tree)) return(structure(given, file = text_of(tree)))
+  if (is.data.frame(tree)) return(structure(given, file = tree))
+  if (is.list(tree)) given$hierarchy <- codes_of(tree)
+  given
+}
+
+# Data as they are sent: each column once, and what is not finite is not taken for missing.
+complete <- function(data) {
+  twice <- names(data)[duplicated(names(data))]
+  if (length(twice)) stop("There are two columns ", twice[1], ". Rename one of them.", call. = FALSE)
+  for (name in names(data)) if (is.numeric(data[[name]]) && any(is.infinite(data[[name]]))) {
+    stop("Column ", name, ", row ", which(is.infinite(data[[name]]))[1], ": the number is not finite. Correct it.",
+         call. = FALSE)
+  }
+  data
+}
+
+require_file <- function(path, argument) {
+  if (!is.character(path) || length(path) != 1) {
+    stop(argument, " is the path of a file, not a table or a problem.", call. = FALSE)
+  }
+  if (!file.exists(path)) stop("There is no file ", path, ".", call. = FALSE)
+}
 
 # Nested codes: a single one is a list too, which it would not stay in JSON.
 codes_of <- function(given) {
@@ -283,11 +350,21 @@ print.tablecloak_problem <- function(x, ...) {
 }
 
 print.tablecloak_release <- function(x, ...) {
-  cat(if (isTRUE(x$is_safe)) "Proved safe." else "NOT SAFE: do not publish.", x$summary, sep = "\n")
+  verdict <- if (!isTRUE(x$is_safe)) "NOT SAFE: do not publish." else if (nzchar(x$promise)) x$promise else
+    "Made as asked; nothing is proved of it."
+  writeLines(c(strwrap(verdict), x$summary))
   invisible(x)
 }
 
-as.data.frame.tablecloak_release <- function(x, ...) x$release
+print.tablecloak_text <- function(x, ...) {
+  writeLines(x)
+  invisible(x)
+}
+
+as.data.frame.tablecloak_release <- function(x, ...) {
+  if (is.null(x$release)) stop("It is not proved safe, so that it has no release.", call. = FALSE)
+  x$release
+}
 
 # A private folder for one question; it is removed with all that is in it.
 in_folder <- function(work) {

@@ -8,13 +8,15 @@ program <- function(...) {
   path
 }
 if (.Platform$OS.type == "unix") {
+  cells <- tempfile(fileext = ".jj")
+  writeLines("0", cells)
   options(tablecloak.program = program("#!/no/python"))
-  stopifnot(grepl("Python.*pip install", refused(read_cells("cells.jj"))))
+  stopifnot(grepl("Python.*pip install", refused(read_cells(cells))))
   # Only why it failed: no frame, no usage, no folder of ours.
   options(tablecloak.program = program(
     "#!/bin/sh", "echo \"Usage: tablecloak convert\"; echo; echo \"Error: $3: wrong.\"; exit 2"
   ))
-  stopifnot(identical(refused(read_cells("cells.jj")), "cells.csv: wrong."))
+  stopifnot(identical(refused(read_cells(cells)), "cells.csv: wrong."))
   # A server that ends before it serves is none.
   stopifnot(isFALSE(tablecloak:::started()))
   options(tablecloak.program = NULL)

@@ -523,7 +523,8 @@ def read_dimensions(
         if dimension.hierarchy is None and tree.total not in set(codes[name]):
             raise InputError(
                 f"Dimension {name!r}: no row has the code {tree.total!r} of the total. Add the "
-                f"totals, or name their code in Dimension({name!r}, total=...)."
+                f"totals, or name their code as `total` of this dimension, in Python "
+                f"Dimension({name!r}, total=...)."
             )
         hierarchies[name] = tree
     for name, column in codes.items():

@@ -75,6 +75,7 @@ ask <- function(call, request) {
 # A message of the program: R sends a single value as itself, and the files of a request are its own.
 in_r <- function(message) {
   message <- sub("^(request|data\\.csv): ", "", message)
+  message <- sub("see docs/job-file.md", "see ?rule and ?protect", message, fixed = TRUE)
   sub("should be a valid list\\.", "should be a valid list: give it as list(...).", message)
 }
 

@@ -80,6 +80,7 @@ if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   stopifnot(is.logical(compare(problem, time_limit = 5)$safe),
             grepl("list\\(\\.\\.\\.\\)", refused(adjust(problem, preserve = "regression"))),
             adjust(problem, preserve = list("mean:all"), time_limit = 5)$is_safe,
+            grepl("see \\?rule", refused(suppress(protect(firms, "nace")))),
             grepl("^No such option: --risk", refused(compare(problem, risk_limt = 0.1))))
 
   folder <- tempfile()

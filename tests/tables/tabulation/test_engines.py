@@ -152,6 +152,24 @@ def test_unknown_engines_and_databases_are_explained(tmp_path, monkeypatch):
     assert "no server answers" in str(error.value)
 
 
+def test_a_missing_driver_of_a_database_is_named_with_what_to_type():
+    # Ibis loads a backend once, and hides which library it lacks.
+    program = """
+import sys
+sys.modules["psycopg"] = None
+from tablecloak.errors import InputError
+from tablecloak.tables.tabulation.records import open_database
+try:
+    open_database("postgresql://nobody:secret@127.0.0.1:1/x", "firms")
+except InputError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "need the library psycopg, which is not installed" in done.stdout
+    assert "tablecloak[postgres]" in done.stdout and "secret" not in done.stdout
+
+
 @pytest.mark.parametrize(("codes", "below"), [(["01", "1"], "a b/"), (["x", "y"], "")])
 def test_a_database_table_is_aggregated_where_it_lies(tmp_path, codes, below):
     """Any database that Ibis opens; DuckDB stands for a server here."""

@@ -294,9 +294,11 @@ def open_database(address: str, table: str) -> Any:
         existing_file(match[2])  # opening one that is not there would create it
     try:
         return ibis.connect(address).table(table)
-    except ModuleNotFoundError as error:
+    except ImportError as error:
+        # Ibis tells of a backend alone; what it lacks is the cause.
+        missing = error.name or getattr(error.__cause__, "name", None) or "of their driver"
         raise InputError(
-            f"{scheme} databases need the library {error.name}, which is not installed. For "
+            f"{scheme} databases need the library {missing}, which is not installed. For "
             f'PostgreSQL: pip install "tablecloak[postgres]"; for another database, install '
             f"ibis-framework with its extra."
         ) from error

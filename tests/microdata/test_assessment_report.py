@@ -40,7 +40,7 @@ def page(tmp_path, original, released, **options) -> str:
 def row(text: str, name: str) -> list[str]:
     found = re.search(rf"<th[^>]*>{re.escape(name)}</th>(.*?)</tr>", text, re.DOTALL)
     assert found, name
-    return re.findall(r"<td>(.*?)</td>", found.group(1))
+    return re.findall(r"<td[^>]*>(.*?)</td>", found.group(1))
 
 
 def test_an_unchanged_file_is_found_again_throughout(tmp_path, people):

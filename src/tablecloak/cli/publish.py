@@ -72,8 +72,9 @@ def publish(
     from tablecloak.jobs.run import enter_release
     from tablecloak.publish.audit import audit
     from tablecloak.publish.besides import besides
-    from tablecloak.publish.publication import ABOUT, write_leaving
+    from tablecloak.publish.publication import write_leaving
     from tablecloak.publish.register import Register
+    from tablecloak.publish.released_cells import ABOUT
     from tablecloak.storage import replacing_folder, require_own_folder
     from tablecloak.tables.formats import OfficeWorkbook, ReleaseFormat
     from tablecloak.tables.formats.format import can_hold

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,8 @@ from forged_claims import counts as small
 from tablecloak.certificates.claim import arrays_of
 from tablecloak.certificates.verifier import LOSS, schema_of
 from tablecloak.certificates.verifier import main as verify
+from tablecloak.suppression.search import parts
+from tables_apart import side_by_side
 
 Arrays = dict[str, Any]
 Change = Callable[[Arrays], Arrays]
@@ -440,6 +443,12 @@ def small_problem(seed: int, **options: Any) -> tc.ProtectionProblem:
     )  # fmt: skip
 
 
+def in_parts(*alone: tc.ProtectionProblem) -> tc.SuppressionPattern:
+    """Return the pattern of several tables, each of which is searched for itself."""
+    with mock.patch.object(parts, "FEWEST_FREE", 0):
+        return tc.suppress(side_by_side(alone), method="exact", weights="value")
+
+
 SEARCHED: dict[str, tuple[tuple[str, Callable[[], Any]], ...]] = {
     "suppression with a bound": (
         ("three sensitive cells, and a proof of the bound",
@@ -450,6 +459,8 @@ SEARCHED: dict[str, tuple[tuple[str, Callable[[], Any]], ...]] = {
             small_problem(3), method="exact", weights="unit")),
         ("two sensitive cells", lambda: tc.suppress(
             small_problem(4, sensitive=2), method="exact", weights="value")),
+        ("two tables that no relation joins, and a tree for each", lambda: in_parts(
+            small_problem(5), small_problem(6, sensitive=4))),
     ),
     "intervals": tuple(
         (f"{count} sensitive cells, ends of the search",
@@ -574,6 +585,12 @@ def further(kind: str) -> Iterator[tuple[str, Arrays, str]]:
         ):
             unused = {name: one for name, one in row.items() if not name.startswith("proof_")}
             yield f"{idea}, which no leaf uses", hidden(**unused), "B6"
+        two = found(kind, False)[-1]
+        alone = {name: array for name, array in two.items() if name != "part"}
+        yield "two trees, and no parts that tell their costs apart", alone, "B2"
+        yield "a part that counts in no tree", at("part", slice(20, None), -1)(two), "B9"
+        yield "a part that counts in the other tree", changed(part=1 - two["part"])(two), "B9"
+        yield "a part beyond the trees", at("part", 0, 2)(two), "F8"
 
 
 def with_proof(searched: list[Arrays]) -> Arrays:

@@ -63,12 +63,13 @@ def adjustment_mixed(problem: ProtectionProblem) -> Program:
 def suppression_master(problem: ProtectionProblem) -> Program | None:
     """Return the master problem of suppression with the rows that a search has found."""
     problem = with_finite_bounds(problem, Requirement.TWO_SIDED, Budget.of()).problem
-    found = suppress(problem, method="exact", time_limit=SECONDS).bound_certificate
-    if found is None:
+    proof = suppress(problem, method="exact", time_limit=SECONDS).bound_certificate
+    if proof is None:
         return None
-    master = Master(problem, found.requirement)
-    built = [master.row(master.needs, row) for row in found.rows]
-    return master.program.with_rows(*joined(built, found.rows)) if built else None
+    master = Master(problem, proof.requirement)
+    rows = [row for tree in proof.trees for row in tree.rows]
+    built = [master.row(master.needs, row) for row in rows]
+    return master.program.with_rows(*joined(built, rows)) if built else None
 
 
 def suppression_complete(problem: ProtectionProblem) -> Program | None:

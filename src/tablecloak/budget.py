@@ -194,6 +194,13 @@ class Budget:
         """Return a part that ends after so many seconds, or with this budget if that is sooner."""
         return replace(self, deadline=min(self.deadline, time.monotonic() + seconds))
 
+    def whole(self) -> Budget:
+        """Return the same budget as that of a search of its own, which begins now.
+
+        Shares of the whole time, and seconds since the start, are then those of this search.
+        """
+        return replace(self, started=time.monotonic())
+
     def at_least(self, seconds: float) -> Budget:
         """Return a budget with at least so many seconds, past the deadline if need be.
 

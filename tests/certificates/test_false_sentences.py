@@ -85,7 +85,7 @@ def test_small_counts_are_sensitive_whatever_their_status_says(verdict):
             problem, changed | {"claims": np.array(["additivity", "loss", "bound"])}
         )
         assert (code, text) == (1, "REFUSED: a bound without its claims\n")
-        for name in verifier.TREE | verifier.PARTS:
+        for name in verifier.TREE | verifier.PART | verifier.DIRECTION:
             changed.pop(name, None)
         code, text = verdict(problem, changed | {"claims": np.array(["additivity", "loss"])})
         assert code == 3

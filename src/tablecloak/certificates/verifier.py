@@ -159,11 +159,11 @@ ROWS = arrays("""
 SUMS = arrays("""
     sum_starts:i8:cuts+1:starts-summands sum_cuts:i8:summands:list-cuts sum_data:f8:summands:!=0
     turned_starts:i8:cuts+1:starts-turns turned_cells:i8:turns:list-cells""")
-PARTS = arrays("part:i8:cells:-1..trees direction:i8:cells:-1..2")
+PART, DIRECTION = arrays("part:i8:cells:-1..trees"), arrays("direction:i8:cells:-1..2")
 COMBINED = arrays("""
     combined_starts:i8:combinations+1:starts-members combined_relations:i8:members:list-relations
     combined_data:f8:members:!=0""")
-OPTIONAL = ("sum_starts", "open_starts", "combined_starts")
+OPTIONAL = ("sum_starts", "open_starts", "combined_starts", "part")
 ZERO = {"relation_data": "a relation holds a coefficient of 0",
         "witness_data": "a witness lists a cell that it does not move"}  # fmt: skip
 CLAIMS = ("protection", "additivity", "statistics", "association", "loss", "bound")
@@ -178,7 +178,7 @@ REQUIREMENTS = {
 
 def schema_of(release, claims, names=()):
     """Return the schema of a certificate with these claims, whose arrays have these names."""
-    has_sums, has_open, has_combined = (name in names for name in OPTIONAL)
+    has_sums, has_open, has_combined, has_part = (name in names for name in OPTIONAL)
     require(release in RELEASES, "unknown kind of release")
     known = [claim for claim in CLAIMS if claim in claims]
     require(claims and list(claims) == known, "unknown claims, or not in their order")
@@ -193,7 +193,8 @@ def schema_of(release, claims, names=()):
     fits = release == "adjustment" and "bound" in claims
     require(not has_combined or fits, "combined relations of no bound")
     tree = TREE | (SUMS if has_sums else {}) | (COMBINED if has_combined else {})
-    tree |= ROWS if hidden else {} if release == "rounding" else PARTS
+    tree |= ROWS if hidden else {} if release == "rounding" else PART | DIRECTION
+    tree |= PART if has_part and release == "suppression" else {}
     witnesses = WITNESSES | (LEFT_OUT if has_open else {})
     groups = {"protection": witnesses if hidden else {}, "additivity": {}, "loss": LOSS,
               "statistics": STATISTICS, "association": ASSOCIATIONS, "bound": tree}  # fmt: skip
@@ -1160,7 +1161,7 @@ def proved_bound(data, relations):
     kinds = {"suppression": PatternPrices, "intervals": WidthPrices, "rounding": RoundingPrices}
     prices = kinds.get(str(data["release"]), AdjustmentPrices)(data, relations)
     bounds = tree_bounds(prices.data, prices, relations.effort)
-    require(len(bounds) == 1 or "part" in data, "only adjustments fall into parts")
+    require(len(bounds) == 1 or "part" in data, "trees whose costs no parts tell apart")
     return min(max(float(prices.joined(bounds)), 0.0), float(data["loss"])), prices.notes
 
 
@@ -1314,6 +1315,7 @@ class CutPrices(Prices):
         self.needs = needs(self.data)
         self.check_rows()
         self.cost, self.least, self.most, self.splits = cost, least, most, splits
+        self.part = self.data.get("part")
         self.side, columns = np.zeros(len(self.data["cut_kind"])), []
         for at in np.unique(self.data["proof_row"]).tolist():
             require(0 <= at < len(self.side), "an unknown row")
@@ -1354,7 +1356,8 @@ class CutPrices(Prices):
         priced, sizes = (row_sums(self.columns, part) for part in (terms, np.abs(terms)))
         constant, counts = np.sum(multiplier * self.side), np.diff(self.columns) + 16
         size = np.sum(multiplier * np.abs(self.side))
-        for cost in (self.cost, 0 * self.cost):
+        counted = self.cost if self.part is None else np.where(self.part == tree, self.cost, 0)
+        for cost in (counted, 0 * counted):
             reduced = cost - priced
             best = np.where(reduced > 0, reduced * left[0], reduced * left[1])
             error = np.sum(counts * (sizes + cost) * self.most) + len(multiplier) * size
@@ -1572,11 +1575,17 @@ class PatternPrices(CutPrices):
         return total, size, reach, far
 
     def joined(self, bounds):
-        """Return the bound plus the cost of cells that must be hidden; rounded up if whole."""
-        value, weights = bounds[0], self.data["weights"]
-        if np.isfinite(value) and np.all(weights[self.free] == np.rint(weights[self.free])):
-            value = math.ceil(value - 1e-6)
-        return float(np.sum(weights[self.fixed])) + max(value, 0.0)
+        """Return the bounds of all parts (theorem 11), each rounded up if its weights are whole.
+
+        The cost of cells that must be hidden is added.
+        """
+        weights, total = self.data["weights"], float(np.sum(self.data["weights"][self.fixed]))
+        for tree, bound in enumerate(bounds):
+            counted = self.free if self.part is None else self.free & (self.part == tree)
+            terms = weights[counted]
+            whole = np.isfinite(bound) and np.all(terms == np.rint(terms))
+            total += max(math.ceil(bound - 1e-6) if whole else bound, 0.0)
+        return total
 
 
 class WidthPrices(CutPrices):

@@ -412,7 +412,8 @@ const BOUND = {
   proof_starts: "i8 proofs+1 starts=multipliers", proof_kind: "i8 multipliers", proof_row: "i8 multipliers",
   proof_cell: "i8 multipliers in=n minus", proof_data: "f8 multipliers nonzero small",
 };
-const PARTS = { part: "i8 n in=trees minus", direction: "i8 n" };
+const PART = { part: "i8 n in=trees minus" };
+const DIRECTION = { direction: "i8 n" };
 const COMBINED = {
   combined_starts: "i8 combinations+1 starts=combined_entries",
   combined_relations: "i8 combined_entries in=m rising=combined_starts",
@@ -461,7 +462,8 @@ async function readCertificate(data) {
     ...(pattern && claims("protection") ? WITNESSES : {}), ...(has("open_starts") ? OPEN : {}),
     ...(claims("statistics") ? STATISTICS : {}), ...(claims("association") ? ASSOCIATIONS : {}),
     ...(claims("loss") ? LOSS : {}), ...(claims("bound") ? BOUND : {}),
-    ...(claims("bound") && !pattern && file.release !== "rounding" ? PARTS : {}), ...(has("combined_starts") ? COMBINED : {}),
+    ...(claims("bound") && !pattern && file.release !== "rounding" ? { ...PART, ...DIRECTION } : {}),
+    ...(claims("bound") && file.release === "suppression" && has("part") ? PART : {}), ...(has("combined_starts") ? COMBINED : {}),
     ...(claims("bound") && pattern ? CUTS : {}), ...(has("sum_starts") ? SUMS : {}),
   };
   const names = Object.keys(declared);
@@ -1122,8 +1124,7 @@ function checkLoss(file) {
     costs, tree)` a lower bound on the loss in a box, and `check` what the release asks of a cell that is split. */
 function treeBounds(file, { stand, check, price }) {
   const trees = file.tree_starts.length - 1;
-  const several = file.release === "adjustment" || file.release === "small counts";
-  must(trees === 1 || several, "B2", "only adjustments fall into parts");
+  must(trees === 1 || file.part, "B2", "trees whose costs no parts tell apart");
   must(trees, "B9", () => `the bound ${show(file.bound)} is claimed, but without a tree nothing is proved`);
   const { node_parent: parent, node_proof: proof, node_limit: limit, node_is_lower: isLower } = file;
   const cell = Array.from(file.node_cell, (own) => (own < 0 ? -1 : stand(own)));
@@ -1474,7 +1475,8 @@ function patternBound(file) {
   const united = unite(file, file.weights);
   const { status, weights } = united;
   const rows = patternRows(file, united);
-  const price = (multipliers, box, costs) => {
+  const counts = (i, tree) => status[i] === "s" && (!file.part || file.part[i] === tree);
+  const price = (multipliers, box, costs, tree) => {
     const { side, prices } = addRows(multipliers, rows);
     let total = side;
     const columns = new Set([...prices.keys(), ...box.keys()]);
@@ -1483,7 +1485,7 @@ function patternBound(file) {
       const limits = box.get(i);
       if (limits) [low, high] = [Math.max(low, limits[0]), Math.min(high, limits[1])];
       if (low > high) return INFINITE;
-      const cost = (costs && status[i] === "s" ? weights[i] : ZERO).minus(prices.get(i) ?? ZERO);
+      const cost = (costs && counts(i, tree) ? weights[i] : ZERO).minus(prices.get(i) ?? ZERO);
       if (cost.sign > 0 ? low : high) total = total.plus(cost);
     }
     return total;
@@ -1491,11 +1493,14 @@ function patternBound(file) {
   const check = (...cells) =>
     must(cells.every((cell) => united.chosen[united.stand[cell]] && status[united.stand[cell]] !== "z"), "B5",
       "a split at a cell that is no choice");
-  let [value] = treeBounds(file, { stand: (cell) => united.stand[cell], check, price });
-  if (value === INFINITE) return INFINITE;
+  const bounds = treeBounds(file, { stand: (cell) => united.stand[cell], check, price });
+  if (bounds.includes(INFINITE)) return INFINITE;
   const cells = range(file.cells);
-  if (cells.every((i) => status[i] !== "s" || weights[i].whole)) value = q(value.minus(1e-6).ceiling());
-  return sum(cells.filter((i) => status[i] === "u" || status[i] === "m").map((i) => weights[i])).plus(largest(value, ZERO));
+  const values = bounds.map((value, tree) => {
+    const isWhole = cells.every((i) => !counts(i, tree) || weights[i].whole);
+    return largest(isWhole ? q(value.minus(1e-6).ceiling()) : value, ZERO);
+  });
+  return sum([...cells.filter((i) => status[i] === "u" || status[i] === "m").map((i) => weights[i]), ...values]);
 }
 
 function widthBound(file) {

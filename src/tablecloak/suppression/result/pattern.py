@@ -19,7 +19,7 @@ from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.before import Before
 from tablecloak.suppression.proof.proof import ProtectionCertificate, Verification
 from tablecloak.suppression.rows.claims import pattern_claims, proved_pattern_bound
-from tablecloak.suppression.rows.master import BoundCertificate
+from tablecloak.suppression.rows.master import PatternBound
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.suppression.system.robustness import SUMMED_UP_CELLS, Robustness
 from tablecloak.tables.cell_arrays import CellStatus
@@ -123,7 +123,7 @@ class SuppressionPattern(ProtectedTable):
     requirement : Requirement
     certificate : ProtectionCertificate
         Proof that every sensitive cell is protected.
-    bound_certificate : BoundCertificate or None
+    bound_certificate : PatternBound or None
         Proof of `bound`; None after a heuristic alone.
     bound : float
         Proved lower bound on the loss of any protected pattern; the loss of the sensitive and
@@ -163,7 +163,7 @@ class SuppressionPattern(ProtectedTable):
     suppressed: Flags
     requirement: Requirement
     certificate: ProtectionCertificate
-    bound_certificate: BoundCertificate | None
+    bound_certificate: PatternBound | None
     bound: float
     method: str
     seconds: float

@@ -28,6 +28,7 @@ from tablecloak.suppression.rows.bridges import BridgeRow
 from tablecloak.suppression.rows.master import (
     BoundCertificate,
     CapacityRow,
+    PatternBound,
     RoundedRow,
     Row,
     UnknownRowError,
@@ -45,7 +46,7 @@ UP, DOWN, WIDTH, BRIDGE, ROUNDED = range(5)
 
 def pattern_claims(
     protection: Claim, problem: ProtectionProblem, loss: float,
-    bound: float, certificate: BoundCertificate | None,
+    bound: float, certificate: PatternBound | None,
 ) -> tuple[Claim, ...]:  # fmt: skip
     """Return the claims of a pattern: protection, its loss, and a bound if one was proved.
 
@@ -55,7 +56,7 @@ def pattern_claims(
         Claim of the pattern itself, or of an audit of it, which covers more insiders.
     problem : ProtectionProblem
     loss, bound : float
-    certificate : BoundCertificate or None
+    certificate : BoundCertificate, PartedBound or None
         Proof of the bound.
     """
     of_loss = loss_claim(protection.released, "weights", problem.weights, loss)
@@ -93,7 +94,7 @@ def interval_claims(
 
 
 def proved_pattern_bound(
-    suppressed: Flags, problem: ProtectionProblem, certificate: BoundCertificate
+    suppressed: Flags, problem: ProtectionProblem, certificate: PatternBound
 ) -> float:
     """Return the lower bound on the loss of any protected pattern that the claim proves.
 
@@ -102,7 +103,7 @@ def proved_pattern_bound(
     suppressed : numpy.ndarray of bool, shape (n_cells,)
         The cells that a protected pattern suppresses.
     problem : ProtectionProblem
-    certificate : BoundCertificate
+    certificate : BoundCertificate or PartedBound
     """
     asked = _as_two_sided(problem, certificate.requirement)
     released = _pattern(Requirement.TWO_SIDED, suppressed)
@@ -170,22 +171,40 @@ def _widths_arrays(rows: Sequence[Row], multipliers: Floats, problem: Protection
     return {**_row_arrays(rows, problem), **tree_arrays([([ROOT], {0: numbers})])}
 
 
-def _bound_arrays(certificate: BoundCertificate, problem: ProtectionProblem) -> Arrays:
-    """Return the proofs of the rows that count in some node of a tree, and the tree.
+def _bound_arrays(certificate: PatternBound, problem: ProtectionProblem) -> Arrays:
+    """Return the proofs of the rows that count in some node of a tree, and the trees.
 
     Of the ten thousands of rows that a search finds, some thousand have a multiplier.
     """
+    rows: list[Row] = []
+    used = [_used(one) for one in certificate.trees]
+    for one, counts in zip(certificate.trees, used, strict=True):
+        rows += [one.rows[at] for at in np.flatnonzero(counts).tolist()]
+    place = _with_parents(rows)[1]
+    ends = np.cumsum([counts.sum() for counts in used])[:-1]
+    places = np.split(place, ends.astype(np.int64))
+    trees = [_tree(*one) for one in zip(certificate.trees, used, places, strict=True)]
+    arrays = {**_row_arrays(rows, problem), **tree_arrays(trees)}
+    if certificate.part is None:
+        return arrays
+    part = np.full(problem.table.n_cells, -1, dtype=np.int64)
+    part[: len(certificate.part)] = certificate.part
+    return {**arrays, "part": part}
+
+
+def _used(certificate: BoundCertificate) -> Flags:
+    """Flag the rows that have a multiplier in some node."""
     used = np.zeros(len(certificate.rows), dtype=bool)
     for duals in certificate.tree.multipliers.values():
         used[: len(duals)] |= duals > 0
-    rows = [certificate.rows[at] for at in np.flatnonzero(used).tolist()]
-    return {**_row_arrays(rows, problem), **_tree_arrays(certificate, rows, used)}
+    return used
 
 
-def _tree_arrays(certificate: BoundCertificate, rows: Sequence[Row], used: Flags) -> Arrays:
+def _tree(certificate: BoundCertificate, used: Flags, places: Integers) -> Tree:
+    """Return one tree; `places` are the positions of its used rows among all that are stored."""
     free, scale = certificate.free_cells()
     place = np.zeros(len(used), dtype=np.int64)
-    place[used] = _with_parents(rows)[1]
+    place[used] = places
 
     def limits(column: int, is_lower: bool, limit: float) -> tuple[int, bool, int]:
         return int(free[column]), is_lower, int(limit)
@@ -194,9 +213,7 @@ def _tree_arrays(certificate: BoundCertificate, rows: Sequence[Row], used: Flags
         counted = np.flatnonzero(duals > 0)
         return Multipliers.of([(0, place[counted], -1, duals[counted] * scale)])
 
-    tree: Tree
-    tree = tree_of(certificate.tree, limits, multipliers)
-    return tree_arrays([tree])
+    return tree_of(certificate.tree, limits, multipliers)
 
 
 def _row_arrays(rows: Sequence[Row], problem: ProtectionProblem) -> Arrays:

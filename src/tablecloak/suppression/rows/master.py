@@ -119,10 +119,50 @@ class BoundCertificate:
     rows: list[Row]
     tree: BranchTree
 
+    @property
+    def trees(self) -> Sequence[BoundCertificate]:
+        """The bound itself: its one tree counts the weights of all cells."""
+        return (self,)
+
+    @property
+    def part(self) -> Integers | None:
+        """None, since there is one tree."""
+        return None
+
     def free_cells(self) -> tuple[Integers, float]:
         """Return the cell of each column of the master, and the unit of its objective."""
         master = Master(self.problem, self.requirement)
         return master.free, master.scale
+
+
+@dataclass(frozen=True, eq=False)
+class PartedBound:
+    """Bounds of parts of a table: no protected pattern loses less than their sum ([1]_).
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        The whole problem.
+    requirement : Requirement
+    trees : tuple of BoundCertificate
+        The bound of each part. Their rows name sensitive cells by positions in the whole problem.
+    part : numpy.ndarray of int, shape (n_cells,)
+        The tree that counts the weight of each cell, or -1. Later cells of a larger problem than
+        the bound was found for count nowhere.
+
+    References
+    ----------
+    .. [1] docs/theorems.md, theorem 11.
+    """
+
+    problem: ProtectionProblem
+    requirement: Requirement
+    trees: tuple[BoundCertificate, ...]
+    part: Integers
+
+
+PatternBound = BoundCertificate | PartedBound
+"""A proof that no protected pattern loses less than a bound."""
 
 
 class Master:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
@@ -34,6 +35,7 @@ from tablecloak.suppression.search.closing import closed
 from tablecloak.suppression.search.endless import with_given_bounds
 from tablecloak.suppression.search.merging import search_merged
 from tablecloak.suppression.search.method import SearchMethod
+from tablecloak.suppression.search.parts import search_parts
 from tablecloak.suppression.search.schedule import INSIDERS, INSIDERS_SHARE, WHOLE_NUMBERS_SHARE
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.changes.sums import SumsAsCells
@@ -77,7 +79,8 @@ class PatternSearch:
         share = INSIDERS_SHARE if question.named else WHOLE_NUMBERS_SHARE
         part = budget.share(share if question.intruders else 1.0)
         finite = with_finite_bounds(problem, question.requirement, budget).problem
-        state = search_merged(self.method, finite, question.requirement, part)
+        search = partial(search_merged, self.method)
+        state = search_parts(search, finite, question.requirement, part)
         if finite is not problem:
             state = with_given_bounds(state, problem, part)
         if state.is_settled:

@@ -134,7 +134,7 @@ def as_given(state: SearchState, merged: MergedCells, requirement: Requirement) 
     assert state.best is not None
     found = SearchState.of(merged.given, requirement, state.method)
     proof = state.bound_certificate
-    bound = MergedBound.of(proof, merged, requirement) if proof else None
+    bound = MergedBound.of(proof.trees[0], merged, requirement) if proof else None
     n_given, n_merged = merged.given.table.n_cells, merged.problem.table.n_cells
     found = replace(
         found,

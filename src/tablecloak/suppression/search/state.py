@@ -10,7 +10,7 @@ from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.rows.candidate import Candidate
-from tablecloak.suppression.rows.master import BoundCertificate
+from tablecloak.suppression.rows.master import PatternBound
 from tablecloak.suppression.search.exploration import Exploration
 from tablecloak.suppression.search.nullspace.opening import Opening
 from tablecloak.suppression.search.standing import Held
@@ -39,7 +39,7 @@ class SearchState:
         Name of the search method, for the summary.
     best : Candidate or None
         The best proved pattern.
-    bound_certificate : BoundCertificate or None
+    bound_certificate : PatternBound or None
     is_settled : bool
         Whether the pattern is proved to be optimal, which ends the search.
     first_seconds : float
@@ -65,7 +65,7 @@ class SearchState:
     system: System
     method: str
     best: Candidate | None = None
-    bound_certificate: BoundCertificate | None = None
+    bound_certificate: PatternBound | None = None
     is_settled: bool = False
     first_seconds: float = np.inf
     closing_seconds: float = 0.0

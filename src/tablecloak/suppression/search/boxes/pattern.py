@@ -36,6 +36,10 @@ MOST_CODES = 5_000
 """Most codes of one dimension for which a grid is built. Each pair of a code and a leaf takes a
 byte, and a dimension with more codes usually is a list of all cells."""
 
+MOST_ABOVE = 16
+"""Most codes above a leaf, on average: where there are more, one column lists the cells of a table
+of several dimensions, and a move of it would move all margins of a cell."""
+
 FEW, MANY = (80, 6), (1000, 50)
 """Number of moves of each code, and of leaves below it, that are tried first, and then where no box
 was found. Moves with the fewest codes are taken first, then those with the most cells.
@@ -112,6 +116,8 @@ class Grid:
             return None
         codes = np.column_stack([numbers for numbers, _ in columns]).astype(np.int64)
         covers = _covers(given, codes, counts)
+        if any(np.sum(cover, dtype=np.int64) > MOST_ABOVE * cover.shape[1] for cover in covers):
+            return None
         strides = np.cumprod([1, *counts[:-1]]).astype(np.int64)
         points, n_unknown = codes @ strides, system.n_unknown
         position = np.full(table.n_cells, n_unknown, dtype=np.int32)

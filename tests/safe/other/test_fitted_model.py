@@ -171,8 +171,8 @@ def test_a_robust_fit_is_judged_by_its_columns_and_its_own_weights():
     reasons = declared.regression(result).outcome.reasons
     assert [reason.rule for reason in reasons] == ["method"]
     for columns, flag in ((TWO, IS_PERSON), (ONE, DATA.index < 3)):
-        columns = columns.assign(flag=flag.astype(float))
-        assert status(sm.RLM(DATA.income, columns).fit())[0] == "fail"
+        flagged = columns.assign(flag=flag.astype(float))
+        assert status(sm.RLM(DATA.income, flagged).fit())[0] == "fail"
     # Of a group whose others count nothing, its coefficient is the income of who is left.
     group = DATA.index < 20
     spread = income.mask(group & (DATA.index > 0), 1e7 * (DATA.index - 10.5))

@@ -469,8 +469,8 @@ def _counts(
             records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
             (f"sum of {y} x {name}",), (None,), amounts * column, f"{y} x {name}",
         )
-        for name, column, told in zip(fit.names, design.matrix.T, is_told, strict=True)
-        if not told
+        for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
+        if not is_counted
     )  # fmt: skip
     left = [number for number in every if number not in free]
     if is_of_categories(fit.result.model):

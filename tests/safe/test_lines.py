@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tablecloak.safe import Project
+from tablecloak.safe import Outcome, Project, Reason
+from tablecloak.safe.decisions import Bundle
 
 SURE = {"safe_threshold": 10, "zeros_are_disclosive": False}
 
@@ -70,6 +71,28 @@ def test_a_line_of_few_leaves_as_one_in_which_nobody_is(asked, zeros, tmp_path):
     # A total takes a further line along.
     is_related = asked in ("with margins", "shares", "slices", "bins")
     assert set(labels[1]) <= set(labels[0]) if is_related else labels[1] == labels[0]
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_what_is_released_does_not_tell_of_lines_that_are_left_out(zeros, tmp_path):
+    """Findings count them, and records outside of a histogram: they stay with the checker."""
+    released = []
+    for n_west in (0, 2):
+        project = Project({"safe_threshold": 10, "zeros_are_disclosive": zeros})
+        data = people(n_west=n_west)
+        for name in ("counts", "columns", "means", "empty categories"):
+            ASKED[name](project, data)
+        project.histogram(data, "age", bins=[10, 30, 50, 80])
+        project.record("regression", "ols()", Outcome((Reason("review", "x", f"{n_west} lost"),)))
+        folder = project.finalise(tmp_path / f"{n_west}", "xlsx")
+        bundle = Bundle(folder)
+        for name in bundle.outputs:
+            bundle.decide(name, "approved", comment="for the paper")
+        files = bundle.release(tmp_path / f"{n_west} released")
+        released.append({path.name: path.read_bytes() for path in files})
+        there = {path.name for path in (tmp_path / f"{n_west} released").iterdir()}
+        assert there == {*released[-1], "released.json"}
+    assert released[0] == released[1]
 
 
 def test_a_picture_draws_no_bin_beyond_the_last_that_is_shown(tmp_path):

@@ -310,6 +310,28 @@ def test_a_constant_that_is_the_median_goes_to_review_however_round_it_is(median
     assert not is_doubted(outcome(data, data.wealth.fillna(40_000)))
 
 
+@pytest.mark.parametrize(("share", "quantile"), [(0.37, 60_000), (0.37, 61_000), (0.9, 40_000)])
+def test_a_constant_that_is_a_quantile_goes_to_review(share, quantile):
+    data = survey()
+    data["wealth"] += quantile - data.wealth.quantile(share)
+    for column in (
+        data.wealth.clip(upper=quantile),
+        data.wealth.clip(lower=quantile),
+        data.wealth.where(data.sex == "m", quantile),
+    ):
+        assert is_doubted(outcome(data, column))
+    for constant in (75_000, 100_000):
+        assert not is_doubted(outcome(data, data.wealth.clip(upper=constant)))
+
+
+def test_a_constant_that_many_have_is_nobodys():
+    data = survey()
+    data["wealth"] = data.wealth.round(-4)
+    assert 20_000 in data.wealth.quantile(np.arange(1, 100) / 100).tolist()
+    assert (data.wealth == 20_000).sum() >= 10
+    assert not is_doubted(outcome(data, data.wealth.clip(upper=20_000)))
+
+
 def test_digits_below_those_of_an_amount_hold_no_other_amount():
     data = survey()
     hidden = data.income * (1 + 1e-12 * data.wealth.shift(1, fill_value=0) / data.wealth.max())

@@ -148,6 +148,45 @@ def test_edges_of_bins_are_nobodys_value(project):
     assert told.iloc[1:-2].tolist() == inner.tolist()
 
 
+def test_edges_of_bins_do_not_follow_the_largest_amounts(project):
+    """Neither width nor outermost edge, whatever the number of bins, tells of a few."""
+    rest = np.random.default_rng(5).lognormal(7.5, 0.6, 2000).round().clip(0, 7500)
+    tails = (
+        [8020, *range(9100, 18000, 1000)],
+        [8480, *range(9100, 17000, 1000), 37413],
+        [7510, *range(9100, 17000, 1000), 1_000_000],
+    )
+    for bins in (1, 2, 7, 10, 40, 41, 133, 3741, 15000):
+        labels = []
+        for tail in tails:
+            separate = Project({"safe_threshold": 10})
+            told = separate.histogram(pd.Series([*rest, *tail], name="income"), bins=bins)
+            labels.append(list(told.index))
+        assert labels[0] == labels[1] == labels[2], bins
+        # No more bins than all records would fill.
+        assert len(labels[0]) <= max(2 * len(rest) // 10, 2)
+
+
+def test_a_number_of_bins_gives_about_as_many(project):
+    values = pd.Series(np.random.default_rng(3).integers(16, 90, 3000), name="age")
+    for bins in (1, 2, 5, 10, 20):
+        told = project.histogram(values, bins=bins)
+        assert bins / 2 <= len(told) - 1 <= 2 * bins
+        assert told["count"].sum() == 2 * len(values)
+    for few in (np.zeros(30), np.repeat(7.5, 30), np.arange(6.0)):
+        told = project.histogram(pd.Series(few, name="hours"), bins=10)
+        assert list(told.index) == ["any value", "all"]
+
+
+def test_amounts_on_edges_belong_to_the_bins_that_begin_there(project):
+    values = pd.Series(np.repeat(np.arange(-20, 21) / 10, 6), name="change")
+    told = project.histogram(values, bins=20)
+    for label, count in told["count"].items():
+        if " to " in str(label):
+            low, high = map(float, label.split(" to "))
+            assert count == ((values >= low) & (values < high)).sum()
+
+
 def test_given_edges_at_the_extremes_of_a_few_fail(project):
     values = pd.Series([1.5, *np.repeat([3.0, 5.0], 20)], name="age")
     project.histogram(values, bins=[1.5, 4, 6])
@@ -243,8 +282,13 @@ def test_survival_steps_are_joined_until_enough_had_the_event(project):
     told = project.surv_func(time, status)
     exact = kaplan_meier(time.tolist(), status.tolist())
     assert 5 < len(told) < len(exact)
-    for until, row in told.iterrows():
-        assert row.survival == pytest.approx(exact[until])
+    # Where no times are joined it is that of Kaplan and Meier, and close to it where few are.
+    for until, row in told.iloc[:-1].iterrows():
+        assert row.survival == pytest.approx(exact[until], abs=0.05)
+    coarse = (time / 20).map(np.ceil)
+    separate = Project({"safe_threshold": 5, "survival_safe_threshold": 5})
+    survival = separate.surv_func(coarse, status).survival
+    assert survival.to_dict() == pytest.approx(kaplan_meier(coarse.tolist(), status.tolist()))
     assert (told.events >= 5).all()
     assert ((told.lost == 0) | (told.lost >= 5)).all()
     assert told["at risk"].iloc[0] == 200

@@ -2,6 +2,9 @@
 
 The folder is read by SACRO-Viewer: ``results.json`` and the folder of checksums have the form that
 ACRO 1.0 writes (``acro/record.py``). What the viewer has no place for stands in ``checks.json``.
+
+The files of outputs alone may leave. Findings, the page and the workbook are for the checker: they
+say how many cells and records broke a rule, also of lines that are in no file.
 """
 
 from __future__ import annotations
@@ -234,7 +237,8 @@ def _write_members(output: Output, members: list[BundleFile], folder: Path) -> N
         elif output.files:
             shutil.copyfile(next(copied), folder / member.name)
         else:
-            said = output.outcome.summary + "\n"
+            # What speaks against an output is for the checker; this file may leave.
+            said = f"{output.name}: {output.kind} without figures\n"
             (folder / member.name).write_text(said, encoding="utf-8", newline="\n")
 
 

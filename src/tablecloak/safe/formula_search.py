@@ -45,6 +45,11 @@ USUAL_ENDS = np.array([12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 36.0, 66.0, 67.0])
 MULTIPLES = 0.9
 """Share of amounts that are multiples of the unit in which a column was measured."""
 
+PERCENTILES = np.arange(1, 100) / 100
+"""Shares whose quantile no constant may be that few have. Of two-digit constants that are no
+multiple of five up to two of three are somebody's amount, among 10,000 records: amounts alone say
+nothing."""
+
 SAMPLED = 5000
 """Records on which classes are tried before all are looked at; formulas need a tenth."""
 
@@ -317,7 +322,7 @@ class FormulaSearch:
         return 0 < len(constants) <= 2 and all(
             _is_rounder(constant, base)
             and self._is_put(constant, base, other)
-            and not _is_middle(constant, base, other)
+            and not _is_quantile(constant, base, other)
             for constant in constants
         )
 
@@ -524,11 +529,20 @@ def _is_rounder(constant: float, amounts: Floats) -> bool:
     return _digits(constant) <= (2 if _usual_digits(amounts) >= LONG else 1)
 
 
-def _is_middle(constant: float, amounts: Floats, rows: Flags) -> bool:
-    """Whether a constant is the mean or median of amounts, all or those that it stands beside."""
+def _is_quantile(constant: float, amounts: Floats, rows: Flags) -> bool:
+    """Whether a constant is a mean or quantile of amounts, all or those that it stands beside.
+
+    What many have is nobody's amount, unless it is the mean or the median.
+    """
+    if constant == 0:
+        return False
+    is_of_few = np.count_nonzero(amounts == constant) < PER_CODE
+    shares = PERCENTILES if is_of_few else np.array([0.5])
     parts = (part[~np.isnan(part)] for part in (amounts, amounts[rows], amounts[~rows]))
-    return constant != 0 and any(
-        len(part) > 0 and constant in (np.mean(part), np.median(part)) for part in parts
+    return any(
+        len(part) > 0
+        and np.isclose([np.mean(part), *np.quantile(part, shares)], constant, SHOWN, 0).any()
+        for part in parts
     )
 
 

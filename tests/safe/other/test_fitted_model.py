@@ -121,13 +121,69 @@ def test_variances_of_generalized_least_squares_are_weights():
     assert "`sigma`" in status(result)[1]
 
 
-def test_categories_of_y_with_few_are_for_the_checker():
+def test_categories_of_y_with_few_fail():
+    ordered = pytest.importorskip("statsmodels.miscmodels.ordinal_model").OrderedModel
     y = DATA.ill.where(DATA.index > 3, 2)
     result = sm.MNLogit(y, ONE).fit(disp=0)
     terms = np.exp(np.asarray(result.params).ravel())
     assert N * terms[1] / (1 + terms.sum()) == pytest.approx(4, abs=0.01)
-    assert status(result)[0] == "review"
-    assert "MNLogit" in status(result)[1]
+    for fit in (
+        result,
+        sm.MNLogit(y, TWO).fit(disp=0),
+        ordered(y, DATA[["age"]], distr="logit").fit(disp=0),
+    ):
+        assert status(fit)[0] == "fail"
+        assert "records of 4 contributors, fewer than 10" in status(fit)[1]
+    many = DATA.index % 3
+    assert status(sm.MNLogit(many, TWO).fit(disp=0))[0] == "review"
+
+
+def test_categories_of_y_are_compared_with_tables():
+    y = pd.Series(np.arange(N) % 3, name="choice")
+    project = Project()
+    project.pie(((y == 1) | (y.index < 4)).rename("wide"))
+    output = project.regression(sm.MNLogit(y, TWO).fit(disp=0))
+    assert output.outcome.status == "fail"
+    assert "output_0" in output.outcome.summary
+
+
+@pytest.mark.parametrize("columns", [ONE, TWO, DATA[["age"]]])
+@pytest.mark.parametrize("category", [0, 1])
+def test_a_code_of_few_is_explained_by_no_model(columns, category):
+    rare = (DATA.index > 4).astype(int) if category else (DATA.index <= 4).astype(int)
+    for model in (sm.Logit, sm.Probit, sm.OLS, sm.GLM):
+        options = {"family": sm.families.Binomial()} if model is sm.GLM else {}
+        fit = model(rare, columns, **options).fit(**{"disp": 0} if "bit" in model.__name__ else {})
+        assert status(fit)[0] == "fail", model
+
+
+def test_a_robust_fit_is_judged_by_its_columns_and_its_own_weights():
+    income = DATA.income.mask(IS_PERSON, 10**7)
+    result = sm.RLM(income, TWO).fit()
+    # The scale is a median of residuals.
+    residuals = np.abs(np.sort(result.resid) / result.scale)
+    assert np.isclose(residuals, 0.6744897501960817, rtol=1e-2).any()
+    verdict, summary = status(result)
+    assert verdict == "review"
+    assert "its scale" in summary
+    assert "project.compute" not in summary
+    declared = Project(data=DATA.assign(income=income))
+    reasons = declared.regression(result).outcome.reasons
+    assert [reason.rule for reason in reasons] == ["method"]
+    for columns, flag in ((TWO, IS_PERSON), (ONE, DATA.index < 3)):
+        flagged = columns.assign(flag=flag.astype(float))
+        assert status(sm.RLM(DATA.income, flagged).fit())[0] == "fail"
+    # Of a group whose others count nothing, its coefficient is the income of who is left.
+    group = DATA.index < 20
+    spread = income.mask(group & (DATA.index > 0), 1e7 * (DATA.index - 10.5))
+    columns = ONE.assign(flag=group.astype(float))
+    result = sm.RLM(spread, columns, M=sm.robust.norms.TrimmedMean(2.0)).fit()
+    assert result.params.sum() == pytest.approx(spread[result.weights[group].argmax()])
+    output = Project().regression(result)
+    assert output.outcome.status == "fail"
+    assert "leverage" in output.outcome.summary
+    # How many count nothing is not told.
+    assert output.frames[1].loc["observations", "value"] == N
 
 
 def test_models_whose_equations_are_not_checked_are_for_the_checker():
@@ -137,7 +193,6 @@ def test_models_whose_equations_are_not_checked_are_for_the_checker():
         ordered(DATA.children.clip(upper=2), DATA[["age"]], distr="logit").fit(disp=0),
         sm.GEE(DATA.income, TWO, groups=groups).fit(),
         sm.GLSAR(DATA.income, TWO).fit(),
-        sm.RLM(DATA.income, TWO).fit(),
     ):
         assert status(result)[0] == "review"
         assert f"{type(result.model).__name__} is not checked" in status(result)[1]

@@ -45,7 +45,8 @@ def test_steps_are_joined_into_intervals_of_enough_persons_that_cover_everybody(
         ends = [-1, *told.index]
         assert all(is_fit(time, died, low, high) for low, high in itertools.pairwise(ends))
         if len(told):
-            assert told.index[-1] == time.max()
+            is_shared = (time == time.max()).sum() >= THRESHOLD
+            assert told.index[-1] == (time.max() if is_shared else np.inf)
             assert told["at risk"].tolist() == [int((time > low).sum()) for low in ends[:-1]]
             n_told += 1
             n_joined += len(told) < len(np.unique(time))
@@ -67,3 +68,45 @@ def test_survival_after_a_hidden_line_is_that_of_the_persons_at_risk_then():
     for month in range(int(last) + 1, 7):
         share *= 1 - fewer.ill[fewer.months == month].sum() / (fewer.months >= month).sum()
         assert abs(survival[month] - share) < 1e-12
+
+
+def followed(n=600, seed=5):
+    """Persons with events and losses in each of 40 months."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({"months": rng.integers(1, 41, n), "ill": rng.integers(0, 2, n)})
+
+
+def test_survival_is_told_by_the_counts_of_its_intervals():
+    """A product over months tells events and losses of each: few pairs of them give it."""
+    frame = followed()
+    told = Project({"safe_threshold": 10}).surv_func(frame.months, frame.ill)
+    assert 10 < len(told) < frame.months.nunique()
+    expected = (1 - told.events / told["at risk"]).cumprod()
+    np.testing.assert_allclose(told.survival, expected, rtol=1e-13)
+
+
+def test_survival_of_the_last_interval_does_not_tell_who_is_left_last():
+    """Over single months it is 0 exactly where the last person had the event."""
+    for event in (0, 1):
+        frame = followed()
+        frame.loc[9] = (61, event)
+        told = Project({"safe_threshold": 10}).surv_func(frame.months, frame.ill)
+        assert (told.lost.iloc[-1] == 0) == (told.survival.iloc[-1] == 0)
+
+
+def test_the_longest_time_of_few_is_not_told(tmp_path):
+    frame = followed()
+    lines = []
+    for longest in (61, 75):
+        frame.loc[9] = (longest, 1)
+        project = Project({"safe_threshold": 10})
+        project.surv_func(frame.months, frame.ill, "plot", filename=tmp_path / "plot.png")
+        folder = project.finalise(tmp_path / f"{longest}")
+        lines.append((folder / "output_0_0.csv").read_text().splitlines())
+        lines[-1].append((folder / "plot.png").read_bytes())
+    assert lines[0] == lines[1]
+    assert lines[0][-2].startswith("inf,")
+    # A study that ends after five years loses many at once.
+    frame.months = frame.months.clip(upper=36)
+    told = Project({"safe_threshold": 10}).surv_func(frame.months, frame.ill)
+    assert told.index[-1] == 36

@@ -259,7 +259,7 @@ class OtherOutputs(Ledger):
         *,
         filename: str | Path = "kaplan-meier.png",
     ) -> pd.DataFrame:
-        """Return the survival table of Kaplan and Meier; see `safe.other.survival.Survival`.
+        """Return the survival table; see `safe.other.survival.Survival`.
 
         Parameters
         ----------
@@ -419,6 +419,7 @@ def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:
     figure = Figure(layout="constrained")
     axes = figure.subplots()
     if name == "survival":
+        frame = frame[np.isfinite(frame.index)]  # The end of an open interval has no place.
         axes.step([0, *frame.index], [1, *frame["survival"]], where="post")
         axes.set(xlabel=str(frame.index.name), ylabel="survival", ylim=(0, 1))
     elif name == "pie":

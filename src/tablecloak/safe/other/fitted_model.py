@@ -40,6 +40,17 @@ def weights_of(model: Any, n: int) -> Floats:
     return weights
 
 
+def is_robust(model: Any) -> bool:
+    """Whether weights are those of the last step, by residuals: no column of anybody."""
+    return _is_of_statsmodels(model) and type(model).__name__ == "RLM"
+
+
+def is_of_categories(model: Any) -> bool:
+    """Whether a model estimates the share of each category of y, as multinomial and ordered do."""
+    sizes = (getattr(model, name, None) for name in ("J", "k_levels", "k_cat"))
+    return any(isinstance(size, int | np.integer) for size in sizes)
+
+
 def unchecked(result: Any, figures: tuple[str, ...]) -> Iterator[str]:
     """Return what of a fitted model no rule looks at.
 
@@ -66,6 +77,13 @@ def unchecked(result: Any, figures: tuple[str, ...]) -> Iterator[str]:
                 f"{type(result).__name__} is no result of statsmodels: nobody knows how its "
                 f"{', '.join(more)} come about"
             )
+    elif is_robust(model):
+        yield (
+            "a robust model (RLM) is judged by its columns and weights alone: its scale, and so "
+            "its errors, tell the residual of one or two records, a median, and its coefficients "
+            "who is an outlier. OLS is checked as a whole"
+        )
+        return
     elif name not in CHECKED:
         yield (
             f"a model {name} is not checked, only {', '.join(CHECKED)}: its coefficients may "

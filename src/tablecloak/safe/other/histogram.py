@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Annotated, ClassVar
@@ -26,8 +26,17 @@ MOST_CATEGORIES = 1000
 NEAR_EDGE = 2e-3
 """Share of the range by which an edge may miss an extreme and still tell it; pandas adds half."""
 
-STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+STEPS = (1.0, 2.0, 2.5, 5.0)
 """Widths of bins, times a power of ten."""
+
+FULL_BINS = 5
+"""Bins of enough contributors from which their width is a scale of the amounts."""
+
+MOST_POWERS = 15
+"""Powers of ten over which a scale is searched: those of double precision."""
+
+EDGE = 1e-12
+"""Share of an amount by which rounding may put it below the edge that it lies on."""
 
 
 def counted(
@@ -131,8 +140,13 @@ class Pie(Kind):
 class Histogram(Kind):
     """Histogram: bins are counts, and the outermost edges are nobody's value.
 
-    A number of bins gives round edges and two open bins at the ends, wide enough for the threshold:
-    edges at the smallest and the largest value, as numpy makes them, would disclose both.
+    A number of bins gives round edges and two open bins at the ends. Widths and outermost edges
+    depend on nothing but which bins of round width between round edges have enough contributors:
+    the scale is the largest width of which five have (or as many as there are), the width of bins
+    is that scale's range by their number, and the first and the last inner bin have enough or lie
+    between those that have. Edges at the smallest and the largest value, as numpy makes them, would
+    disclose both; widths that follow from these tell them by some twenty numbers of bins, and edges
+    as far out as the threshold allows are the tenth smallest and largest amount.
     """
 
     name: ClassVar[str] = "histogram"
@@ -145,10 +159,10 @@ class Histogram(Kind):
         """Count the records of each bin."""
         records, reasons, notes = records.complete()
         name, values = records.numbers("a histogram needs")
-        edges = self._edges(values)
         if isinstance(self.bins, int):
-            edges = _with_open_ends(records, values, edges)
+            edges = _round_edges(records, values, self.bins)
         else:
+            edges = self._given_edges()
             reasons += _extreme_edges(records, values, edges)
             reasons += _edges_of_few(records, values, edges)
         inside = (values >= edges[0]) & (values <= edges[-1])
@@ -165,30 +179,90 @@ class Histogram(Kind):
             properties={"method": "histogram", "edges": edges[np.isfinite(edges)].tolist()},
         )
 
-    def _edges(self, values: Floats) -> Floats:
-        if not isinstance(self.bins, int):
-            edges = np.array(self.bins, dtype=np.float64)
-            if len(edges) < 2 or not (np.diff(edges) > 0).all() or not np.isfinite(edges).all():
-                raise InputError(f"histogram: `bins` must rise. Got {list(self.bins)}.")
-            return edges
-        if self.bins < 1:
-            raise InputError(f"histogram: `bins` must be 1 or more. Got {self.bins}.")
-        low, high = float(values.min()), float(values.max())
-        width = (high - low or max(abs(low), 1.0)) / self.bins
-        power = 10.0 ** np.floor(np.log10(width))
-        step = power * next(each for each in STEPS if each * power >= width * (1 - 1e-9))
-        first, last = np.floor(low / step), np.floor(high / step) + 1
-        return np.asarray(np.arange(first, last + 0.5) * step, dtype=np.float64)
+    def _given_edges(self) -> Floats:
+        edges = np.array(self.bins, dtype=np.float64)
+        if len(edges) < 2 or not (np.diff(edges) > 0).all() or not np.isfinite(edges).all():
+            raise InputError(f"histogram: `bins` must rise. Got {list(np.ravel(self.bins))}.")
+        return edges
 
 
-def _with_open_ends(records: OutputRecords, values: Floats, edges: Floats) -> Floats:
-    """Return edges whose first and last bin are open, and have enough contributors if possible."""
-    threshold = records.appetite.safe_threshold
-    inner = edges[1:-1]
-    while len(inner) and records.n_contributors(values < inner[0]) < threshold:
-        inner = inner[1:]
-    while len(inner) and records.n_contributors(values >= inner[-1]) < threshold:
-        inner = inner[:-1]
+@dataclass(frozen=True)
+class _RoundBins:
+    """Bins of one width between its multiples, of which some have enough contributors.
+
+    Parameters
+    ----------
+    width : float
+    full : (f,) array of float
+        Multiples of the width where bins of enough contributors begin.
+    is_finest : bool
+        Whether each bin has one amount, so that narrower ones have no fewer contributors.
+    """
+
+    width: float
+    full: Floats
+    is_finest: bool
+
+    @classmethod
+    def of(cls, records: OutputRecords, values: Floats, width: float) -> _RoundBins:
+        """Count the contributors of each bin."""
+        multiple = values / width
+        bins, group = np.unique(np.floor(multiple + EDGE * np.abs(multiple)), return_inverse=True)
+        is_full = records.n_by_group(group, len(bins)) >= records.appetite.safe_threshold
+        return cls(width, bins[is_full], len(bins) == len(np.unique(values)))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Beginning of the first and end of the last bin of enough contributors."""
+        return float(self.full[0]) * self.width, float(self.full[-1] + 1) * self.width
+
+
+def _widths(amount: float) -> Iterator[float]:
+    """Yield round widths from one beyond an amount down; those beyond its power of ten alike."""
+    power = int(np.floor(np.log10(amount))) + 1
+    for less in range(MOST_POWERS):
+        yield from (step * 10.0 ** (power - less) for step in reversed(STEPS))
+
+
+def _scale(records: OutputRecords, values: Floats) -> _RoundBins | None:
+    """Return the widest bins of which five, or as many as possible, have enough contributors.
+
+    The search begins at a power of ten that enough contributors exceed.
+    """
+    threshold, best = records.appetite.safe_threshold, None
+    size = np.abs(values)
+    order = np.argsort(-size, kind="stable")
+    leaders = np.sort(np.unique(records.contributor[order], return_index=True)[1])
+    exceeded = size[order[leaders[threshold - 1]]] if len(leaders) >= threshold else 0.0
+    for width in _widths(exceeded) if exceeded else ():
+        bins = _RoundBins.of(records, values, width)
+        if len(bins.full) > (0 if best is None else len(best.full)):
+            best = bins
+        if bins.is_finest or len(bins.full) >= FULL_BINS:
+            break
+    return best
+
+
+def _round_edges(records: OutputRecords, values: Floats, n_bins: int) -> Floats:
+    """Return edges of about so many bins; the first and the last one are open.
+
+    There are no more than all records would fill.
+    """
+    if n_bins < 1:
+        raise InputError(f"histogram: `bins` must be 1 or more. Got {n_bins}.")
+    n_bins = min(n_bins, records.n_contributors() // records.appetite.safe_threshold)
+    scale, inner = _scale(records, values), np.zeros(0)
+    if scale is not None and n_bins > 1 and len(scale.full) > 1:
+        low, high = scale.span
+        narrowest = (high - low) / n_bins * (1 - EDGE)
+        width = min(width for width in _widths(high - low) if width >= narrowest)
+        both = [one for one in (scale, _RoundBins.of(records, values, width)) if len(one.full)]
+        first = min((one.full[0] + 1) * one.width for one in both) / width
+        last = max(one.full[-1] * one.width for one in both) / width
+        # Decimals of two digits more than those of the width: edges are the numbers they look like.
+        decimals = 2 - int(np.floor(np.log10(width)))
+        inner = np.arange(np.ceil(first - EDGE * abs(first)), np.floor(last + EDGE * abs(last)) + 1)
+        inner = np.round(inner * width, max(decimals, 0))
     return np.concatenate([[-np.inf], inner, [np.inf]])
 
 

@@ -7,7 +7,7 @@ coefficients.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
@@ -23,7 +23,12 @@ from tablecloak.safe.joint.leverage import combinations_within, is_low
 from tablecloak.safe.joint.question import MOST_PROGRAMS
 from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
-from tablecloak.safe.other.fitted_model import unchecked, weights_of
+from tablecloak.safe.other.fitted_model import (
+    is_of_categories,
+    is_robust,
+    unchecked,
+    weights_of,
+)
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
@@ -272,7 +277,7 @@ class Fit:
     method : str
         Name of the model, such as "ols".
     weights : (n,) array of float
-        By what each record counts; records that count nothing are left out.
+        By what each record counts; records to which somebody gave no weight are left out.
     """
 
     exog: Floats
@@ -326,7 +331,8 @@ class Fit:
             # The index of the frame itself says that its records were not numbered anew.
             index = frame.index
         weights = weights_of(model, len(endog))
-        counts = weights > 0
+        # How many records a robust fit leaves out is theirs alone.
+        counts = (weights > 0) | is_robust(model)
         return cls(
             exog[counts], endog[counts], tuple(names), index if counts.all() else index[counts],
             result, type(model).__name__.lower(), weights[counts],
@@ -340,7 +346,8 @@ class Fit:
         columns = pd.DataFrame(
             self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
         )
-        weighted = {WEIGHTS: self.weights} if np.ptp(self.weights) else {}
+        is_given = np.ptp(self.weights) and not is_robust(self.result.model)
+        weighted = {WEIGHTS: self.weights} if is_given else {}
         return columns.assign(**{self.y: self.endog}, **weighted)
 
     @property
@@ -428,7 +435,8 @@ def _counts(
     X'y = X' fitted, and whoever knows how many records there are of each kind knows the right side.
     A regression on the categories of a variable is a table of means, and standard errors tell the
     counts of it. With other columns the sum over all records is told, since their means are in most
-    papers; the rest of X'y, sums of y times a column, follows for whoever knows X.
+    papers; the rest of X'y, sums of y times a column, follows for whoever knows X. Where y is a
+    category, the sums are counts of each.
     """
     y = fit.y
     of_flags, amounts = design.matrix == 1, fit.endog * fit.weights
@@ -441,7 +449,9 @@ def _counts(
     labels = ["observations", *(f"observations where {name} = 1" for name in names[1:])]
 
     def of_sums(chosen: list[int]) -> tuple[Counts, ...]:
-        said = tuple(f"sum of {y} where {names[number]} = 1" for number in chosen)
+        said = tuple(
+            f"sum of {y}" + f" where {names[number]} = 1" * (number > 0) for number in chosen
+        )
         places = (None,) * len(said)
         return (Counts(records.positions, group, sums[chosen], said, places, amounts, y),)[
             : len(said)
@@ -459,10 +469,19 @@ def _counts(
             records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
             (f"sum of {y} x {name}",), (None,), amounts * column, f"{y} x {name}",
         )
-        for name, column, is_flag in zip(fit.names, design.matrix.T, is_told, strict=True)
-        if not is_flag
+        for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
+        if not is_counted
     )  # fmt: skip
     left = [number for number in every if number not in free]
+    if is_of_categories(fit.result.model):
+        return (counts, *(replace(
+            counts, labels=tuple(f"{label} with {y} = {code:g}" for label in counts.labels),
+            amounts=(fit.endog == code).astype(np.float64), variable=f"{y} = {code:g}",
+        ) for code in np.unique(fit.endog))), ()  # fmt: skip
+    # Of 0 and 1 papers tell the mean also where there is no constant.
+    is_flag = bool(np.isin(fit.endog, (0, 1)).all())
+    has_all = any(sums[number].all() for number in free)
+    free = [0, *free] if is_flag and not has_all else free
     return (counts, *of_sums(free)), (*of_sums(left), *products)
 
 

@@ -1,4 +1,4 @@
-"""Survival tables of Kaplan and Meier."""
+"""Survival tables: events, losses and survival of intervals of enough persons."""
 
 from __future__ import annotations
 
@@ -20,10 +20,16 @@ class Survival(Kind):
     """Survival table: steps are joined until enough persons had the event, or left, in each.
 
     The two columns are the time and whether the event took place (1) or the person was lost to
-    sight (0). The share that survives is that of Kaplan and Meier at the end of each interval.
+    sight (0). The share that survives is that of a life table: the product of 1 - events / at risk
+    over the intervals that are shown, so that it tells no more than their counts. The product over
+    single times tells events and losses of each. Where no times are joined, both are the same.
 
-    Source: E. L. Kaplan, P. Meier, *Nonparametric estimation from incomplete observations*, J. Am.
-    Stat. Assoc. 53 (1958), equation (1a).
+    The last interval is open, unless enough persons have the longest time.
+
+    Source: S. J. Cutler, F. Ederer, *Maximum utilization of the life table method in analyzing
+    survival*, J. Chronic Dis. 8 (1958), with losses at the end of each interval, as those at one
+    time have in E. L. Kaplan, P. Meier, *Nonparametric estimation from incomplete observations*, J.
+    Am. Stat. Assoc. 53 (1958), equation (1a).
     """
 
     name: ClassVar[str] = "survival"
@@ -37,51 +43,43 @@ class Survival(Kind):
         if not len(time) or not np.isin(event, (0.0, 1.0)).all() or not np.isfinite(time).all():
             raise InputError("a survival table needs finite times, and events that are 1 or 0")
         times, at = np.unique(time, return_inverse=True)
-        events = np.bincount(at, weights=event, minlength=len(times)).astype(np.int64)
-        lost = np.bincount(at, minlength=len(times)) - events
-        survives = _kaplan_meier(events, lost)
         threshold = records.appetite.survival_safe_threshold
         ends = _ends(records, at, event, len(times), threshold)
         properties = {"method": "surv_func"}
         if not len(ends):
             notes.append(f"no step has {threshold} contributors or more: nothing is left to show")
-            empty = pd.DataFrame({"survival": []}, index=pd.Index([], name="until"))
+            empty = pd.DataFrame({"survival": []}, index=pd.Index([], np.float64, name="until"))
             return Checked((empty,), tuple(reasons), tuple(notes), properties=properties)
         interval = np.searchsorted(ends, at, side="left")
         n = len(ends)
         group = (interval * 2 + (event == 0)).astype(np.int64)
         by_group = np.bincount(group, minlength=2 * n).reshape(n, 2)
-        gone = np.concatenate([[0], by_group.sum(axis=1).cumsum()[:-1]])
+        events, lost = by_group.T
+        at_risk = by_group.sum(axis=1)[::-1].cumsum()[::-1]
+        behind = np.array([records.n_contributors(at == end) for end in ends])
+        until = times[ends]
+        if behind[-1] < threshold:
+            until[-1] = np.inf
+        survives = np.cumprod(1 - events / at_risk)
         frame = pd.DataFrame(
-            {
-                "at risk": len(time) - gone,
-                "events": by_group[:, 0],
-                "lost": by_group[:, 1],
-                "survival": survives[ends],
-            },
-            index=pd.Index(times[ends], name="until"),
+            {"at risk": at_risk, "events": events, "lost": lost, "survival": survives},
+            index=pd.Index(until, name="until"),
         )
-        behind = [records.n_contributors(at == end) for end in ends]
         is_grid = (times == np.rint(times)).all() and np.ptp(times) < 2 * len(times)
-        if min(behind) < threshold and not is_grid:
+        if (behind[np.isfinite(until)] < threshold).any() and not is_grid:
             text = f"times are those of fewer than {threshold} contributors: round them"
             reasons.append(Reason("review", "position", text))
         if n < len(times):
             notes.append(
                 f"{len(times)} steps are joined into {n}, each with {threshold} contributors or "
-                "more, or none, who had the event, and who were lost"
+                "more, or none, who had the event, and who were lost; survival is that of these "
+                "intervals as a life table has it"
             )
         return Checked(
             (frame,), tuple(reasons), tuple(notes),
             counts=(_counts(records, group, frame),), properties=properties,
             has_whole_rows=True, chained="survival",
         )  # fmt: skip
-
-
-def _kaplan_meier(events: Integers, lost: Integers) -> Floats:
-    """Return the share that survives each time: the product of 1 - events / at risk."""
-    at_risk = (events + lost)[::-1].cumsum()[::-1]
-    return np.asarray(np.cumprod(1 - events / at_risk), dtype=np.float64)
 
 
 def _ends(
@@ -120,7 +118,7 @@ def _counts(records: OutputRecords, group: Integers, frame: pd.DataFrame) -> Cou
     n = len(frame)
     own = np.eye(2 * n, dtype=np.int64)
     later = np.repeat(np.triu(np.ones((n, n), dtype=np.int64)), 2, axis=1)
-    until = [f"{time:g}" for time in frame.index]
+    until = [f"{time:g}" if np.isfinite(time) else "the end" for time in frame.index]
     labels = [f"{what} until {time}" for time in until for what in ("events", "lost")]
     labels += [f"at risk before {time}" for time in until]
     places: list[tuple[int, int] | None] = [(row, col) for row in range(n) for col in (1, 2)]

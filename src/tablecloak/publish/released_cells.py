@@ -22,6 +22,7 @@ from tablecloak.tables.figures.figure import FIGURES as FIGURE_KINDS
 from tablecloak.tables.formats import Format, formats_holding, original_codes, read_frame
 from tablecloak.tables.formats.csv_file import CSV
 from tablecloak.tables.keys import DERIVED, are_derived, are_rests
+from tablecloak.tables.number_codes import lost_zeros
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.text_numbers import numbers_of
@@ -403,9 +404,15 @@ def rows_in_table_order(
         )
     unknown = names[~names.isin(wanted)]
     if len(unknown):
+        zeros = "".join(
+            lost_zeros(str(name), names.unique(name), wanted.unique(name))
+            for name in names.names
+            if name is not None
+        )
         raise InputError(
             f"{source}: cell {unknown[0]} is not in the original table ({len(unknown)} such "
             "cells). Check that release and table belong together, and that codes are spelt alike."
+            + zeros
         )
     rows = names.get_indexer(wanted)
     missing = np.flatnonzero(rows < 0)

@@ -46,7 +46,7 @@ def warn_of_points(name: object) -> None:
     )
 
 
-def lost_zeros(name: str, codes: Iterable[str], known: Iterable[str]) -> str:
+def lost_zeros(name: str, codes: Iterable[str], wanted: Iterable[str]) -> str:
     """Say which column came as numbers, where a code that is expected differs by zeros alone.
 
     Parameters
@@ -55,7 +55,7 @@ def lost_zeros(name: str, codes: Iterable[str], known: Iterable[str]) -> str:
         Column of the codes.
     codes : iterable of str
         That are not expected.
-    known : iterable of str
+    wanted : iterable of str
         That are.
 
     Returns
@@ -70,7 +70,7 @@ def lost_zeros(name: str, codes: Iterable[str], known: Iterable[str]) -> str:
     >>> lost_zeros("region", ["3"], ["01", "02"])
     ''
     """
-    numbers = {float(code): code for code in map(str, known) if _NUMBER.fullmatch(code)}
+    numbers = {float(code): code for code in map(str, wanted) if _NUMBER.fullmatch(code)}
     for code in sorted(map(str, codes)):
         expected = numbers.get(float(code), code) if _NUMBER.fullmatch(code) else code
         if expected.count("0") > code.removesuffix(".0").count("0"):

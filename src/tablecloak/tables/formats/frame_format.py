@@ -25,9 +25,9 @@ from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.formats.format import (
     NO_PROBLEM,
-    Format,
     ProblemFormat,
     ReleaseFormat,
+    TableFormat,
     can_hold,
     reading,
 )
@@ -225,7 +225,7 @@ class Appender:
             self.file_format.write(pd.concat(self._frames, ignore_index=True), self.path)
 
 
-class RecordFormat(Format):
+class RecordFormat(TableFormat):
     """A format of rows and columns that can be read."""
 
     holds = "records"

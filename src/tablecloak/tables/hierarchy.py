@@ -428,12 +428,15 @@ class Dimension:
         hierarchy is then read from the data.
     total : str, default="Total"
         Code of the total.
+    labels : mapping of str to str, default={}
+        What codes are called, where the hierarchy has no labels.
     """
 
     column: str
     hierarchy: Hierarchy | str | Path | Mapping[str, Any] | None = None
     levels: Sequence[str] = ()
     total: str = "Total"
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.hierarchy, Hierarchy | str | Path | Mapping | None):
@@ -454,6 +457,11 @@ class Dimension:
 
     def resolve(self, distinct: pd.DataFrame) -> Hierarchy:
         """Return the hierarchy, given the distinct codes of `columns` in the data."""
+        tree = self._tree(distinct)
+        labels = {code: self.labels[code] for code in tree.codes if code in self.labels}
+        return Hierarchy(tree.total, tree.groups, labels) if labels and not tree.labels else tree
+
+    def _tree(self, distinct: pd.DataFrame) -> Hierarchy:
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
         if isinstance(self.hierarchy, str | Path):

@@ -250,6 +250,11 @@ class RecordFormat(TableFormat):
         """Read a whole file as databases do: the code "NA" is not a missing one."""
         return self.read(path, text_columns)
 
+    def code_labels(self, path: Path, columns: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return what a file itself says of the codes of some columns, by column and code."""
+        del path, columns
+        return {}
+
     def column_names(self, path: Path) -> list[str]:
         """Return the names of the columns."""
         return list(map(str, self.read(path).columns))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.contributions import HOLDINGS, IN_NO_HOLDING
-from tablecloak.tables.hierarchy import Dimension, Hierarchy
+from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.formats.format import reading
+from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.number_codes import are_whole, as_codes, lost_zeros, warn_of_points
 from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
@@ -201,6 +203,28 @@ def lines_named(data: Any) -> Iterator[None]:
         if is_part:
             error.row = int(data.index[error.row])
         raise error.of(data.attrs[FILE] if is_part else data) from None
+
+
+def labelled_dimensions(
+    dimensions: Mapping[str, Any] | Sequence[str], data: Any
+) -> dict[str, Dimension]:
+    """Return dimensions with the labels of their codes that the file of the data holds, if any."""
+    parsed = as_dimensions(dimensions)
+    file = data.attrs.get(FILE) if isinstance(data, pd.DataFrame) else data
+    if not isinstance(file, str | os.PathLike) or not Path(file).is_file():
+        return parsed
+    columns = [column for dimension in parsed.values() for column in dimension.columns]
+    with reading(Path(file)):
+        kind = format_of(file, RecordFormat, otherwise="csv")
+        labels = kind.code_labels(Path(file), list(dict.fromkeys(columns)))
+    return {
+        name: replace(
+            dimension,
+            labels={c: t for column in dimension.columns for c, t in labels.get(column, {}).items()}
+            | dict(dimension.labels),
+        )
+        for name, dimension in parsed.items()
+    }
 
 
 def open_source(

@@ -186,6 +186,13 @@ def test_a_campaign_with_one_unsafe_job_has_exit_code_1(campaign):
     assert "1 of 2 jobs are done and safe" in done.stdout
 
 
+def test_a_single_job_says_that_an_executor_is_for_several(protect):
+    told, _ = protect(result(), "--executor", "threads:2")
+    assert "`threads` in its file" in " ".join(told.stderr.split())
+    told, _ = protect(result())
+    assert "--executor" not in told.output
+
+
 def test_an_engine_that_does_not_exist_is_refused_before_anything_is_read(protect):
     done, asked = protect(result(), "--engine", "sparc")
     assert done.exit_code == 2

@@ -161,3 +161,10 @@ def test_a_workbook_reads_back_as_the_pattern_it_was_made_of(tmp_path):
     path = pattern.write(tmp_path / "table.xlsx")
     assert np.array_equal(read_release(problem, path)[0], pattern.suppressed)
     assert tc.audit(problem, path).is_safe
+
+
+def test_intervals_in_a_workbook_are_audited_as_those_in_csv(tmp_path):
+    problem = tc.examples.cox_rounded()
+    pattern = tc.publish_intervals(problem, time_limit=1000)
+    tc.write_release(pattern, tmp_path, formats=["csv", "excel"])
+    assert tc.audit(problem, tmp_path / "table.xlsx").is_safe

@@ -190,7 +190,8 @@ explain <- function(problem, release, cells) {
 #' Compare ways to protect
 #'
 #' @inheritParams suppress
-#' @param ... Options of the command compare by their names, such as \code{risk_limit = 0.1}.
+#' @param ... Options of the command compare by their names, such as \code{risk_limit = 0.1}, or
+#'   \code{executor = "processes:2"} for two ways at once.
 #' @return Data frame with one row for each way, and what an intruder and an analyst have of it.
 compare <- function(problem, ...) {
   in_folder(function(folder) {
@@ -216,7 +217,8 @@ plan_publication <- function(metadata, equations = NULL) analyse_metadata(metada
 #' must stay inside (below \code{internal}), certificates among them.
 #' @inheritParams suppress
 #' @param folder Folder for both.
-#' @param ways List by the names of sections of a job file, with their keys.
+#' @param ways List by the names of sections of a job file, with their keys; beside them keys of the
+#'   job itself, such as \code{threads = 2} for as many tasks at once.
 #' @return Paths of the files that may be published, invisibly.
 publish <- function(problem, folder, ways = list(suppression = list())) {
   in_folder(function(place) {

@@ -77,14 +77,14 @@ if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   renamed <- protect(renamed, list(region = total, size = total), "value", rule("minimum-frequency", minimum = 3),
                      finished = TRUE, frequency = "firms")
   stopifnot(sum(is.na(as.data.frame(suppress(renamed, time_limit = 5))$value)) == 4)
-  stopifnot(is.logical(compare(problem, time_limit = 5)$safe),
+  stopifnot(is.logical(compare(problem, time_limit = 5, executor = "threads:2")$safe),
             grepl("list\\(\\.\\.\\.\\)", refused(adjust(problem, preserve = "regression"))),
             adjust(problem, preserve = list("mean:all"), time_limit = 5)$is_safe,
             grepl("see \\?rule", refused(suppress(protect(firms, "nace")))),
             grepl("^No such option: --risk", refused(compare(problem, risk_limt = 0.1))))
 
   folder <- tempfile()
-  stopifnot("table.csv" %in% basename(publish(problem, folder)))
+  stopifnot("table.csv" %in% basename(publish(problem, folder, list(suppression = list(), threads = 1))))
   certificate <- list.files(file.path(folder, "internal"), pattern = "npz$", full.names = TRUE)
   for (name in c("python", if (nzchar(Sys.which("node"))) "node")) {
     checked <- verify(certificate, verifier = name)

@@ -23,7 +23,11 @@ Original = Annotated[
 ]
 Pattern = Annotated[Path, typer.Argument(help="CSV with cell (or codes) and status.")]
 Release = Annotated[
-    Path, typer.Argument(help="CSV with cell (or codes) and status, or value if adjusted.")
+    Path,
+    typer.Argument(
+        help="CSV, Parquet or Excel with cell (or codes) and status, or value if adjusted; or a "
+        "cube in PX or JSON-stat.",
+    ),
 ]
 Made = Annotated[
     str | None,

@@ -67,6 +67,12 @@ def protect(
     if is_publication(job):
         _publication(job, out, engine, executor)
         return
+    if executor != "serial":
+        typer.echo(
+            "note: --executor does several jobs at once, and this is one; `threads` in its file "
+            "says how many of its tasks are done at once.",
+            err=True,
+        )
     kind = kind_of_job(job)
     if kind is not None:
         report = kind.run(job, out)

@@ -33,7 +33,7 @@ from tablecloak.suppression.suppress import Earlier
 from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.changes.earlier_releases import Published
-from tablecloak.tables.formats import FrameFormat, can_hold, read_frame
+from tablecloak.tables.formats import RecordFormat, can_hold, read_frame
 from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
@@ -341,7 +341,7 @@ def _intervals(problem: ProtectionProblem, release: Release) -> tuple[Floats, Fl
     keys = list(map(str, problem.table.keys.columns))
     if isinstance(release, pd.DataFrame):
         frame, source = release, "release"
-    elif isinstance(release, str | Path) and can_hold(release, FrameFormat):
+    elif isinstance(release, str | Path) and can_hold(release, RecordFormat):
         # Code values have no header, whose names would have to differ.
         if read_code_values(problem, Path(release), keys) is not None:
             return None

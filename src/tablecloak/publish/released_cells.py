@@ -19,9 +19,19 @@ from tablecloak.storage import existing_file
 from tablecloak.tables.changes.earlier_releases import EarlierRelease
 from tablecloak.tables.changes.rests import values_with_rests
 from tablecloak.tables.figures.figure import FIGURES as FIGURE_KINDS
-from tablecloak.tables.formats import Format, formats_holding, original_codes, read_frame
+from tablecloak.tables.formats import (
+    Format,
+    can_hold,
+    format_of,
+    formats_holding,
+    original_codes,
+    read_frame,
+)
 from tablecloak.tables.formats.csv_file import CSV
+from tablecloak.tables.formats.cube import CubeFormat
+from tablecloak.tables.formats.format import TableFormat, reading
 from tablecloak.tables.keys import DERIVED, are_derived, are_rests
+from tablecloak.tables.number_codes import lost_zeros
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
 from tablecloak.tables.text_numbers import numbers_of
@@ -78,6 +88,8 @@ def measure_of(release: Path, dimensions: Sequence[str]) -> str | None:
     measure = told_beside(release).get("measure")
     if measure:
         return str(measure)
+    if can_hold(release, CubeFormat):
+        return None
     frame = read_frame(release, tuple(dimensions))
     names = [str(name) for name in frame.columns if str(name) not in (*dimensions, *NO_MEASURE)]
     return names[0] if len(names) == 1 else None
@@ -188,12 +200,41 @@ def read_release(
     return suppressed, None
 
 
+def read_released(problem: ProtectionProblem, path: Path) -> pd.DataFrame:
+    """Read the file of a release as a frame.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        The table that it is a release of.
+    path : Path
+        Rows and columns, which stay as they are; or a file that lists every combination of codes,
+        of which those count that are cells or have a value.
+    """
+    keys = problem.table.keys
+    kind = format_of(path, TableFormat)
+    if not isinstance(kind, CubeFormat):
+        return read_frame(path, (*map(str, keys.columns), "cell", "status"))
+    with reading(existing_file(path)):
+        cube = kind.read_cube(path)
+    frame = cube.frame({str(name): set(keys[name]) for name in keys.columns}, path)
+    if not set(keys.columns) <= set(frame.columns):
+        return frame
+    is_cell = pd.MultiIndex.from_frame(frame[list(keys.columns)]).isin(
+        pd.MultiIndex.from_frame(keys)
+    )
+    frame = frame[is_cell | frame["value"].fillna(0).ne(0)].reset_index(drop=True)
+    hidden = frame["value"].isna()
+    words = hidden.map({True: "suppressed", False: "published"})
+    return frame.assign(status=words) if hidden.any() else frame
+
+
 def _read(problem: ProtectionProblem, path: Path, keys: list[str]) -> pd.DataFrame:
     """Read a file of tau-ARGUS, or one with a header; statuses are translated."""
     frame = read_code_values(problem, path, keys)
     if frame is not None:
         return frame
-    frame = read_frame(path, (*keys, "cell", "status"))
+    frame = read_released(problem, path)
     long = _from_wide(problem, frame, keys)
     return _in_our_words(frame, keys, path) if long is None else long
 
@@ -403,9 +444,15 @@ def rows_in_table_order(
         )
     unknown = names[~names.isin(wanted)]
     if len(unknown):
+        zeros = "".join(
+            lost_zeros(str(name), names.unique(name), wanted.unique(name))
+            for name in names.names
+            if name is not None
+        )
         raise InputError(
             f"{source}: cell {unknown[0]} is not in the original table ({len(unknown)} such "
             "cells). Check that release and table belong together, and that codes are spelt alike."
+            + zeros
         )
     rows = names.get_indexer(wanted)
     missing = np.flatnonzero(rows < 0)
@@ -548,7 +595,7 @@ def read_published(
     source = str(release) if isinstance(release, str | Path) else "release"
     frame = release if isinstance(release, pd.DataFrame) else None
     if frame is None:
-        frame = read_frame(Path(release), (*keys, "cell"))  # type: ignore[arg-type]
+        frame = read_released(problem, Path(release))  # type: ignore[arg-type]
     if revised:
         if not isinstance(release, pd.DataFrame):
             _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
@@ -623,7 +670,7 @@ def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
         If columns are missing, a status is not understood, or no cell is known.
     """
     keys = list(map(str, problem.table.keys.columns))
-    frame = read_frame(path, (*keys, "cell", "status"))
+    frame = read_released(problem, Path(path))
     if "status" not in frame.columns:
         raise InputError(
             f"{path}: there is no column 'status'. Give a pattern of `tablecloak suppress`."

@@ -16,6 +16,7 @@ from tablecloak.errors import InputError, listed
 from tablecloak.graph import children_of, parts_first
 from tablecloak.packed import unpacked
 from tablecloak.tables.classifications import CLASSIFICATIONS
+from tablecloak.tables.number_codes import as_codes, lost_zeros
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -193,7 +194,8 @@ class Hierarchy:
         """
         _check_columns(frame, parent=parent, child=child, **({"label": label} if label else {}))
         children: dict[str, list[str]] = {}
-        for above, below in zip(frame[parent].astype(str), frame[child].astype(str), strict=True):
+        codes = as_codes(frame[child])
+        for above, below in zip(as_codes(frame[parent]), codes, strict=True):
             children.setdefault(above, []).append(below)
         everyone = {code for below in children.values() for code in below}
         roots = [code for code in children if code not in everyone]
@@ -212,7 +214,7 @@ class Hierarchy:
             )
         groups = [(above, tuple(below)) for above, below in children.items()]
         texts = frame[label].fillna("").astype(str) if label else ()
-        labels = dict(zip(frame[child].astype(str), texts, strict=bool(label)))
+        labels = dict(zip(codes, texts, strict=bool(label)))
         return cls._of_tree(total, groups, labels=labels)
 
     @classmethod
@@ -281,7 +283,7 @@ class Hierarchy:
         total : str, default="Total"
             Code of the total.
         """
-        distinct = frame[list(columns)].astype(str).drop_duplicates().sort_values(list(columns))
+        distinct = frame[list(columns)].apply(as_codes).drop_duplicates().sort_values(list(columns))
         parent_of: dict[str, str] = {}
         children: dict[str, list[str]] = {total: []}
         for row in distinct.itertuples(index=False, name=None):
@@ -426,12 +428,15 @@ class Dimension:
         hierarchy is then read from the data.
     total : str, default="Total"
         Code of the total.
+    labels : mapping of str to str, default={}
+        What codes are called, where the hierarchy has no labels.
     """
 
     column: str
     hierarchy: Hierarchy | str | Path | Mapping[str, Any] | None = None
     levels: Sequence[str] = ()
     total: str = "Total"
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.hierarchy, Hierarchy | str | Path | Mapping | None):
@@ -452,12 +457,17 @@ class Dimension:
 
     def resolve(self, distinct: pd.DataFrame) -> Hierarchy:
         """Return the hierarchy, given the distinct codes of `columns` in the data."""
+        tree = self._tree(distinct)
+        labels = {code: self.labels[code] for code in tree.codes if code in self.labels}
+        return Hierarchy(tree.total, tree.groups, labels) if labels and not tree.labels else tree
+
+    def _tree(self, distinct: pd.DataFrame) -> Hierarchy:
         if isinstance(self.hierarchy, Hierarchy):
             return self.hierarchy
         if isinstance(self.hierarchy, str | Path):
             if str(self.hierarchy) in CLASSIFICATIONS:
                 classification = CLASSIFICATIONS[str(self.hierarchy)]()
-                present = distinct[self.column].dropna().astype(str)
+                present = as_codes(distinct[self.column].dropna())
                 groups, labels = classification.tree(present, self.total)
                 return Hierarchy(self.total, tuple(groups), labels)
             return Hierarchy.from_hrc(self.hierarchy, self.total)
@@ -465,7 +475,7 @@ class Dimension:
             return Hierarchy.from_dict(self.hierarchy, self.total)
         if self.levels:
             return Hierarchy.from_levels(distinct, self.levels, self.total)
-        codes = sorted(set(distinct[self.column].dropna().astype(str)) - {self.total})
+        codes = sorted(set(as_codes(distinct[self.column].dropna())) - {self.total})
         if not codes:
             raise InputError(
                 f"Dimension {self.column!r}: the data has no code besides the total "
@@ -531,10 +541,11 @@ def read_dimensions(
         unknown = ~column.isin(hierarchies[name].codes)
         if unknown.any():
             row = int(np.flatnonzero(unknown.to_numpy())[0])
+            zeros = lost_zeros(name, column[unknown].unique(), hierarchies[name].codes)
             raise InputError(
                 f"code {column.iloc[row]!r} of dimension {name!r} is not in its "
                 f"hierarchy (unknown are {listed(sorted(column[unknown].unique()))}). Add the code "
-                f"to the hierarchy or correct the data.",
+                f"to the hierarchy or correct the data.{zeros}",
                 row=row,
             )
     return hierarchies

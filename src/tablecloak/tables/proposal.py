@@ -24,7 +24,7 @@ from tablecloak.data_file import SEPARATORS
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.storage import existing_file
 from tablecloak.tables.code_sums import CodeTree, code_tree, failing_sums, tree_of_most
-from tablecloak.tables.formats.excel import reading_workbook
+from tablecloak.tables.formats.excel import as_shown, reading_workbook
 from tablecloak.tables.formats.format import format_of
 from tablecloak.tables.formats.frame_format import RecordFormat, refuse_problem
 from tablecloak.tables.hierarchy import Hierarchy
@@ -41,6 +41,7 @@ GAPS = frozenset({"", "-", "–", ".", "..", "...", "na", "n/a", "nan", "null", 
 """Entries, in small letters, of cells that do not occur."""
 
 _PLAIN = re.compile(r"[+-]?((0|[1-9]\d*)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
+_CODE = re.compile(r"0\d")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _GROUPED_BY_POINTS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?|[+-]?\d{1,3}(\.\d{3}){2,}")
 
@@ -174,7 +175,7 @@ def _of_workbook(path: Path, sheet: str) -> Squares:
         )
     for name in [sheet] if sheet else book.sheetnames:
         page = book[name]
-        rows = [[square.value for square in row] for row in page.iter_rows()]
+        rows = [[as_shown(square, 2) for square in row] for row in page.iter_rows()]
         if sheet or _has_numbers(rows):
             indents = [
                 [int(square.alignment.indent or 0) for square in row] for row in page.iter_rows()
@@ -408,13 +409,17 @@ class _SheetTable:
         return len(self.squares.rows[0]) if self.squares.rows else 0
 
     def figure_columns(self) -> list[int]:
-        """Return the columns that are mostly numbers; the first one always holds codes."""
+        """Return the columns that are mostly numbers; the first one always holds codes.
+
+        No figure begins with a zero that no decimal point follows: "01", "05.10" are codes.
+        """
         lower = self.lines[1:]
         found = []
         for column in range(1, self.width):
             entries = [line[column] for line in lower if not is_gap(line[column])]
             numbers = sum(as_number(entry) is not None for entry in entries)
-            if entries and numbers >= NUMBERS_OF_A_COLUMN * len(entries):
+            is_code = any(isinstance(entry, str) and _CODE.match(entry) for entry in entries)
+            if entries and numbers >= NUMBERS_OF_A_COLUMN * len(entries) and not is_code:
                 found.append(column)
         return found
 

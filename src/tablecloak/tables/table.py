@@ -27,6 +27,7 @@ from tablecloak.tables.keys import (
     label_of,
     number_rows,
 )
+from tablecloak.tables.number_codes import as_codes
 from tablecloak.tables.relations import hierarchical_relations, with_empty_rows
 from tablecloak.tables.text_numbers import numbers_of
 
@@ -59,7 +60,7 @@ def read_cells(
     needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
     _check_columns(frame, needed)
     _check_filled(frame, list(dimensions))
-    codes = {name: frame[name].astype(str) for name in dimensions}
+    codes = {name: as_codes(frame[name]) for name in dimensions}
     hierarchies = read_dimensions(dimensions, codes)
     if empty_cells:
         frame = with_empty_rows(frame.assign(**codes), hierarchies, needed[len(codes) :])

@@ -33,7 +33,10 @@ async function ask(address, given) {
   return found;
 }
 
+const focusedSquare = () => table.querySelector(`[data-at="${place[0]},${place[1]}"]`);
+
 async function refresh() {
+  const held = document.activeElement; // drawing anew must not send the keyboard back to the top
   shown = await ask("/grid/view", look);
   Object.assign(look, shown.look);
   drawAxes();
@@ -41,12 +44,16 @@ async function refresh() {
   drawDecisions();
   drawRuns();
   document.getElementById("summary").textContent = shown.summary;
+  if (!held.isConnected) {
+    const same = held.dataset.key && page.querySelector(`[data-key="${CSS.escape(held.dataset.key)}"]`);
+    (same || focusedSquare())?.focus();
+  }
   drawProgress(await ask("/grid/progress"));
 }
 
 function picker(label, names, current, change) {
   const wrapped = element("label", label + " ");
-  const select = element("select");
+  const select = element("select", "", { "data-key": `axis ${label}` });
   for (const name of names) {
     const option = element("option", name, { value: name });
     option.selected = name === current;
@@ -78,6 +85,7 @@ function foldButton(dimension, codes, code) {
   if (!code.below) return element("span", "", { class: "leaf" });
   const button = element("button", code.open ? "−" : "+", {
     type: "button", "aria-expanded": String(code.open), "aria-label": `${code.open ? "fold" : "unfold"} ${code.code}`,
+    "data-key": `fold ${dimension} ${code.code}`,
   });
   button.addEventListener("click", () => fold(dimension, codes, code));
   return button;
@@ -135,13 +143,16 @@ function drawSquare(square, row, column, side) {
 function focusOn(row, column) {
   row = Math.max(0, Math.min(shown.rows.length - 1, row));
   column = Math.max(0, Math.min(shown.columns.length - 1, column));
-  const old = table.querySelector(`[data-at="${place[0]},${place[1]}"]`);
+  const old = focusedSquare();
   if (old) old.tabIndex = -1;
   place = [row, column];
-  const square = table.querySelector(`[data-at="${row},${column}"]`);
-  square.tabIndex = 0;
-  square.focus();
+  focusedSquare().tabIndex = 0;
+  focusedSquare().focus();
 }
+
+page.querySelector("aside").addEventListener("keydown", (event) => {
+  if (event.key === "Escape") focusedSquare()?.focus();
+});
 
 table.addEventListener("keydown", (event) => {
   if (!event.target.matches("td")) return;
@@ -162,11 +173,11 @@ async function choose(cell, fromKeyboard = false) {
   if (cell < 0) return;
   chosen = cell;
   for (const square of table.querySelectorAll("[aria-selected=true]")) square.setAttribute("aria-selected", "false");
-  const square = table.querySelector(`[data-at="${place[0]},${place[1]}"]`);
-  if (square) square.setAttribute("aria-selected", "true");
+  focusedSquare()?.setAttribute("aria-selected", "true");
   const found = await ask(`/grid/cell/${cell}?method=${encodeURIComponent(look.method)}`);
+  const isInside = details.contains(document.activeElement);
   drawDetails(cell, found);
-  if (fromKeyboard) details.querySelector("h2").focus();
+  if (fromKeyboard || isInside) details.querySelector("h2").focus();
 }
 
 function drawDetails(cell, found) {

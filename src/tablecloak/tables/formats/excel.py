@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tablecloak.errors import InputError, require_known
+from tablecloak.errors import InputError, TablecloakWarning, listed, require_known
 from tablecloak.extras import required
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, FilePart, ReleaseFormat
@@ -57,6 +58,14 @@ class Excel(RecordFormat, ReleaseFormat):
             name = self.how.sheet or sheets[0]
             require_known(name, sheets, f"{path}: there is no sheet {name!r}.")
             frame = pd.read_excel(book, name, dtype=dict.fromkeys(text_columns, str))
+            frame, restored = _with_codes_as_shown(frame, book.book[name], text_columns)
+        if restored:
+            warnings.warn(
+                f"{path}: the codes of {listed(restored)} are stored as numbers, and read as they "
+                f"are shown, with all zeros. Store them as text to keep the zeros elsewhere too.",
+                TablecloakWarning,
+                stacklevel=2,
+            )
         for column in frame.columns[frame.columns.isin(text_columns)]:
             # Days are no instants of time.
             frame[column] = frame[column].map(lambda code: code.removesuffix(" 00:00:00"), "ignore")
@@ -120,6 +129,64 @@ class Excel(RecordFormat, ReleaseFormat):
             for name in archive.namelist():
                 if not name.startswith(SAME_EVERYWHERE):
                     yield FilePart(name, archive.read(name))
+
+
+_NUMBERS = re.compile(r"[1-9]\d*|\d\.\d+|[1-9]\d+\.\d+", re.ASCII)
+_ZEROS = re.compile(r"(0+)(?:\.(0+))?")
+
+
+def as_shown(square: Any, least_digits: int = 1) -> Any:
+    """Return what stands in a square; a number as text if zeros are shown that it does not have.
+
+    Parameters
+    ----------
+    square : openpyxl cell
+        A 1 whose number format is ``00`` is shown as 01.
+    least_digits : int, default=1
+        In front of the decimal point in a format that counts; figures have one.
+    """
+    value = square.value
+    shown = _ZEROS.fullmatch(square.number_format or "") if _is_number(value) else None
+    if shown is None or len(shown[1]) < least_digits:
+        return value
+    decimals = len(shown[2] or "")
+    width = len(shown[1]) + decimals + bool(decimals)
+    text = f"{value:0{width}.{decimals}f}"
+    return text if float(text) == value and text != str(value) else value
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _with_codes_as_shown(
+    frame: pd.DataFrame, sheet: Any, text_columns: Sequence[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a sheet with the zeros that its codes have on the screen, and which columns have."""
+    doubtful = [
+        column
+        for column, name in enumerate(frame.columns)
+        if name in text_columns and frame[name].astype(str).map(_NUMBERS.fullmatch).any()
+    ]
+    if not doubtful and not any(map(_is_number, frame.columns)):
+        return frame, []
+    squares = sheet.iter_rows()
+    names = dict(zip(frame.columns, map(as_shown, next(squares, ())), strict=False))
+    rows = list(squares)
+    if frame.shape[1] == 1:
+        # Of a single column pandas leaves out rows without an entry.
+        rows = [row for row in rows if row and str(row[0].value or "").strip()]
+    restored = []
+    for column in doubtful:
+        squares = (row[column] if column < len(row) else None for row in rows[: len(frame)])
+        shown = [None if square is None else as_shown(square) for square in squares]
+        codes, read = pd.Series(shown, frame.index, dtype=object), frame.iloc[:, column]
+        given = read.notna() & codes.map(lambda code: isinstance(code, str))
+        if (codes[given] != read[given]).any():
+            restored.append(str(frame.columns[column]))
+            frame.isetitem(column, read.mask(given, codes).array)
+    spelt = {old: new for old, new in names.items() if isinstance(new, str)}
+    return frame.rename(columns=spelt), restored
 
 
 def _write_book(

@@ -140,6 +140,10 @@ class Format(ABC):
         return None
 
 
+class TableFormat(Format):
+    """A format whose files can be read as rows and columns, as those of releases are."""
+
+
 class ProblemFormat(Format):
     """A format that holds protection problems."""
 

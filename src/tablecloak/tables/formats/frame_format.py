@@ -25,9 +25,9 @@ from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.formats.format import (
     NO_PROBLEM,
-    Format,
     ProblemFormat,
     ReleaseFormat,
+    TableFormat,
     can_hold,
     reading,
 )
@@ -225,7 +225,7 @@ class Appender:
             self.file_format.write(pd.concat(self._frames, ignore_index=True), self.path)
 
 
-class RecordFormat(Format):
+class RecordFormat(TableFormat):
     """A format of rows and columns that can be read."""
 
     holds = "records"
@@ -249,6 +249,11 @@ class RecordFormat(Format):
     def records(self, path: Path, text_columns: Sequence[str]) -> pd.DataFrame:
         """Read a whole file as databases do: the code "NA" is not a missing one."""
         return self.read(path, text_columns)
+
+    def code_labels(self, path: Path, columns: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return what a file itself says of the codes of some columns, by column and code."""
+        del path, columns
+        return {}
 
     def column_names(self, path: Path) -> list[str]:
         """Return the names of the columns."""

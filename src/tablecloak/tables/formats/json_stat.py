@@ -8,6 +8,7 @@ References
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tablecloak.errors import InputError
 from tablecloak.storage import write_text
-from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
+from tablecloak.tables.formats.cube import Cube, CubeDimension, CubeFormat
+from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.formats.layouts import (
     as_written,
     codes_of,
@@ -29,7 +32,7 @@ STATUSES = {"c": "confidential", "m": "not in this table"}
 
 
 @FORMATS.register
-class JSONStat(ReleaseFormat):
+class JSONStat(CubeFormat):
     """A dataset of JSON-stat 2.0; ``c`` is confidential, ``m`` a cell that no table has."""
 
     name = "json-stat"
@@ -42,6 +45,25 @@ class JSONStat(ReleaseFormat):
         """Write a release as one dataset."""
         content = _dataset(released, about)
         write_text(path, json.dumps(content, ensure_ascii=False) + "\n")
+
+    def read_cube(self, path: Path) -> Cube:
+        """Read a dataset; also one of JSON-stat 1, and values or codes given by their places."""
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+        try:
+            dataset = content.get("dataset", content)
+            described = dataset["dimension"]
+            names = dataset.get("id") or described["id"]
+            dimensions = [_dimension(name, described[name]) for name in names]
+            values = dataset["value"]
+        except (AttributeError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{path}: is no dataset of JSON-stat ({error}). Give a file with a row for each "
+                f"cell instead, such as CSV."
+            ) from None
+        if isinstance(values, dict):
+            count = math.prod(len(of.codes) for of in dimensions)
+            values = [values.get(str(place)) for place in range(count)]
+        return Cube(dimensions, [math.nan if value is None else float(value) for value in values])
 
     def fields(self, text: str) -> Iterable[str]:
         """Return all names and values."""
@@ -81,6 +103,15 @@ def _dataset(released: pd.DataFrame, about: Mapping[str, object]) -> dict[str, A
             "status": {"label": {code: STATUSES[code] for code in STATUSES if code in status}},
         },
     }
+
+
+def _dimension(name: str, content: dict[str, Any]) -> CubeDimension:
+    category = content["category"]
+    labels = category.get("label", {})
+    index = category.get("index") or list(labels)
+    codes = sorted(index, key=index.__getitem__) if isinstance(index, dict) else index
+    names = [name, str(content.get("label", name))]
+    return CubeDimension(names, codes, [labels.get(code, code) for code in codes])
 
 
 def _labels(name: str, about: Mapping[str, object]) -> dict[str, Any]:

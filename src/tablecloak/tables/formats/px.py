@@ -8,19 +8,23 @@ References
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from tablecloak.errors import InputError
 from tablecloak.storage import write_text
-from tablecloak.tables.formats.format import FORMATS, ReleaseFormat
+from tablecloak.tables.formats.cube import Cube, CubeDimension, CubeFormat
+from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.formats.layouts import codes_of, hidden_cells, places_of
 
 
 @FORMATS.register
-class PX(ReleaseFormat):
+class PX(CubeFormat):
     """For PC-Axis and PxWeb; ``..`` is confidential, ``-`` empty."""
 
     name = "px"
@@ -35,10 +39,57 @@ class PX(ReleaseFormat):
         lines = [*_keywords(codes, about), "DATA=", *_rows(released, codes, about)]
         write_text(path, "\n".join(lines) + ";\n")
 
+    def read_cube(self, path: Path) -> Cube:
+        """Read a file; ``-`` is a value of 0, and a square with dots or other text has none."""
+        head, found, data = _decoded(path).partition("DATA=")
+        keywords = {key: _texts(value) for key, value in _KEYWORD.findall(head)}
+        names = [*keywords.get("STUB", ()), *keywords.get("HEADING", ())]
+        lacking = [name for name in names if f'VALUES("{name}")' not in keywords]
+        if not (found and names) or lacking or any(key.startswith("KEYS(") for key in keywords):
+            raise InputError(
+                f"{path}: is no PX file with STUB, HEADING, VALUES and DATA for all squares. Give "
+                f"a file with a row for each cell instead, such as CSV."
+            )
+        dimensions = []
+        for name in names:
+            texts = keywords[f'VALUES("{name}")']
+            dimensions.append(CubeDimension([name], keywords.get(f'CODES("{name}")', texts), texts))
+        return Cube(dimensions, [_value(entry) for entry in _ENTRY.findall(data)])
+
     def fields(self, text: str) -> Iterable[str]:
         """Return the keywords as one field, and each entry of the data."""
         head, _, data = text.partition("DATA=")
         return [head, *data.split()]
+
+
+_TEXT = r'"[^"]*"'
+_KEYWORD = re.compile(
+    rf"([A-Z0-9-]+(?:\[[\w-]+\])?(?:\({_TEXT}(?:,{_TEXT})*\))?)=((?:[^\";]|{_TEXT})*);"
+)
+"""A keyword and what it says; in languages other than the main one it has brackets."""
+
+_ENTRY = re.compile(rf"{_TEXT}|[^\s;\"]+")
+
+
+def _decoded(path: Path) -> str:
+    """Return the text of a file in the letters that it names; those of Windows are usual."""
+    raw = path.read_bytes()
+    named = re.search(rb'CODEPAGE="([^"]+)"', raw)
+    if raw.startswith(b"\xef\xbb\xbf"):
+        return raw.decode("utf-8-sig")
+    return raw.decode(named[1].decode("ascii", "replace") if named else "cp1252")
+
+
+def _texts(value: str) -> list[str]:
+    """Return the texts of a keyword; a long one is continued on the next line."""
+    joined = re.sub(r'"\s*\n\s*"', "", value)
+    return re.findall(r'"([^"]*)"', joined)
+
+
+def _value(entry: str) -> float:
+    if entry.strip('"') == "-":
+        return 0.0
+    return math.nan if entry[0] in '".' else float(entry)
 
 
 def _keywords(codes: Mapping[str, list[str]], about: Mapping[str, object]) -> list[str]:

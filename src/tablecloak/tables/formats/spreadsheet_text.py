@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from tablecloak.tables.number_codes import as_codes
+
 _CALCULATED = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _MARKED = re.compile(r"''*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
@@ -38,4 +40,4 @@ def unmarked(entry: Any) -> Any:
 
 def original_codes(column: pd.Series) -> pd.Series:
     """Undo what `harmless` did to a column of codes."""
-    return column.astype(str).map(unmarked)
+    return as_codes(column).map(unmarked)

@@ -19,11 +19,15 @@ from scipy.sparse import csr_array
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.figures import group_rows
 from tablecloak.tables.tabulation.frames import frame_records
-from tablecloak.tables.tabulation.records import ColumnRoles, checked_records
+from tablecloak.tables.tabulation.records import (
+    ColumnRoles,
+    checked_records,
+    labelled_dimensions,
+)
 from tablecloak.tables.tabulation.roll_up import ancestors_of, expand
 
 
@@ -156,7 +160,7 @@ def contributed(
         As `tabulate` does.
     """
     roles = ColumnRoles(value, contributor, None, weight, value, None)
-    parsed = as_dimensions(dimensions)
+    parsed = labelled_dimensions(dimensions, data)
     if (records := frame_records(data, parsed, roles, engine)) is not None:
         return Contributed(records.hierarchies, *_of_rows(*records.by_contributor(contributor)))
     with checked_records(data, parsed, roles, engine) as asked:

@@ -15,11 +15,16 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import AnyIntegers, Floats, Integers
-from tablecloak.tables.hierarchy import Hierarchy, as_dimensions
+from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.tabulation.figures import roll_up
 from tablecloak.tables.tabulation.frames import FrameRecords, frame_records
 from tablecloak.tables.tabulation.levels import levels_of
-from tablecloak.tables.tabulation.records import CheckedRecords, ColumnRoles, checked_records
+from tablecloak.tables.tabulation.records import (
+    CheckedRecords,
+    ColumnRoles,
+    checked_records,
+    labelled_dimensions,
+)
 
 HIGH = 10**8
 """Units of the first part of a fraction: its first 8 digits, which most record keys have."""
@@ -90,7 +95,7 @@ def keyed_cells(
     roles = ColumnRoles(
         value, None, None, weight, value, None, record_key, has_whole_keys=not has_fractions
     )
-    parsed = as_dimensions(dimensions)
+    parsed = labelled_dimensions(dimensions, data)
     if (frame := frame_records(data, parsed, roles, engine)) is not None:
         positions, leaves = _leaf_sums_of(frame, roles)
         return _rolled_up(leaves, positions, frame.hierarchies, modulus)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.contributions import HOLDINGS, IN_NO_HOLDING
-from tablecloak.tables.hierarchy import Dimension, Hierarchy
+from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.formats.format import reading
+from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
+from tablecloak.tables.number_codes import are_whole, as_codes, lost_zeros, warn_of_points
 from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
 from tablecloak.tables.tabulation.exact_sum import EXACT_BITS, MOST_DIGITS, ExactSum
@@ -202,6 +205,28 @@ def lines_named(data: Any) -> Iterator[None]:
         raise error.of(data.attrs[FILE] if is_part else data) from None
 
 
+def labelled_dimensions(
+    dimensions: Mapping[str, Any] | Sequence[str], data: Any
+) -> dict[str, Dimension]:
+    """Return dimensions with the labels of their codes that the file of the data holds, if any."""
+    parsed = as_dimensions(dimensions)
+    file = data.attrs.get(FILE) if isinstance(data, pd.DataFrame) else data
+    if not isinstance(file, str | os.PathLike) or not Path(file).is_file():
+        return parsed
+    columns = [column for dimension in parsed.values() for column in dimension.columns]
+    with reading(Path(file)):
+        kind = format_of(file, RecordFormat, otherwise="csv")
+        labels = kind.code_labels(Path(file), list(dict.fromkeys(columns)))
+    return {
+        name: replace(
+            dimension,
+            labels={c: t for column in dimension.columns for c, t in labels.get(column, {}).items()}
+            | dict(dimension.labels),
+        )
+        for name, dimension in parsed.items()
+    }
+
+
 def open_source(
     data: Any, dimensions: Mapping[str, Dimension], roles: ColumnRoles, engine: str
 ) -> tuple[Any, bool]:
@@ -231,7 +256,25 @@ def open_source(
                 f"The columns {alike[column.lower()]!r} and {column!r} differ in capitals only, "
                 f"which databases do not tell apart. Rename one of them."
             )
-    return table, is_quick
+    names = [name for name in (roles.contributor, roles.holding) if name]
+    return _without_points(table, dict.fromkeys([*codes, *names])), is_quick
+
+
+def _without_points(table: Any, columns: Iterable[str]) -> Any:
+    """Return a table whose codes that are whole numbers have no decimal point."""
+    for column in columns:
+        code = table[column]
+        if isinstance(table, pd.DataFrame):
+            if are_whole(code):
+                table = table.assign(**{column: as_codes(code)})
+        elif code.type().is_floating():
+            missing = code.isnull() | code.isnan()
+            given = table.filter(~missing)[column]
+            whole = given.count() > 0, (given == given.floor()).all(), ~given.isinf().any()
+            if all(condition.execute() for condition in whole):
+                warn_of_points(column)
+                table = table.mutate(**{column: missing.ifelse(None, code.cast("int64"))})
+    return table
 
 
 def _as_table(data: Any, text_columns: list[str], engine: Engine) -> tuple[Any, bool]:
@@ -655,6 +698,7 @@ def wrong_code(
         )
     return InputError(
         f"code {code!r} of dimension {name!r} is not in its hierarchy (unknown are "
-        f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data.",
+        f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data."
+        f"{lost_zeros(name, unknown, tree.codes)}",
         row=row,
     )

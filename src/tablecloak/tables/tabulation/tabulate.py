@@ -15,11 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tablecloak.errors import InputError, TablecloakWarning, require_known
-from tablecloak.tables.hierarchy import as_dimensions
 from tablecloak.tables.table import Table
 from tablecloak.tables.tabulation.frames import aggregated_frame, frame_records
 from tablecloak.tables.tabulation.queries import aggregated
-from tablecloak.tables.tabulation.records import ColumnRoles, Overview, checked_records
+from tablecloak.tables.tabulation.records import (
+    ColumnRoles,
+    Overview,
+    checked_records,
+    labelled_dimensions,
+)
 from tablecloak.tables.tabulation.roll_up import rolled_up
 
 MOST_LARGEST = 1000
@@ -150,7 +154,7 @@ def tabulate(
         waiver=waiver,
         waiver_p=waiver_p,
     )
-    parsed = as_dimensions(dimensions)
+    parsed = labelled_dimensions(dimensions, data)
     if (frame := frame_records(data, parsed, roles, engine)) is not None:
         leaves = aggregated_frame(frame, roles, n_largest, chosen)
     else:

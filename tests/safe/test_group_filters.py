@@ -51,6 +51,20 @@ HONEST = {
     "old and ill": lambda d: (d.ill == 1) & (d.age > 80),
     "with hours": lambda d: d.hours.notna(),
     "the rich": lambda d: d.income > 60_000,
+    "at work": lambda d: d.age.between(20, 64) & (d.hours > 0),
+    "women or ill": lambda d: (d.sex == "f") | (d.ill == 1),
+    "women of A, men of B": lambda d: (
+        ((d.sex == "f") & (d.region == "A")) | ((d.sex == "m") & (d.region == "B"))
+    ),
+    "all but ill women": lambda d: ~((d.sex == "f") & (d.ill == 1)),
+    "large wards of a sector": lambda d: (d.sector == "a") & (d.beds > 100),
+    "wards of a size": lambda d: d.beds.between(100, 300),
+    "women of wards and regions": lambda d: (
+        listed(d, 8) & (d.sex == "f") & d.region.isin(["A", "C", "F"])
+    ),
+    "wards or a region": lambda d: listed(d, 8) | (d.region == "B"),
+    "the old of nine wards": lambda d: listed(d, 9) & (d.age >= 65),
+    "adults with hours of ten wards": lambda d: listed(d, 10) & (d.age >= 18) & d.hours.notna(),
 }
 
 BY_RESULTS = {

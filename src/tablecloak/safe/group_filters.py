@@ -97,14 +97,14 @@ class DataGroups:
                 continue
             if rows.all() or _chance(codes, rows) > CHANCE:
                 continue
-            told = [other for other, theirs in self._codes.items() if _tells(codes, theirs)]
-            others = [having for other, having in has_code.items() if other not in told]
+            common = [other for other, theirs in self._codes.items() if _tells(codes, theirs)]
+            others = [having for other, having in has_code.items() if other not in common]
             beside = np.logical_and.reduce([*spans, *others])
             lists = [self._codes[name] for name in names]
             is_listed = len(lists) > 1 and any(
                 _are_listed(lists, some, beside) for some in (kept, beside & ~kept)
             )
-            if not is_listed and self._follows(codes, told, beside, kept):
+            if not is_listed and self._follows(codes, common, beside, kept):
                 return " and ".join(names)
         return ""
 
@@ -118,7 +118,7 @@ class DataGroups:
                 yield (one, other), codes * n_others + theirs
 
     def _follows(
-        self, codes: npt.NDArray[np.int64], told: Sequence[str], rows: Flags, kept: Flags
+        self, codes: npt.NDArray[np.int64], common: Sequence[str], rows: Flags, kept: Flags
     ) -> bool:
         """Whether a figure of groups tells which of them are kept.
 
@@ -126,7 +126,7 @@ class DataGroups:
         ----------
         codes : (n,) array of int
             Group of each record of the data.
-        told : sequence of str
+        common : sequence of str
             Columns of which all records of a group have one code.
         rows : (n,) array of bool
             Where all records are that the filter would keep if it kept all groups.
@@ -134,7 +134,7 @@ class DataGroups:
         """
         groups, first = np.unique(codes[rows], return_index=True)
         is_kept = np.isin(groups, codes[kept])
-        for other in told:
+        for other in common:
             # Those of some sectors, or a range of codes or sizes.
             said = self._codes[other][rows][first]
             are_apart = not np.isin(said[is_kept], said[~is_kept]).any()
@@ -147,7 +147,7 @@ class DataGroups:
                 [
                     np.unique(numbers[some], return_inverse=True)[1]
                     for other, numbers in self._codes.items()
-                    if other not in told
+                    if other not in common
                 ],
                 [amounts[some] for amounts in self._amounts.values()],
             )

@@ -367,7 +367,7 @@ def _true_column(
 ) -> pd.Series[Any]:
     """Return what a piece says of each cell of the grid."""
     adds = STATISTICS[piece.statistic]
-    of = [measure_of(measures, each, piece.variable).values for each in adds]
+    of = [measure_of(measures, sums, piece.variable).values for sums in adds]
     with np.errstate(invalid="ignore", divide="ignore"):
         if request.normalize:
             total = _total_of(request.normalize, measures[0].grid)
@@ -384,7 +384,7 @@ def _are_equal(given: pd.Series[Any], true: pd.Series[Any]) -> Flags:
     """Return where two columns have the same figures, but for rounding."""
     if pd.api.types.is_numeric_dtype(true):
         one, other = (
-            pd.to_numeric(each).to_numpy(np.float64, na_value=np.nan) for each in (given, true)
+            pd.to_numeric(column).to_numpy(np.float64, na_value=np.nan) for column in (given, true)
         )
         return np.asarray(np.isclose(one, other, rtol=1e-9, atol=1e-9), dtype=np.bool_)
     return np.asarray(given.astype(object) == true.astype(object), dtype=np.bool_)

@@ -115,6 +115,8 @@ class TableOutputs(Ledger):
         for each in series:
             if not each.index.is_unique:
                 self.positions(each.index)  # says which label occurs twice
+        if margins and len(keys[1]) > 1:
+            columns = [keys[1][0], *map(_beside_totals, keys[1][1:])]
         frame = pd.crosstab(index, columns, **call)
         records, names = _records(keys, series, values, weights)
         variable = str(getattr(values, "name", None) or "values")
@@ -188,8 +190,13 @@ class TableOutputs(Ledger):
         _require_no_size(statistic)
         if fill_value is not None and fill_value != 0 and not pd.isna(fill_value):
             raise InputError(f"fill_value is {fill_value!r}; gaps are filled with 0 or not at all")
+        taken = data
+        if margins and len(across) > 1:
+            taken = data.copy(deep=False)
+            for name in across[1:]:
+                taken[name] = _beside_totals(data[name])
         frame = pd.pivot_table(
-            data, values=values if isinstance(aggfunc, dict) or values is not None else chosen,
+            taken, values=values if isinstance(aggfunc, dict) or values is not None else chosen,
             index=index, columns=columns, aggfunc=named(aggfunc), fill_value=fill_value,
             margins=margins, dropna=dropna, margins_name=margins_name, observed=observed, sort=sort,
         )  # fmt: skip
@@ -255,6 +262,15 @@ def _require_keys(keys: Sequence[pd.Series[Any]]) -> None:
             raise InputError(
                 f"{key.name} has tuples or lists: give each part as a key of its own, or texts"
             )
+
+
+def _beside_totals(key: Any) -> Any:
+    """Return a key as pandas takes it beside totals: among dates their empty label is no date."""
+    kinds = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "period")
+    is_date = pd.api.types.infer_dtype(key, skipna=True) in kinds
+    if not is_date:
+        return key
+    return key.astype("category") if isinstance(key, pd.Series) else pd.Categorical(key)
 
 
 def _records(

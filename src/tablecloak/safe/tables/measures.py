@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
@@ -185,6 +187,11 @@ class CellMeasure:
         """Contributors of each cell whose value is not the one that most records share."""
         differs = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
         return replace(self, group=np.where(differs != 0, self.group, -1)).n
+
+    def statistic(self, name: str, values: pd.Series[Any]) -> pd.Series[Any]:
+        """Return a statistic of the values of all records of each cell that has some."""
+        cells, _, record = self._stacked
+        return values.iloc[record].groupby(cells).agg(name).reindex(range(self.grid.n_cells))
 
     def _by_cell(self, amounts: Floats) -> Floats:
         there = self.group >= 0

@@ -133,10 +133,8 @@ class TableCheck:
         shown[grid.places.ravel()] = True
         if request.normalize:
             # Shares of a total of few contributors are unsafe, each of them.
-            few = _known_totals(request.normalize, grid) & (measures[0].n < appetite.safe_threshold)
-            axis = {"index": 1, "columns": 0}.get(request.normalize)
-            lines = few.reshape(grid.shape).any(axis=axis, keepdims=True)
-            unsafe = np.broadcast_to(lines, grid.shape).ravel()
+            few = measures[0].n < appetite.safe_threshold
+            unsafe = few[_total_of(request.normalize, grid)]
             broken["threshold"] = broken["threshold"] | unsafe
         broken = {rule: cells & shown for rule, cells in broken.items()}
         frame, notes = _true_figures(request, grid, pieces, measures)
@@ -204,17 +202,21 @@ class TableCheck:
         return {rule: np.argwhere(cells).tolist() for rule, cells in broken if cells.any()}
 
     def label(self, cell: int) -> str:
-        """Name a cell by its keys."""
-        row, column = np.argwhere(self.grid.places == cell)[0].tolist()
+        """Name a cell by its keys; of a total of shares those that stand in the frame."""
+        said = []
+        row, column = divmod(cell, self.grid.shape[1])
         n_keys = len(self.request.columns)
-        row_label: Any = self.frame.index[row]
-        text = f"{self._axis(self.frame.index.names, self.request.rows)} {_text(row_label)}"
-        if n_keys:
-            label: Any = self.frame.columns[column]
+        if (rows := np.flatnonzero(self.grid.rows.labelled == row)).size:
+            row_label: Any = self.frame.index[rows[0]]
+            axis = self._axis(self.frame.index.names, self.request.rows)
+            said.append(f"{axis} {_text(row_label)}")
+        columns = np.flatnonzero(self.grid.columns.labelled == column)
+        if n_keys and columns.size:
+            label: Any = self.frame.columns[columns[0]]
             parts = (label if isinstance(label, tuple) else (label,))[-n_keys:]
             names = list(self.frame.columns.names)[-n_keys:]
-            text += f", {self._axis(names, self.request.columns)} {_text(parts)}"
-        return text
+            said.append(f"{self._axis(names, self.request.columns)} {_text(parts)}")
+        return ", ".join(said) or "all records"
 
     @staticmethod
     def _axis(names: Sequence[Any], keys: Sequence[str]) -> str:
@@ -229,12 +231,15 @@ class TableCheck:
         """Hide cells until the table alone is safe."""
         if not self.is_related():
             return Gaps(self.primary, True)
-        absent = np.ones(self.grid.n_cells, dtype=bool)
-        absent[self.grid.places.ravel()] = False
-        known = _known_totals(self.request.normalize, self.grid) & ~self.primary
+        shown, known = np.zeros((2, self.grid.n_cells), dtype=bool)
+        shown[self.grid.places.ravel()] = True
+        if self.request.normalize:
+            # Shares of a total add up to one.
+            known[_total_of(self.request.normalize, self.grid)[shown & ~self.primary]] = True
+        known &= ~self.primary
         return find_gaps(
             self.grid, self.measures, self.appetite,
-            primary=self.primary, absent=absent & ~known, known=known,
+            primary=self.primary, absent=~shown & ~known, known=known,
         )  # fmt: skip
 
     def figures(self, positions: Integers, hidden: Flags) -> tuple[list[Figures], list[Integers]]:
@@ -249,6 +254,9 @@ class TableCheck:
             ]
             shown = np.unique(self.grid.places[:, shows])
             shown = shown[~hidden[shown] & (measure.n[shown] > 0)]
+            if self.request.normalize:
+                # Two shares of a total tell it, whether it is shown or not.
+                shown = np.union1d(shown, _total_of(self.request.normalize, self.grid)[shown])
             if not len(shown):
                 continue
             labels = [self.label(int(cell)) for cell in shown]
@@ -270,20 +278,18 @@ class TableCheck:
 
 def _text(label: Any) -> str:
     parts = label if isinstance(label, tuple) else (label,)
-    return " ".join(str(part) for part in parts if part != "")
+    return " ".join(filter(None, map(str, parts)))
 
 
-def _known_totals(normalize: str, grid: TableGrid) -> Flags:
-    """Return the totals that shares give away: those add up to one."""
-    rows, columns = grid.shape
-    known = np.zeros((rows, columns), dtype=bool)
-    if normalize == "index":
-        known[:, -1] = True
-    elif normalize == "columns":
-        known[-1, :] = True
-    elif normalize:
-        known[-1, -1] = True
-    return known.ravel()
+def _total_of(normalize: str, grid: TableGrid) -> Integers:
+    """Return the cell that each cell is a share of."""
+    row, column = (part.ravel() for part in np.indices(grid.shape))
+    last_row, last_column = grid.rows.size, grid.columns.size
+    if normalize != "columns":
+        column = np.full_like(column, last_column)
+    if normalize != "index":
+        row = np.full_like(row, last_row)
+    return np.asarray(row * grid.shape[1] + column, dtype=np.int64)
 
 
 def _measures(
@@ -331,37 +337,57 @@ def measure_of(measures: Sequence[CellMeasure], adds: str, variable: Any) -> Cel
 def _true_figures(
     request: TableRequest, grid: TableGrid, pieces: Sequence[Piece], measures: Sequence[CellMeasure]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return pandas' frame, with weights applied, and with margins of all records.
+    """Return pandas' frame with the figures that are judged: of all records of each cell, weighted.
 
     With several columns of values pandas leaves a record out of all margins if one of its values
-    is missing, so that margins are not the sums of their cells.
+    is missing, and of a key of categories it leaves out the records whose category is missing.
     """
     frame = request.frame
-    if request.normalize:
-        return frame, []
     n_off = 0
     for at, piece in enumerate(pieces):
-        if piece.statistic not in ("count", "size", "sum", "mean"):
-            continue
         cells = grid.places[:, at]
-        of = {adds: measure_of(measures, adds, piece.variable).values[cells]
-              for adds in STATISTICS[piece.statistic]}  # fmt: skip
-        if piece.statistic == "mean":
-            with np.errstate(invalid="ignore", divide="ignore"):
-                true = of["sum"] / of["count"]
-        else:
-            true = next(iter(of.values()))
-        given = frame.iloc[:, at].to_numpy(np.float64, na_value=np.nan)
-        off = ~np.isnan(given) & ~np.isclose(given, true, rtol=1e-9, atol=1e-9)
+        counted = measure_of(measures, STATISTICS[piece.statistic][0], piece.variable)
+        true = _true_column(request, piece, measures).iloc[cells].reset_index(drop=True)
+        given = frame.iloc[:, at].reset_index(drop=True)
+        off = ~_are_equal(given, true) & (counted.n[cells] > 0) & true.notna().to_numpy()
         if off.any():
             n_off += int(off.sum())
             frame = frame.copy() if frame is request.frame else frame
-            column = np.where(off, true, given)
+            column = given.mask(off, true)
             is_whole = request.weights is None and piece.statistic in ("count", "size")
-            there = not np.isnan(column).any()
-            frame.isetitem(at, column.astype(np.int64) if is_whole and there else column)
-    note = f"{n_off} margins add up all records, where pandas leaves some out"
+            if is_whole and not request.normalize and column.notna().all():
+                column = column.astype(np.int64)
+            frame.isetitem(at, column.array)
+    note = f"{n_off} figures are of all records, where pandas leaves some out"
     return frame, [note] if n_off and request.weights is None else []
+
+
+def _true_column(
+    request: TableRequest, piece: Piece, measures: Sequence[CellMeasure]
+) -> pd.Series[Any]:
+    """Return what a piece says of each cell of the grid."""
+    adds = STATISTICS[piece.statistic]
+    of = [measure_of(measures, sums, piece.variable).values for sums in adds]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if request.normalize:
+            total = _total_of(request.normalize, measures[0].grid)
+            return pd.Series(of[0] / of[0][total])
+        if piece.statistic == "mean":
+            return pd.Series(of[1] / of[0])
+    if piece.statistic in ("count", "size", "sum"):
+        return pd.Series(of[0])
+    values = request.records[request.values[piece.variable]]
+    return measure_of(measures, "count", piece.variable).statistic(piece.statistic, values)
+
+
+def _are_equal(given: pd.Series[Any], true: pd.Series[Any]) -> Flags:
+    """Return where two columns have the same figures, but for rounding."""
+    if pd.api.types.is_numeric_dtype(true):
+        one, other = (
+            pd.to_numeric(column).to_numpy(np.float64, na_value=np.nan) for column in (given, true)
+        )
+        return np.asarray(np.isclose(one, other, rtol=1e-9, atol=1e-9), dtype=np.bool_)
+    return np.asarray(given.astype(object) == true.astype(object), dtype=np.bool_)
 
 
 def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: str) -> SafeFrame:
@@ -441,6 +467,8 @@ def _suppressed(
                 more[min(terms, key=lambda cell: (table.measures[0].n[cell], cell))] = True
         if not more.any():
             break
+        if table.request.normalize:
+            more |= more[_total_of(table.request.normalize, table.grid)]
         before = table.broken.get("differencing", np.zeros_like(more))
         table.broken["differencing"] = before | more
     reasons += failures(found, lambda one: table.base(ledger, one.outputs, positions))

@@ -61,16 +61,17 @@ class TableAxis:
         numbers = np.where(np.isnan(group), -1, group).astype(np.int64)
         found, first = np.unique(numbers, return_index=True)
         known: dict[Key, int] = {}
-        for label in labels:
+        plain = [_plain(label) for label in labels]
+        for label in plain:
             if label != margin:
-                known.setdefault(_plain(label), len(known))
+                known.setdefault(label, len(known))
         code_of = np.full(int(found.max(initial=-1)) + 1, -1, dtype=np.int64)
         seen = keys.iloc[first].itertuples(index=False, name=None)
         for number, key in zip(found.tolist(), seen, strict=True):
             if number >= 0:
                 code_of[number] = known.setdefault(_plain(key), len(known))
         size = len(known)
-        at = [size if label == margin else known[_plain(label)] for label in labels]
+        at = [size if label == margin else known[label] for label in plain]
         codes = np.where(numbers >= 0, code_of[numbers] if len(code_of) else -1, -1)
         return cls(codes.astype(np.int64), np.array(at, dtype=np.int64), size)
 
@@ -258,7 +259,8 @@ class TableRequest:
             label = _key(labels[line])
             piece, keys = label[: len(label) - len(codes)], label[len(label) - len(codes) :]
             by_key = (rank.get(key, len(rank)) for rank, key in zip(ranks, keys, strict=True))
-            return (pieces.setdefault(piece, len(pieces)), keys == self._total(len(codes)), *by_key)
+            is_total = _plain(keys) == self._total(len(codes))
+            return (pieces.setdefault(piece, len(pieces)), is_total, *by_key)
 
         return np.array(sorted(range(len(labels)), key=place), dtype=np.int64)
 

@@ -36,20 +36,14 @@ def single_classes(question: VariableQuestion) -> Iterable[Flags]:
 
 
 def pairs_of_classes(question: VariableQuestion) -> Iterable[Flags]:
-    """Return pairs of small classes whose sum follows from all outputs together."""
-    is_small = question.counted < question.appetite.safe_threshold
-    for group in _cancelling(question, np.flatnonzero(~question.still & is_small)):
-        if question.is_few(group) and not question.is_known(group):
-            yield group
-
-
-def dominated_pairs(question: VariableQuestion) -> Iterable[Flags]:
-    """Return pairs of classes that follow together, of many contributors, dominated by few."""
-    if question.is_count:
-        return
-    for group in _cancelling(question, np.flatnonzero(~question.still)):
-        is_new = question.broken(group) and not question.is_known(group)
-        if is_new and not question.is_few(group):
+    """Return pairs of classes that follow together: of few contributors, or dominated by few."""
+    chosen, is_count = ~question.still, question.is_count
+    if is_count:
+        # Figures that count break no rule but the threshold.
+        chosen &= question.counted < question.appetite.safe_threshold
+    for group in _cancelling(question, np.flatnonzero(chosen)):
+        is_told = question.is_few(group) or (not is_count and question.broken(group))
+        if is_told and not question.is_known(group):
             yield group
 
 
@@ -231,7 +225,7 @@ def _findings(question: VariableQuestion) -> list[Disclosure]:
         question.undecided.append(
             f"the search for small groups in figures on {question.variable.name} was cut off"
         )
-    groups += [(group, ()) for group in (*dominated_classes(question), *dominated_pairs(question))]
+    groups += [(group, ()) for group in dominated_classes(question)]
     kept = _smallest(groups, question.after.size)
     findings = [
         disclosure_of(question, group, likely, is_explained=number < MOST_EXPLAINED)

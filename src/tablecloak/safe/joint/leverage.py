@@ -135,7 +135,7 @@ def _not_surely_low(system: FigureSystem, chosen: Integers, most: float) -> Inte
             break
         n += more
         drawn = system.factor.backward(random.standard_normal((size, more)))
-        squares += (system.combined(drawn, chosen) ** 2).sum(axis=1)
+        squares += system.squares(drawn, chosen)
         stays = squares * most >= chi2.ppf(ACCIDENT, n)
         chosen, squares = chosen[stays], squares[stays]
     return chosen

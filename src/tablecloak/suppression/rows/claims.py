@@ -179,7 +179,7 @@ def _bound_arrays(certificate: PatternBound, problem: ProtectionProblem) -> Arra
     rows: list[Row] = []
     used = [_used(one) for one in certificate.trees]
     for one, counts in zip(certificate.trees, used, strict=True):
-        rows += [one.rows[at] for at in np.flatnonzero(counts).tolist()]
+        rows += [one.rows[row] for row in np.flatnonzero(counts).tolist()]
     place = _with_parents(rows)[1]
     ends = np.cumsum([counts.sum() for counts in used])[:-1]
     places = np.split(place, ends.astype(np.int64))

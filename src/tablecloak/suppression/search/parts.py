@@ -102,7 +102,9 @@ def search_parts(
     executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
     with each_unprotected_named(problem, requirement, budget):
         states = dict(executor.run(searched, range(len(parts))))
-    return _joined(problem, requirement, [(parts[at], states[at]) for at in sorted(states)])
+    return _joined(
+        problem, requirement, [(parts[number], states[number]) for number in sorted(states)]
+    )
 
 
 def parts_of(problem: ProtectionProblem, requirement: Requirement) -> list[Flags]:

@@ -257,7 +257,9 @@ def open_source(
                 f"which databases do not tell apart. Rename one of them."
             )
     names = [name for name in (roles.contributor, roles.holding) if name]
-    return _without_points(table, dict.fromkeys([*codes, *names])), is_quick
+    numbers = {roles.value, roles.weight, roles.shadow, roles.waiver_p}
+    read = dict.fromkeys(column for column in (*codes, *names) if column not in numbers)
+    return _without_points(table, read), is_quick
 
 
 def _without_points(table: Any, columns: Iterable[str]) -> Any:

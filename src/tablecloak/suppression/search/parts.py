@@ -30,8 +30,8 @@ from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
 
 MOST_PARTS = 32
-"""Components with less than this share of the free cells are searched together with others, since
-each search first looks at the whole table."""
+"""Of so many equal parts each is searched for itself; smaller components are searched together with
+others, since each search first looks at the whole table."""
 
 FEWEST_FREE = 250
 """Free cells up to which components are searched together: the exact method is soon done with them.

@@ -60,7 +60,7 @@ class Appetite(BaseModel):
     ] = False
     blocked_extensions: Annotated[
         tuple[str, ...], Field(description="Files that may not leave.")
-    ] = (".svg", ".gph")
+    ] = (".svg", ".svgz", ".gph")
     code_lists: Annotated[
         tuple[str, ...],
         Field(description="Classifications such as nace-2.1, or .hrc files, of codes in labels."),

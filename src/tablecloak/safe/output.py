@@ -187,6 +187,8 @@ class Output:
         Why the researcher asks for the output although it did not pass.
     timestamp : str
         When it was made, ISO format.
+    drawn : dict of Path to str
+        Checksums of the pictures among the files, as they were drawn of what was judged.
     """
 
     name: str
@@ -202,6 +204,7 @@ class Output:
     comments: list[str] = field(default_factory=list)
     exception: str = ""
     timestamp: str = ""
+    drawn: dict[Path, str] = field(default_factory=dict)
 
     @property
     def is_in_doubt(self) -> bool:

@@ -202,7 +202,7 @@ def test_holdings_with_weights_are_refused():
     table = one_cell([3, 2], contributor=["a", "b"], holding=["H", "I"], weight=[2.0, 2.0])
     with pytest.raises(tc.InputError, match="not defined for weighted data"):
         table.protect(tc.PPercent(10, level="holding"))
-    with pytest.warns(tc.TablecloakWarning, match="members of one holding count as strangers"):
+    with pytest.raises(tc.InputError, match="members of one holding then count as strangers"):
         table.protect(tc.PPercent(10))
 
 

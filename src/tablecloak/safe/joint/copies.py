@@ -223,10 +223,14 @@ class AmountColumn:
             return []
         assert figures.amounts is not None
         past = self.amounts[figures.records]
-        apart = ~np.isnan(past) & ~_agrees(np.nan_to_num(past), figures.amounts, *scale)
-        if not (apart & (figures.group >= 0)).any():
-            return []
-        of_both = self.tells(figures, n_records)
+        is_known, past = ~np.isnan(past), np.nan_to_num(past)
+        # What is left without the shift follows also for whoever knows no number of records.
+        left = [
+            (is_known & ~_agrees(past, figures.amounts, scale[0], shift), shift)
+            for shift in dict.fromkeys((scale[1], 0.0))
+        ]
+        left = [(apart, shift) for apart, shift in left if (apart & (figures.group >= 0)).any()]
+        of_both = self.tells(figures, n_records) if left else np.zeros(0, dtype=np.bool_)
         if not of_both.any():
             return []
         return [
@@ -235,9 +239,10 @@ class AmountColumn:
                 np.where(apart, figures.group, -1),
                 csr_array(diags_array(of_both.astype(float)) @ csr_array(figures.sums)),
                 figures.labels,
-                np.abs(figures.amounts - scale[0] * np.nan_to_num(past) - scale[1]),
+                np.abs(figures.amounts - scale[0] * past - shift),
                 f"{figures.variable} less {self.name}",
             )
+            for apart, shift in left
         ]
 
     def moves(self, n_records: int) -> Floats:

@@ -685,9 +685,11 @@ def _named(
 ) -> tuple[tuple[FigureTerm, ...], tuple[tuple[int, int], ...]]:
     """Return terms by the names of outputs, and those of the output asked about."""
     named, new = [], []
+    # A difference that earlier outputs told is named by one of them.
+    earlier = next(((name, 0) for name, _ in question.names.values() if name), ("", 0))
     for part, figure, coefficient in terms:
         figures = question.after.parts[part].figures
-        name, which = question.names[id(figures)]
+        name, which = question.names.get(id(figures), earlier)
         named.append(FigureTerm(name, figures.labels[figure], coefficient))
         if not name:
             new.append((which, figure))

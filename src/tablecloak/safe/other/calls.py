@@ -23,7 +23,7 @@ from tablecloak.safe.other.quantiles import Extremes, Quantiles
 from tablecloak.safe.other.regression import Fit, RegressionOutput
 from tablecloak.safe.other.survival import Survival
 from tablecloak.safe.output import Outcome, Output, Reason
-from tablecloak.storage import existing_file, require_writable
+from tablecloak.storage import checksum, existing_file, require_writable
 
 if TYPE_CHECKING:
     from tablecloak.safe.output import Output
@@ -405,9 +405,19 @@ def _drawn(
     whole = data if isinstance(data, pd.DataFrame) else None
     output = ask(ledger, kind, frame, command, whole)
     if filename:
-        _draw(output.frames[0], kind.name, Path(filename))
-        output.files = (Path(filename),)
+        path = _free_name(Path(filename), ledger)
+        _draw(output.frames[0], kind.name, path)
+        output.files, output.drawn = (path,), {path: checksum(path)}
     return output.frames[0]
+
+
+def _free_name(path: Path, ledger: Ledger) -> Path:
+    """Return a name that the picture of no other output has: each leaves by its own judgement."""
+    taken = {file.resolve() for output in ledger.outputs.values() for file in output.files}
+    number, free = 2, path
+    while free.resolve() in taken:
+        number, free = number + 1, path.with_stem(f"{path.stem}-{number}")
+    return free
 
 
 def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:

@@ -131,8 +131,11 @@ RULES: Registry[Rule] = Registry(
 def level_of(table: Table, rule: Rule) -> ContributionLevel:
     """Return on which level a rule looks at a table: a holding that is known is one respondent.
 
-    Warns where the rule is not defined for the weighted holdings of a table, so that members of one
-    holding count as strangers.
+    Raises
+    ------
+    InputError
+        If the rule is not defined for the weighted holdings of a table: members of one holding must
+        not count as strangers without a word in the job.
     """
     level = getattr(rule, "level", "contributor")
     if level != "auto":
@@ -141,13 +144,12 @@ def level_of(table: Table, rule: Rule) -> ContributionLevel:
         return "contributor"
     if rule.weighs_holdings or not table.holdings.is_weighted:
         return "holding"
-    warnings.warn(
-        f"The rule {rule.name!r} is not defined for holdings of weighted data, so that it looks at "
-        f"single contributors: members of one holding count as strangers.",
-        TablecloakWarning,
-        stacklevel=2,
+    raise InputError(
+        f"The rule {rule.name!r} is not defined for holdings of weighted data. Multiply the values "
+        f"by their weights and give no weight, or leave out the holdings, or write "
+        f"level='contributor': members of one holding then count as strangers, and one may learn "
+        f"what another one has."
     )
-    return "contributor"
 
 
 def contributions_of(table: Table, rule: Rule) -> Contributions:

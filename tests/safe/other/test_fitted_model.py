@@ -31,6 +31,43 @@ TWO = DATA[["const", "age"]]
 IS_PERSON = DATA.index == PERSON
 
 
+def test_two_flags_that_few_have_both_go_to_review():
+    """Three standard errors have one solution in whole numbers: how many have each, and both."""
+    rng = np.random.default_rng(3)
+    flags = pd.DataFrame({"const": 1.0, "migrant": np.arange(N) < 120, "ill": False})
+    for both, verdict in ((5, "review"), (40, "pass")):
+        flags["ill"] = (np.arange(N) < both) | (np.arange(N) >= N - 60)
+        model = sm.OLS(rng.normal(0, 1, N), flags.astype(float))
+        assert status(model.fit())[0] == verdict
+
+
+def test_a_code_that_few_have_goes_to_review():
+    """The sums of the code and of its square tell how many have 1, and 2."""
+    rng = np.random.default_rng(3)
+    codes = pd.DataFrame({"const": 1.0, "level": np.repeat([0.0, 1.0, 2.0], [200, N - 206, 6])})
+    model = sm.OLS(rng.normal(0, 1, N), codes)
+    assert status(model.fit())[0] == "review"
+
+
+def test_the_sum_of_a_column_follows_from_standard_errors():
+    """Of two columns that differ at one record, the difference of their sums is its amount."""
+    without = TWO.assign(age=DATA.income.where(~IS_PERSON, 0.0))
+    one = sm.OLS(DATA.hours, TWO.assign(age=DATA.income)).fit()
+    other = sm.OLS(DATA.children.astype(float), without).fit()
+    verdict, said = status(one, other)
+    assert verdict == "review" and "sum of age" in said
+
+
+def test_a_flag_beside_an_amount_is_counted():
+    flag = ((DATA.ill == 0) | (DATA.index >= 60)).astype(float)
+    n_few = int((flag == 0).sum())
+    assert n_few >= 10
+    other = flag.where(DATA.index != DATA.index[DATA.ill == 1][0], 1.0)
+    one = sm.OLS(DATA.hours, TWO.assign(flag=flag)).fit()
+    two = sm.OLS(DATA.income, TWO.assign(flag=other)).fit()
+    assert status(one, two)[0] == "fail"
+
+
 def status(*results):
     """Verdict on the last of some results, and its reasons."""
     project = Project()

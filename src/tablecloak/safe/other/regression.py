@@ -176,6 +176,16 @@ class DesignMatrix:
             kind, size = kind * n_values + codes, size * n_values
         return np.unique(kind, return_inverse=True)[1]
 
+    def crossings(self) -> Integers:
+        """Return how many contributors have each value, and each pair of values of two columns."""
+        _, who = np.unique(self.contributor, return_inverse=True)
+        n_who, counts = int(who.max()) + 1, []
+        for number, (codes, _) in enumerate(self._few):
+            for other, n_values in self._few[number:]:
+                pair = (codes * n_values + other) * n_who + who
+                counts.append(np.bincount(np.unique(pair) // n_who))
+        return np.concatenate([np.zeros(0, dtype=np.int64), *counts])
+
     def singled_out(self, group: Flags | Integers) -> bool:
         """Whether the sum of y over a group of records follows from the coefficients."""
         roots = np.sqrt(self.weights[group])
@@ -407,6 +417,7 @@ class RegressionOutput(Kind):
         if given is not None and np.isfinite(given):
             free = min(free, int(given))
         reasons = [*_singled_out(design, limits), *_as_tables(design, fit, limits)]
+        reasons += _crossed(design, limits)
         least = limits.safe_dof_threshold
         if free < least:
             text = f"{free} residual degrees of freedom; at least {least} are needed"
@@ -436,7 +447,8 @@ def _counts(
     A regression on the categories of a variable is a table of means, and standard errors tell the
     counts of it. With other columns the sum over all records is told, since their means are in most
     papers; the rest of X'y, sums of y times a column, follows for whoever knows X. Where y is a
-    category, the sums are counts of each.
+    category, the sums are counts of each. Standard errors are those of X'X: they tell how many have
+    each flag, and the sum of each other column.
     """
     y = fit.y
     of_flags, amounts = design.matrix == 1, fit.endog * fit.weights
@@ -459,7 +471,8 @@ def _counts(
 
     every = list(range(1, len(sums)))
     free = every if design.is_binary else [number for number in every if sums[number].all()]
-    counted = [0, *free]
+    # Standard errors tell how many have a flag, whatever the other columns are.
+    counted = [0, *every]
     counts = Counts(
         records.positions, group, sums[counted], tuple(labels[number] for number in counted),
         (None,) * len(counted),
@@ -472,6 +485,14 @@ def _counts(
         for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
         if not is_counted
     )  # fmt: skip
+    of_columns = tuple(
+        Counts(
+            records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
+            (f"sum of {name}",), (None,), column, name,
+        )
+        for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
+        if not is_counted and np.ptp(column)
+    )  # fmt: skip
     left = [number for number in every if number not in free]
     if is_of_categories(fit.result.model):
         return (counts, *(replace(
@@ -482,7 +503,7 @@ def _counts(
     is_flag = bool(np.isin(fit.endog, (0, 1)).all())
     has_all = any(sums[number].all() for number in free)
     free = [0, *free] if is_flag and not has_all else free
-    return (counts, *of_sums(free)), (*of_sums(left), *products)
+    return (counts, *of_sums(free)), (*of_sums(left), *products, *of_columns)
 
 
 def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
@@ -516,6 +537,24 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
     if not is_complete:
         reasons += unsearched(["the search for groups that the columns single out was cut off"])
     return reasons
+
+
+def _crossed(design: DesignMatrix, limits: Appetite) -> list[Reason]:
+    """Return a reason for few contributors with a value, or with values of two columns.
+
+    Standard errors are those of X'X with all digits: of columns of few values they tell how many
+    records have each, and how many have both of two.
+    """
+    threshold, few = limits.safe_threshold, design.crossings()
+    small = [n for n in few if 0 < n < threshold]
+    if not small:
+        return []
+    text = (
+        f"standard errors tell how many have values of two columns of the regression: "
+        f"{len(small)} such groups have fewer than {threshold} contributors (the smallest "
+        f"{min(small)}): join categories, or leave one of the columns out"
+    )
+    return [Reason("review", "threshold", text)]
 
 
 def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:

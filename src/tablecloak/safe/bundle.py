@@ -190,7 +190,7 @@ def _members(outputs: Mapping[str, Output], appetite: Appetite) -> dict[str, lis
             made.append(BundleFile(f"{name}_{number}.csv", frame))
         for path in output.files:
             made.append(BundleFile(_copied_name(path, name, taken, appetite)))
-            if output.drawn.get(path, checksum(path)) != checksum(path):
+            if path in output.drawn and output.drawn[path] != checksum(path):
                 raise InputError(
                     f"{path}: the picture of the output {name!r} was changed after it was drawn of "
                     f"what was judged. Ask for it again under another filename, and take this "

@@ -101,6 +101,12 @@ capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
         return self._has(CellStatus.FROZEN)
 
     @property
+    def free(self) -> Flags:
+        """Which cells may be suppressed or published."""
+        free: Flags = ~(self.frozen | self.sensitive | self.forced)
+        return free
+
+    @property
     def n_sensitive(self) -> int:
         """Number of sensitive cells."""
         return int(self.sensitive.sum())
@@ -143,6 +149,20 @@ capacity_down, capacity_up : numpy.ndarray of float, shape (n_cells,)
             for name, value in changes.items()
         }
         return replace(self, **arrays)
+
+    def within(self, cells: Flags) -> ProtectionProblem:
+        """Return the problem in which all other cells are published as they are.
+
+        Parameters
+        ----------
+        cells : numpy.ndarray of bool, shape (n_cells,)
+        """
+        return self.with_changes(
+            status=np.where(cells, self.status, CellStatus.FROZEN.value),
+            lower_protection=np.where(cells, self.lower_protection, 0.0),
+            upper_protection=np.where(cells, self.upper_protection, 0.0),
+            sliding_protection=np.where(cells, self.sliding_protection, 0.0),
+        )
 
     def with_weights(self, rule: WeightRule | str) -> ProtectionProblem:
         """Return the same problem with weights by a rule; rests of groups weigh nothing.

@@ -13,10 +13,7 @@ import tablecloak as tc
 from naive_attacks import naive_audit
 from random_tables import random_problem
 from tablecloak.suppression.search import parts
-from tablecloak.suppression.system.requirement import Requirement
 from tables_apart import side_by_side
-
-TWO_SIDED = Requirement.TWO_SIDED
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +31,7 @@ def two(seed: int, *, n_parts: int = 2) -> list[tc.ProtectionProblem]:
 def test_no_relation_joins_two_parts_and_each_sensitive_cell_is_in_one(seed):
     alone = [random_problem(seed + each, kind="nested") for each in range(3)]
     problem = side_by_side(alone)
-    found = parts.parts_of(problem, TWO_SIDED)
+    found = parts.parts_of(problem)
     number = np.stack(found).sum(axis=0)
     assert set(np.unique(number)) <= {0, 1}
     assert np.all(number[problem.sensitive] == 1)
@@ -64,11 +61,11 @@ def test_the_parts_together_lose_what_they_lose_alone_and_are_proved_optimal():
 
 def test_many_small_components_are_searched_together(monkeypatch):
     problem = side_by_side(two(1, n_parts=5))
-    assert len(parts.parts_of(problem, TWO_SIDED)) == 5
+    assert len(parts.parts_of(problem)) == 5
     monkeypatch.setattr(parts, "FEWEST_FREE", 50)
-    assert len(parts.parts_of(problem, TWO_SIDED)) == 2 + 1
+    assert len(parts.parts_of(problem)) == 2 + 1
     monkeypatch.setattr(parts, "FEWEST_FREE", 250)
-    assert len(parts.parts_of(problem, TWO_SIDED)) == 1
+    assert len(parts.parts_of(problem)) == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])

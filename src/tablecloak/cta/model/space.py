@@ -20,7 +20,6 @@ from tablecloak.cta.model.model import AdjustmentModel
 from tablecloak.cta.model.room import Room, first_reach, room_of
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.graph import components_of_cells
-from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -42,12 +41,7 @@ class SeparatePart(Change):
         given : ProtectionProblem
         cells : numpy.ndarray of bool, shape (n_cells,)
         """
-        problem = given.with_changes(
-            status=np.where(cells, given.status, CellStatus.FROZEN.value),
-            lower_protection=np.where(cells, given.lower_protection, 0.0),
-            upper_protection=np.where(cells, given.upper_protection, 0.0),
-            sliding_protection=np.where(cells, given.sliding_protection, 0.0),
-        )
+        problem = given.within(cells)
         return cls.within(given, problem, cells=csr_array(diags_array(cells.astype(np.float64))))
 
 

@@ -179,12 +179,15 @@ class DesignMatrix:
     def crossings(self) -> Integers:
         """Return how many contributors have each value, and each pair of values of two columns."""
         _, who = np.unique(self.contributor, return_inverse=True)
-        n_who, counts = int(who.max()) + 1, []
+        counts = [np.zeros(0, dtype=np.int64)]
         for number, (codes, _) in enumerate(self._few):
             for other, n_values in self._few[number:]:
-                pair = (codes * n_values + other) * n_who + who
-                counts.append(np.bincount(np.unique(pair) // n_who))
-        return np.concatenate([np.zeros(0, dtype=np.int64), *counts])
+                pair = codes * n_values + other
+                if self.n_contributors < len(who):
+                    # Contributors with several records count once.
+                    pair = np.unique(pair * self.n_contributors + who) // self.n_contributors
+                counts.append(np.bincount(pair))
+        return np.concatenate(counts)
 
     def singled_out(self, group: Flags | Integers) -> bool:
         """Whether the sum of y over a group of records follows from the coefficients."""

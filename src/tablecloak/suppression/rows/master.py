@@ -172,7 +172,7 @@ class Master:
         self.problem = problem
         self.needs = needs_of(problem, requirement)
         self.fixed = problem.sensitive | problem.forced
-        self.free = np.flatnonzero(~self.fixed & ~problem.frozen)
+        self.free = np.flatnonzero(problem.free)
         self.fixed_loss = float(problem.weights[self.fixed].sum())
         weights = problem.weights[self.free]
         self.scale = median_of_positive(weights)

@@ -16,6 +16,7 @@ from tablecloak.arrays import Flags
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InterruptedSearch
 from tablecloak.executors import SerialExecutor, ThreadExecutor
+from tablecloak.graph import components_of_cells
 from tablecloak.solve.branch import BranchTree
 from tablecloak.suppression.attack.external_bounds import each_unprotected_named
 from tablecloak.suppression.proof.witness import WitnessPool
@@ -23,10 +24,7 @@ from tablecloak.suppression.rows.candidate import Candidate
 from tablecloak.suppression.rows.master import BoundCertificate, PartedBound
 from tablecloak.suppression.search.merging import Renaming
 from tablecloak.suppression.search.state import SearchState
-from tablecloak.suppression.system.needs import needs_of
 from tablecloak.suppression.system.requirement import Requirement
-from tablecloak.suppression.system.system import System
-from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.problem import ProtectionProblem
 
 MOST_PARTS = 32
@@ -73,8 +71,8 @@ def search_parts(
     SolverError
         If the search of a part failed.
     """
-    parts = parts_of(problem, requirement)
-    free = np.array([np.sum(_is_free(problem) & part) for part in parts])
+    parts = parts_of(problem)
+    free = np.array([np.sum(problem.free & part) for part in parts])
     if len(parts) < 2 or budget.left < PART_SECONDS * free.sum():
         return search(problem, requirement, budget)
     workers = min(budget.threads, len(parts))
@@ -83,7 +81,7 @@ def search_parts(
 
     def searched(number: int) -> SearchState:
         """Search one part; tasks begin in their order, so that those before it have had theirs."""
-        alone, late = with_cells_of(problem, parts[number]), budget.elapsed - begun
+        alone, late = problem.within(parts[number]), budget.elapsed - begun
         share = workers * max(int(free[number]), 1) / max(int(free[number:].sum()), 1)
         part = replace(
             budget.share(min(share, 1.0)).whole(),
@@ -102,21 +100,19 @@ def search_parts(
     executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
     with each_unprotected_named(problem, requirement, budget):
         states = dict(executor.run(searched, range(len(parts))))
-    return _joined(
-        problem, requirement, [(parts[number], states[number]) for number in sorted(states)]
-    )
+    searched_parts = [(part, states[number]) for number, part in enumerate(parts)]
+    return _joined(problem, requirement, searched_parts)
 
 
-def parts_of(problem: ProtectionProblem, requirement: Requirement) -> list[Flags]:
+def parts_of(problem: ProtectionProblem) -> list[Flags]:
     """Return the cells of each part that has sensitive cells; the one with most free cells last.
 
     Components of few free cells are put together. The parts depend on the problem alone.
     """
-    system = System.of(problem, needs_of(problem, requirement), ~problem.frozen)
-    component = system.components()
+    component = components_of_cells(problem.table.relations, ~problem.frozen)
     n = int(component.max(initial=-1)) + 1
-    is_needed = np.bincount(component[system.needs.cells], minlength=n) > 0
-    free = np.bincount(component, _is_free(problem)[system.cells], minlength=n)
+    is_needed = np.bincount(component[problem.sensitive], minlength=n) > 0
+    free = np.bincount(component[problem.free], minlength=n)
     least = max(free[is_needed].sum() / MOST_PARTS, FEWEST_FREE)
     bundle, number, filled = np.full(n, -1, dtype=np.int64), 0, 0.0
     for one in np.argsort(free, kind="stable"):
@@ -125,19 +121,9 @@ def parts_of(problem: ProtectionProblem, requirement: Requirement) -> list[Flags
             if filled and filled + free[one] > least:
                 number, filled = number + 1, 0.0
             bundle[one], filled = number, filled + max(free[one], 1.0)
-    label = np.full(problem.table.n_cells, -1, dtype=np.int64)
-    label[system.cells] = bundle[component]
+    # Frozen cells, of the component -1, take the last entry.
+    label = np.append(bundle, -1)[component]
     return [label == part for part in range(int(bundle.max(initial=-1)) + 1)]
-
-
-def with_cells_of(problem: ProtectionProblem, part: Flags) -> ProtectionProblem:
-    """Return the problem in which all cells outside a part are published as they are."""
-    return problem.with_changes(status=np.where(part, problem.status, CellStatus.FROZEN.value))
-
-
-def _is_free(problem: ProtectionProblem) -> Flags:
-    free: Flags = ~problem.frozen & ~problem.sensitive & ~problem.forced
-    return free
 
 
 def _never_interrupted(
@@ -200,8 +186,8 @@ def _joined(
     searched: Sequence[tuple[Flags, SearchState]],
 ) -> SearchState:
     """Return the states of all parts as one of the whole problem."""
-    methods = {state.method for _, state in searched}
-    whole = SearchState.of(problem, requirement, min(methods, key=len) if methods else "")
+    # The last part has most free cells.
+    whole = SearchState.of(problem, requirement, searched[-1][1].method)
     system, hidden, pool = whole.system, whole.must.copy(), WitnessPool(whole.system)
     for _, state in searched:
         assert state.best is not None

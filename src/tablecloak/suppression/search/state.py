@@ -94,8 +94,7 @@ class SearchState:
     @property
     def n_free(self) -> int:
         """Number of cells that may be suppressed or published."""
-        problem = self.problem
-        return int(np.sum(~problem.frozen & ~problem.sensitive & ~problem.forced))
+        return int(self.problem.free.sum())
 
     @property
     def is_dense(self) -> bool:

@@ -129,27 +129,11 @@ RULES: Registry[Rule] = Registry(
 
 
 def level_of(table: Table, rule: Rule) -> ContributionLevel:
-    """Return on which level a rule looks at a table: a holding that is known is one respondent.
-
-    Raises
-    ------
-    InputError
-        If the rule is not defined for the weighted holdings of a table: members of one holding must
-        not count as strangers without a word in the job.
-    """
+    """Return on which level a rule looks at a table: a holding that is known is one respondent."""
     level = getattr(rule, "level", "contributor")
-    if level != "auto":
-        return "holding" if level == "holding" else "contributor"
-    if table.holdings is None:
-        return "contributor"
-    if rule.weighs_holdings or not table.holdings.is_weighted:
-        return "holding"
-    raise InputError(
-        f"The rule {rule.name!r} is not defined for holdings of weighted data. Multiply the values "
-        f"by their weights and give no weight, or leave out the holdings, or write "
-        f"level='contributor': members of one holding then count as strangers, and one may learn "
-        f"what another one has."
-    )
+    if level == "auto":
+        level = "contributor" if table.holdings is None else "holding"
+    return "holding" if level == "holding" else "contributor"
 
 
 def contributions_of(table: Table, rule: Rule) -> Contributions:
@@ -170,7 +154,9 @@ def contributions_of(table: Table, rule: Rule) -> Contributions:
     if level == "holding" and contributions.is_weighted and not rule.weighs_holdings:
         raise InputError(
             f"The rule {rule.name!r} on the level of holdings is not defined for weighted data. "
-            f"Use level='contributor' or leave out the weights."
+            f"Multiply the values by their weights and give no weight, or leave out the holdings, "
+            f"or write level='contributor': members of one holding then count as strangers, and "
+            f"one may learn what another one has."
         )
     return contributions
 

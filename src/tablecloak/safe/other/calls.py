@@ -18,7 +18,7 @@ from tablecloak.safe.joint.disclosure import Disclosure, failures, unsearched, w
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.other.correlation import CorrelationOutput
 from tablecloak.safe.other.histogram import Histogram, Pie
-from tablecloak.safe.other.kind import Checked, Kind, OutputRecords
+from tablecloak.safe.other.kind import Checked, Kind, OutputRecords, finite_numbers
 from tablecloak.safe.other.quantiles import Extremes, Quantiles
 from tablecloak.safe.other.regression import Fit, RegressionOutput
 from tablecloak.safe.other.survival import Survival
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tablecloak.safe.output import Output
 
 Place = tuple[int, int]
+
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
+"""Formats of pictures that are drawn. What else matplotlib writes may hold the data."""
 
 CONDITION = "It follows for whoever knows the other columns of these records"
 """What is said of what follows from sums of products with known columns."""
@@ -54,6 +57,8 @@ def ask(
     values : DataFrame, optional
         What else is known of the records, for finding out which they are.
     """
+    if not len(frame):
+        raise InputError("the output has no records: look at the filter before it")
     whole = frame if values is None else values
     columns = [whole.iloc[:, k] for k in range(whole.shape[1])]
     positions, reasons = ledger.identified(frame, columns)
@@ -156,9 +161,9 @@ class OtherOutputs(Ledger):
         base : float, default=0
             Quantiles are rounded to multiples of it.
         """
-        shares = tuple(np.atleast_1d(np.asarray(q, dtype=np.float64)).tolist())
+        shares = finite_numbers(pd.Series(q, name="q"), "shares of quantiles must be").tolist()
         rounding = f", base={base:g}" if base else ""
-        kind, frame = Quantiles(shares, base), _frame(values)
+        kind, frame = Quantiles(tuple(shares), base), _frame(values)
         return ask(self, kind, frame, f"quantile({_name(values)}, {q}{rounding})").frames[0]
 
     def extremes(
@@ -198,11 +203,10 @@ class OtherOutputs(Ledger):
         filename : str or Path, optional
             Picture of what may leave; it becomes part of the output.
         """
-        given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
         values = _column(data, column)
         return _drawn(
             self,
-            Histogram(given),
+            Histogram(_bins(bins)),
             _frame(values),
             f"histogram({_name(values)}, bins={bins})",
             filename,
@@ -233,9 +237,8 @@ class OtherOutputs(Ledger):
         """
         if by_val is not None:
             raise InputError("hist: `by_val` is not offered: ask for a histogram of each group")
-        given = bins if isinstance(bins, int) else tuple(float(edge) for edge in bins)
         command, values = f"hist({column}, bins={bins})", _frame(_column(data, column))
-        return _drawn(self, Histogram(given), values, command, filename, data)
+        return _drawn(self, Histogram(_bins(bins)), values, command, filename, data)
 
     def pie(
         self: Ledger,
@@ -353,6 +356,8 @@ class OtherOutputs(Ledger):
 def _fitted(ledger: Any, name: str, what: Any, data: Any, options: dict[str, Any]) -> Any:
     """Fit a model, of two columns or of a formula, ask for the result, and return it."""
     required("statsmodels", "Regressions")
+    if not len(data):
+        raise InputError("the regression has no records: look at the filter before it")
     is_formula = name.islower()
     library = import_module(f"statsmodels{'.formula' * is_formula}.api")
     model = getattr(library, name)(what, data, **options)
@@ -388,6 +393,18 @@ def _column(data: pd.Series[Any] | pd.DataFrame, column: str) -> pd.Series[Any]:
     return data
 
 
+def _bins(given: Any) -> int | tuple[float, ...]:
+    """Return a number of bins, or their edges."""
+    if isinstance(given, int | float | np.number) and given == np.floor(given):
+        return int(given)
+    if np.ndim(given) == 1:
+        try:
+            return tuple(float(edge) for edge in given)
+        except (TypeError, ValueError):
+            pass
+    raise InputError(f"bins is {given!r}; give a number of bins, or their edges as numbers")
+
+
 def _drawn(
     ledger: Ledger,
     kind: Kind,
@@ -402,6 +419,8 @@ def _drawn(
         if blocked(Path(filename), ledger.appetite):
             raise InputError(f"{filename}: files in {Path(filename).suffix} may not leave")
         required("matplotlib", "Pictures")
+        if Path(filename).suffix not in PICTURES:
+            raise InputError(f"{filename}: a picture is drawn as {', '.join(PICTURES)}")
     whole = data if isinstance(data, pd.DataFrame) else None
     output = ask(ledger, kind, frame, command, whole)
     if filename:
@@ -448,4 +467,4 @@ def _draw(frame: pd.DataFrame, name: str, path: Path) -> None:
         is_cut = "; bins without a bar have few or none" * bool((counts == 0).any())
         axes.set_xlabel(f"{frame.index.name}{is_cut}")
     with replacing(path) as temporary:
-        figure.savefig(temporary, metadata={} if path.suffix != ".png" else {"Software": None})
+        figure.savefig(temporary, metadata={"Software": None} if path.suffix == ".png" else None)

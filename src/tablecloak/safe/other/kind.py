@@ -20,6 +20,23 @@ from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
 Place = tuple[int, int]
 
 
+def finite_numbers(column: pd.Series[Any], user: str) -> Floats:
+    """Return the values of a column, which `user` needs to be finite numbers.
+
+    Raises
+    ------
+    InputError
+        If it has none, texts, or values that are no numbers.
+    """
+    try:
+        values = column.to_numpy(dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{column.name}: {user} finite numbers ({error})") from error
+    if not len(values) or not np.isfinite(values).all():
+        raise InputError(f"{column.name}: {user} finite numbers")
+    return values
+
+
 @dataclass(frozen=True)
 class OutputRecords:
     """The records of an output.
@@ -53,10 +70,7 @@ class OutputRecords:
 
     def numbers(self, user: str) -> tuple[str, Floats]:
         """Return name and values of the only column, which `user` needs to be finite numbers."""
-        name, values = str(self.frame.columns[0]), self.frame.iloc[:, 0].to_numpy(dtype=np.float64)
-        if not len(values) or not np.isfinite(values).all():
-            raise InputError(f"{name}: {user} finite numbers")
-        return name, values
+        return str(self.frame.columns[0]), finite_numbers(self.frame.iloc[:, 0], user)
 
     def n_contributors(self, chosen: Flags | None = None) -> int:
         """Return how many contributors stand behind some records; behind all without a choice."""

@@ -332,6 +332,11 @@ class Fit:
                 f"a regression needs a column y and a matrix X of as many rows; found y with shape "
                 f"{endog.shape} and X with shape {exog.shape}"
             )
+        if np.shape(result.params) == exog.shape:
+            raise InputError(
+                f"{type(result).__name__} has coefficients of each record, as rolling regressions "
+                "do: ask for a regression of each period that you show"
+            )
         if not np.isfinite(exog).all() or not np.isfinite(endog).all():
             raise InputError("a regression needs finite numbers: drop missing values first")
         names = [str(name) for name in getattr(model, "exog_names", None) or []]

@@ -10,7 +10,14 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError
-from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
+from tablecloak.safe.other.kind import (
+    KINDS,
+    Checked,
+    Counts,
+    Kind,
+    OutputRecords,
+    finite_numbers,
+)
 from tablecloak.safe.output import Reason
 
 
@@ -38,10 +45,12 @@ class Survival(Kind):
     def check(self, records: OutputRecords) -> Checked:
         """Join steps, and count events and losses of each interval."""
         records, reasons, notes = records.complete()
-        time = records.frame.iloc[:, 0].to_numpy(dtype=np.float64)
-        event = records.frame.iloc[:, 1].to_numpy(dtype=np.float64)
-        if not len(time) or not np.isin(event, (0.0, 1.0)).all() or not np.isfinite(time).all():
-            raise InputError("a survival table needs finite times, and events that are 1 or 0")
+        time = finite_numbers(records.frame.iloc[:, 0], "times of a survival table must be")
+        event = finite_numbers(records.frame.iloc[:, 1], "events of a survival table must be")
+        if (time < 0).any() or not np.isin(event, (0.0, 1.0)).all():
+            raise InputError(
+                "a survival table needs times of 0 or more, and events that are 1 or 0"
+            )
         times, at = np.unique(time, return_inverse=True)
         threshold = records.appetite.survival_safe_threshold
         ends = _ends(records, at, event, len(times), threshold)

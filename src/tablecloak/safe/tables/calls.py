@@ -110,6 +110,8 @@ class TableOutputs(Ledger):
             raise InputError(
                 "crosstab takes columns of a frame, as data['region'], not their names"
             )
+        if any(each is None for part in keys for each in part):
+            raise InputError("crosstab needs columns of a frame as `index` and as `columns`")
         series = [each for part in keys for each in part if isinstance(each, pd.Series)]
         _require_keys(series)
         for each in series:
@@ -168,11 +170,18 @@ class TableOutputs(Ledger):
         **of_acro
         """
         protect = self._chosen(protect, of_acro)
+        if not isinstance(data, pd.DataFrame):
+            raise InputError(f"pivot_table takes a frame; got {type(data).__name__}")
         rows, across = _names(data, index, "index"), _names(data, columns, "columns")
         if not rows:
             raise InputError("give the rows as `index`: the name of a column, or several")
         _require_keys([data[name] for name in (*rows, *across)])
         if isinstance(aggfunc, dict):
+            if margins and any(isinstance(some, list | tuple) for some in aggfunc.values()):
+                raise InputError(
+                    "pandas has no margins of several statistics of one column beside others: give "
+                    "one statistic a column, or ask for each column in a table of its own"
+                )
             chosen = list(aggfunc)
             statistic = [
                 statistic_of(each)

@@ -169,6 +169,10 @@ def statistic_of(function: Any) -> str:
     InputError
         If it is not offered.
     """
+    if not isinstance(function, str) and not callable(function):
+        raise InputError(
+            f"aggfunc {function!r} is no statistic; offered are {listed(list(STATISTICS))}"
+        )
     if isinstance(function, str):
         name = {"len": "size"}.get(function, function)
     else:

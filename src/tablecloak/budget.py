@@ -152,6 +152,14 @@ class Budget:
             return budget
         return replace(budget, _stop=outer._stop)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send the budget to another process, where it ends at the same time of day.
+
+        It is not heard there that the search is stopped, nor here what is reported there.
+        """
+        left, here = self.deadline - time.monotonic(), time.time()
+        return _arrived, (here + left, left, here - self.elapsed, self.threads, self.seed)
+
     @property
     def left(self) -> float:
         """Seconds left, 0 when the time is over or the search was stopped."""
@@ -297,6 +305,13 @@ class Budget:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def _arrived(end: float, left: float, began: float, threads: int, seed: Any) -> Budget:
+    """Return a budget that was sent here. It has no more time than it had, if clocks differ."""
+    here = time.time()
+    budget = Budget.of(max(min(end - here, left), 0.0), threads=threads, seed=seed)
+    return replace(budget, started=time.monotonic() - max(here - began, 0.0))
 
 
 _RUNNING: ContextVar[Budget | None] = ContextVar("budget", default=None)

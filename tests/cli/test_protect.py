@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tablecloak.cli.main import app
+from tablecloak.executors import chosen_executor
 from tablecloak.jobs.campaign import JobOutcome
 from tablecloak.jobs.result import JobResult
 from tablecloak.protection import PROTECTIONS, Material, Product
@@ -77,7 +78,7 @@ def protect(monkeypatch, tmp_path):
         asked = {}
 
         def run_job(job, out, **options):
-            asked.update(options, job=job, out=out)
+            asked.update(options, job=job, out=out, executor=chosen_executor())
             return result
 
         monkeypatch.setattr("tablecloak.jobs.run.run_job", run_job)
@@ -186,11 +187,9 @@ def test_a_campaign_with_one_unsafe_job_has_exit_code_1(campaign):
     assert "1 of 2 jobs are done and safe" in done.stdout
 
 
-def test_a_single_job_says_that_an_executor_is_for_several(protect):
-    told, _ = protect(result(), "--executor", "threads:2")
-    assert "`threads` in its file" in " ".join(told.stderr.split())
-    told, _ = protect(result())
-    assert "--executor" not in told.output
+def test_the_parts_of_a_single_job_are_searched_where_the_executor_says(protect):
+    assert protect(result())[1]["executor"] is None
+    assert protect(result(), "--executor", "threads:2")[1]["executor"].workers == 2
 
 
 def test_an_engine_that_does_not_exist_is_refused_before_anything_is_read(protect):

@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from tablecloak.budget import Budget
 from tablecloak.errors import InputError
 from tablecloak.executors.dask import DaskExecutor
 
@@ -23,6 +24,9 @@ class Client:
 
     def __enter__(self) -> Client:
         return self
+
+    def cancel(self, futures: list[Done]) -> None:
+        self.seen.append([future.key for future in futures])
 
     def __exit__(self, *_: object) -> None:
         self.seen.append("left")
@@ -54,7 +58,7 @@ class Cluster:
 def distributed(monkeypatch):
     library = ModuleType("distributed")
     library.Client, library.LocalCluster = Client, Cluster
-    library.as_completed = reversed
+    library.wait = lambda futures, timeout, return_when: (set(futures[-1:]), None)
     monkeypatch.setitem(sys.modules, "distributed", library)
     monkeypatch.setattr(Client, "seen", [])
     monkeypatch.setattr(Cluster, "closed", 0)
@@ -63,7 +67,7 @@ def distributed(monkeypatch):
 def test_a_cluster_is_asked_at_its_address_and_left_alone_afterwards(distributed):
     found = dict(DaskExecutor("tcp://host:8786").run(abs, [-1, -2, -3]))
     assert found == {0: 1, 1: 2, 2: 3}
-    assert Client.seen == ["tcp://host:8786", "left"]
+    assert Client.seen == ["tcp://host:8786", [], "left"]
     assert Cluster.closed == 0
 
 
@@ -73,6 +77,17 @@ def test_without_an_address_a_cluster_for_this_machine_alone_is_started_and_clos
     assert (options["n_workers"], options["host"]) == (3, "127.0.0.1")
     assert options["dashboard_address"] is None
     assert Cluster.closed == 1
+
+
+def test_what_has_not_ended_when_the_search_is_stopped_is_cancelled(distributed):
+    budget = Budget.of()
+    with budget.interruptible():
+        found = []
+        for one in DaskExecutor("tcp://host:8786").run(abs, [-1, -2, -3]):
+            found.append(one)
+            budget.stop()
+    assert found == [(2, 3)]
+    assert Client.seen[1] == ["key 0", "key 1"]
 
 
 def test_a_cluster_is_closed_also_after_an_error(distributed):

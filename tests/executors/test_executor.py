@@ -169,7 +169,7 @@ def dying(monkeypatch):
     def planned(deaths: list[int]) -> list[list[int]]:
         begun: list[list[int]] = []
 
-        def gathered(pool, function, left):
+        def gathered(pool, function, left, _budget):
             begun.append(sorted(left))
             for number in sorted(left):
                 if number in deaths:

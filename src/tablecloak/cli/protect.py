@@ -55,8 +55,12 @@ def protect(
     A job file with a section [publication] is planned first; each cluster of tables is protected as
     one problem, with a folder OUT/CLUSTER of its own. See docs/publication.md.
 
+    --executor says where jobs are done, or clusters of a publication; of one job, the parts that no
+    relation joins, such as years without a sum over them.
+
     Example: tablecloak protect --all jobs/ --out results/ --executor processes:2
     """
+    from tablecloak.executors import using_executor
     from tablecloak.jobs.job_file import kind_of_job
     from tablecloak.jobs.publication import is_publication
     from tablecloak.jobs.run import run_job
@@ -67,12 +71,6 @@ def protect(
     if is_publication(job):
         _publication(job, out, engine, executor)
         return
-    if executor != "serial":
-        typer.echo(
-            "note: --executor does several jobs at once, and this is one; `threads` in its file "
-            "says how many of its tasks are done at once.",
-            err=True,
-        )
     kind = kind_of_job(job)
     if kind is not None:
         report = kind.run(job, out)
@@ -82,7 +80,7 @@ def protect(
             typer.echo(f"Note: {note}.", err=True)
         _tell_written(report.files)
         return
-    with reporting() as reporter:
+    with reporting() as reporter, using_executor(None if executor == "serial" else executor):
         result = run_job(job, out, engine=engine, progress=reporter)
     _told(result, verbose)
 

@@ -11,8 +11,10 @@ from tablecloak.executors.executor import (
     ProcessExecutor,
     SerialExecutor,
     ThreadExecutor,
+    chosen_executor,
     executor_named,
     in_context,
+    using_executor,
 )
 
 __all__ = [
@@ -24,7 +26,9 @@ __all__ = [
     "ProcessExecutor",
     "SerialExecutor",
     "ThreadExecutor",
+    "chosen_executor",
     "executor_named",
     "in_context",
     "in_thread",
+    "using_executor",
 ]

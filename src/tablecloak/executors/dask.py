@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from tablecloak.budget import running
 from tablecloak.errors import InputError
 from tablecloak.executors.executor import EXECUTORS, Executor, workers_of
 from tablecloak.extras import required
 
 PATIENCE = 5
 """Seconds in which a scheduler must answer."""
+
+HEARING = 0.5
+"""Seconds between two looks whether the search is stopped."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,7 +36,15 @@ class DaskExecutor(Executor):
     forms = ("dask", "dask:4", "dask:tcp://scheduler:8786")
 
     def __init__(self, address: str = "", workers: int = 2) -> None:
-        self.address, self.workers = address, workers
+        self.address, self._started = address, workers
+
+    @property
+    def workers(self) -> int:  # type: ignore[override]
+        """Workers of the cluster."""
+        if not self.address:
+            return self._started
+        with _client(self.address) as client:
+            return max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)
 
     @classmethod
     def of(cls, argument: str) -> Executor:
@@ -50,13 +62,12 @@ class DaskExecutor(Executor):
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result; dask repeats tasks of dead workers."""
         required("distributed", "Tasks on a dask cluster")
-        from distributed import LocalCluster
-        from distributed import as_completed as completed
+        from distributed import LocalCluster, wait
 
         cluster: Any = None
         if not self.address:
             cluster = LocalCluster(
-                n_workers=self.workers,
+                n_workers=self._started,
                 threads_per_worker=1,
                 host="127.0.0.1",
                 dashboard_address=None,
@@ -65,8 +76,16 @@ class DaskExecutor(Executor):
             with _client(cluster or self.address) as client:
                 futures = client.map(function, list(tasks), pure=False)
                 number = {future.key: at for at, future in enumerate(futures)}
-                for future in completed(futures):
-                    yield number[future.key], future.result()
+                budget = running()
+                while futures and not (budget is not None and budget.hears_stop()):
+                    try:
+                        done, _ = wait(futures, timeout=HEARING, return_when="FIRST_COMPLETED")
+                    except TimeoutError:
+                        continue
+                    futures = [future for future in futures if future not in done]
+                    for future in done:
+                        yield number[future.key], future.result()
+                client.cancel(futures)
         finally:
             if cluster is not None:
                 cluster.close()

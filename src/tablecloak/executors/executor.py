@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor as Pool
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from typing import ClassVar, TypeVar
 
-from tablecloak.budget import MOST_THREADS, usable_cores
+from tablecloak.budget import MOST_THREADS, Budget, running, usable_cores
 from tablecloak.errors import InputError, SolverError
 from tablecloak.registry import Registry
 
@@ -42,9 +43,15 @@ class Executor(ABC):
         del argument
         return cls()
 
+    workers: int = 1
+    """How many tasks run at once."""
+
     @abstractmethod
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result.
+
+        Workers in other processes do not hear that the search they work for is stopped: what they
+        have not ended by then is missing.
 
         Raises
         ------
@@ -94,6 +101,43 @@ def executor_named(name: str) -> Executor:
     return EXECUTORS[kind].of(argument)
 
 
+_CHOSEN: ContextVar[Executor | None] = ContextVar("executor", default=None)
+
+
+def chosen_executor() -> Executor | None:
+    """Return where `using_executor` wants the parts of a search; None for threads."""
+    return _CHOSEN.get()
+
+
+@contextmanager
+def using_executor(executor: str | Executor | None) -> Iterator[Executor | None]:
+    """Search the parts of all tables inside the block in one place, such as a cluster of dask.
+
+    Parameters
+    ----------
+    executor : str, Executor or None
+        A name as `executor_named` takes; None keeps the present choice.
+
+    Notes
+    -----
+    The choice is a context variable, as that of `tablecloak.solve.solver.using_solver`.
+
+    Examples
+    --------
+    >>> import tablecloak as tc
+    >>> from tablecloak.executors import using_executor
+    >>> with using_executor("processes:2"):
+    ...     tc.suppress(tc.examples.cox_rounded()).loss
+    3076.0
+    """
+    choice = executor_named(executor) if isinstance(executor, str) else executor
+    token = _CHOSEN.set(choice or chosen_executor())
+    try:
+        yield chosen_executor()
+    finally:
+        _CHOSEN.reset(token)
+
+
 def workers_of(name: str, argument: str) -> int:
     """Return the number of workers in an argument; if it is empty, one for each processor.
 
@@ -115,13 +159,20 @@ def workers_of(name: str, argument: str) -> int:
 
 
 def gathered(
-    pool: Pool, function: Callable[[T], R], tasks: dict[int, T]
+    pool: Pool, function: Callable[[T], R], tasks: dict[int, T], budget: Budget | None = None
 ) -> Iterator[tuple[int, R]]:
-    """Yield the number and the result of each task of a pool; cancel the others at the end."""
+    """Yield the number and the result of each task of a pool; cancel the others at the end.
+
+    Tasks that have not begun when a budget is stopped are left out.
+    """
     futures = {pool.submit(function, task): number for number, task in tasks.items()}
     try:
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            if budget is not None and budget.is_stopped:
+                for other in futures:
+                    other.cancel()
+            if not future.cancelled():
+                yield futures[future], future.result()
     finally:
         for future in futures:
             future.cancel()
@@ -187,11 +238,12 @@ class ProcessExecutor(WorkersExecutor):
     def run(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[int, R]]:
         """Yield the number of each task, and its result; a task whose process died is repeated."""
         left, deaths = dict(enumerate(tasks)), 0
+        budget = running()
         context = multiprocessing.get_context("spawn")
         while left:
             try:
                 with ProcessPoolExecutor(self.workers, mp_context=context) as pool:
-                    for number, result in gathered(pool, function, left):
+                    for number, result in gathered(pool, function, left, budget):
                         deaths = 0
                         del left[number]
                         yield number, result
@@ -202,3 +254,6 @@ class ProcessExecutor(WorkersExecutor):
                         f"Processes died {deaths} times in a row with {len(left)} tasks left. A "
                         "common reason is too little memory: use fewer workers."
                     ) from None
+            # Ctrl-C reaches idle workers as well, and ends them.
+            if budget is not None and budget.is_stopped:
+                return

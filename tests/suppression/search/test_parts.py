@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 import tablecloak as tc
 from naive_attacks import naive_audit
 from random_tables import random_problem
+from tablecloak.budget import Budget, running
+from tablecloak.executors import SerialExecutor, using_executor
 from tablecloak.suppression.search import parts
 from tables_apart import side_by_side
 
@@ -96,6 +99,63 @@ def test_a_bound_that_one_part_alone_has_counts(monkeypatch):
     assert pattern.bound == alone[0].weights[alone[0].sensitive].sum() + best.loss
     assert best.loss > alone[1].weights[alone[1].sensitive].sum()
     pattern.verify()
+
+
+class Elsewhere(SerialExecutor):
+    """Sends a function and each task as to another process, and results back.
+
+    Parameters
+    ----------
+    stop_after : int, optional
+        Number of tasks after which the search is stopped.
+    """
+
+    workers = 2
+
+    def __init__(self, stop_after: int = -1) -> None:
+        self.stop_after = stop_after
+
+    def run(self, function, tasks):
+        budget = running()
+        for number in tasks:
+            if number == self.stop_after:
+                budget.stop()
+                return
+            arrived, task = pickle.loads(pickle.dumps((function, number)))
+            yield number, pickle.loads(pickle.dumps(arrived(task)))
+
+
+def test_what_other_processes_find_is_what_threads_find():
+    problem = side_by_side(two(2, n_parts=3))
+    here = tc.suppress(problem, method="exact")
+    told = []
+    with using_executor(Elsewhere()):
+        there = tc.suppress(problem, method="exact", progress=lambda *seen: told.append(seen))
+    assert there.loss == here.loss and there.is_optimal
+    assert [stage for stage, *_ in told].count("parts") == 3
+    there.verify()
+
+
+def test_real_processes_search_parts():
+    problem = side_by_side(two(3, n_parts=2))
+    with using_executor("processes:2"):
+        pattern = tc.suppress(problem, method="exact")
+    assert pattern.loss == tc.suppress(problem, method="exact").loss
+
+
+def test_parts_that_were_elsewhere_when_the_search_was_stopped_are_protected_as_well():
+    problem = side_by_side(two(4, n_parts=3))
+    with using_executor(Elsewhere(stop_after=1)):
+        pattern = tc.suppress(problem, method="exact")
+    assert naive_audit(problem, pattern.suppressed)
+
+
+def test_a_sent_budget_has_no_more_time_than_it_had():
+    for seconds in (0.0, 5.0):
+        arrived = pickle.loads(pickle.dumps(Budget.of(seconds, threads=3, seed=7)))
+        assert arrived.left <= seconds
+        assert (arrived.threads, arrived.seed) == (3, 7)
+    assert pickle.loads(pickle.dumps(Budget.of())).left == np.inf
 
 
 def test_what_is_stopped_at_its_first_report_protects_all_parts():

@@ -8,16 +8,17 @@ which is smaller and often proved to be optimal where the whole never would be.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tablecloak.arrays import Flags
+from tablecloak.arrays import Flags, Integers
 from tablecloak.budget import Budget, Progress
 from tablecloak.errors import InterruptedSearch
-from tablecloak.executors import SerialExecutor, ThreadExecutor
+from tablecloak.executors import Executor, SerialExecutor, ThreadExecutor, chosen_executor
 from tablecloak.graph import components_of_cells
 from tablecloak.solve.branch import BranchTree
+from tablecloak.solve.solver import Solver, chosen_solver, using_solver
 from tablecloak.suppression.attack.external_bounds import each_unprotected_named
 from tablecloak.suppression.proof.witness import WitnessPool
 from tablecloak.suppression.rows.candidate import Candidate
@@ -49,7 +50,8 @@ def search_parts(
 ) -> SearchState:
     """Search each part of a table, in threads; a table of one part is searched as it is.
 
-    So is a table for whose parts there is too little time.
+    So is a table for whose parts there is too little time. Where `using_executor` has chosen
+    another place, such as a cluster of dask, parts are searched there.
 
     Each part gets a share of the time by its free cells; what one leaves goes to those that follow,
     of which the largest comes last. If the search is stopped, parts that have no pattern yet get
@@ -75,16 +77,37 @@ def search_parts(
     free = np.array([np.sum(problem.free & part) for part in parts])
     if len(parts) < 2 or budget.left < PART_SECONDS * free.sum():
         return search(problem, requirement, budget)
-    workers = min(budget.threads, len(parts))
-    reports, failed = _SumOfReports(budget.progress, problem, parts), set[int]()
-    begun = budget.elapsed
+    reports, elsewhere = _SumOfReports(budget.progress, problem, parts), chosen_executor()
+    if elsewhere is None:
+        states = _in_threads(search, problem, requirement, budget, parts, free, reports)
+    else:
+        states = _elsewhere(elsewhere, search, problem, requirement, budget, parts, free, reports)
+    searched_parts = [(part, states[number]) for number, part in enumerate(parts)]
+    return _joined(problem, requirement, searched_parts)
+
+
+def _share(number: int, free: Integers, workers: int) -> float:
+    """Return the share of the time left for a part; those before it have had theirs."""
+    return min(workers * max(int(free[number]), 1) / max(int(free[number:].sum()), 1), 1.0)
+
+
+def _in_threads(
+    search: PartSearch,
+    problem: ProtectionProblem,
+    requirement: Requirement,
+    budget: Budget,
+    parts: Sequence[Flags],
+    free: Integers,
+    reports: _SumOfReports,
+) -> dict[int, SearchState]:
+    """Search parts in threads of this process."""
+    workers, failed, begun = min(budget.threads, len(parts)), set[int](), budget.elapsed
 
     def searched(number: int) -> SearchState:
-        """Search one part; tasks begin in their order, so that those before it have had theirs."""
+        """Search one part; tasks begin in their order."""
         alone, late = problem.within(parts[number]), budget.elapsed - begun
-        share = workers * max(int(free[number]), 1) / max(int(free[number:].sum()), 1)
         part = replace(
-            budget.share(min(share, 1.0)).whole(),
+            budget.share(_share(number, free, workers)).whole(),
             threads=max(budget.threads // workers, 1),
             progress=reports.of(number),
         )
@@ -99,9 +122,75 @@ def search_parts(
 
     executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
     with each_unprotected_named(problem, requirement, budget):
-        states = dict(executor.run(searched, range(len(parts))))
-    searched_parts = [(part, states[number]) for number, part in enumerate(parts)]
-    return _joined(problem, requirement, searched_parts)
+        return dict(executor.run(searched, range(len(parts))))
+
+
+@dataclass(frozen=True, eq=False)
+class _PartSearcher:
+    """Searches one part in another process, where what it holds has been sent.
+
+    Parameters
+    ----------
+    search, problem, requirement, budget
+        As of `search_parts`; with one thread.
+    parts : sequence of numpy.ndarray of bool
+    free : numpy.ndarray of int
+        Free cells of each part.
+    workers : int
+    solver : Solver
+    """
+
+    search: PartSearch
+    problem: ProtectionProblem
+    requirement: Requirement
+    budget: Budget
+    parts: Sequence[Flags]
+    free: Integers
+    workers: int
+    solver: Solver
+
+    def __call__(self, number: int) -> SearchState:
+        """Search within what is left of the time by then."""
+        late = self.budget.elapsed
+        budget = self.budget.share(_share(number, self.free, self.workers)).whole()
+        part = self.problem.within(self.parts[number])
+        with using_solver(self.solver), budget.interruptible():
+            state = _never_interrupted(self.search, part, self.requirement, budget, ())
+        return replace(
+            state, first_seconds=late + state.first_seconds,
+            # What phases hand to later ones has open programs of the solver, which cannot be sent.
+            exploration=None, opening=None, held=None, horizon=None,
+        )  # fmt: skip
+
+
+def _elsewhere(
+    executor: Executor,
+    search: PartSearch,
+    problem: ProtectionProblem,
+    requirement: Requirement,
+    budget: Budget,
+    parts: Sequence[Flags],
+    free: Integers,
+    reports: _SumOfReports,
+) -> dict[int, SearchState]:
+    """Search parts where an executor chooses; what is missing after a stop is hurried here."""
+    alone = replace(budget, threads=1)
+    workers = min(executor.workers, len(parts))
+    searcher = _PartSearcher(
+        search, problem, requirement, alone, parts, free, workers, chosen_solver()
+    )
+    states: dict[int, SearchState] = {}
+    with each_unprotected_named(problem, requirement, budget):
+        for number, state in executor.run(searcher, range(len(parts))):
+            states[number] = state
+            report = reports.of(number)
+            if report is not None and state.best is not None:
+                loss = state.best.loss
+                report("parts", loss, loss if state.is_settled else -np.inf, 0)
+        for number in set(range(len(parts))) - states.keys():
+            part = problem.within(parts[number])
+            states[number] = _never_interrupted(search, part, requirement, alone, ())
+    return states
 
 
 def parts_of(problem: ProtectionProblem) -> list[Flags]:

@@ -242,3 +242,20 @@ def test_a_merge_of_all_records_whose_values_say_who_they_are_passes(persons):
             merged, values="income", index="sex", aggfunc="mean", margins=True
         ),
     )
+
+
+def test_a_split_at_the_median_is_no_sign_that_records_were_renumbered():
+    random = np.random.default_rng(3)
+    people = pd.DataFrame(
+        {
+            "person": np.arange(1000),
+            "area": random.choice(list("NSEW"), 1000),
+            "ill": random.integers(0, 2, 1000),
+            "income": random.lognormal(10, 0.6, 1000).round(),
+        }
+    )
+    # A comparison keeps the name of its column; as many are ill as have more than the median.
+    project = Project(data=people, contributor="person")
+    table = project.crosstab(people.income > 22_000, people.area)
+    assert table.outcome.status == "pass"
+    assert (table.sum().to_numpy() == people.area.value_counts()[table.columns]).all()

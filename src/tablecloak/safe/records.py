@@ -312,7 +312,8 @@ class KnownRecords:
                     break
             if not agrees and most >= 0:
                 is_contradicted = True
-                is_shuffled |= most < EDITED and self._matched(name, codes) is not None
+                of_name = (past.codes for past in self.columns if past.name == name)
+                is_shuffled |= most < EDITED and any(contains(past, codes) for past in of_name)
         return evidence, is_shuffled or (is_contradicted and evidence < SURE)
 
     def _are_new_columns(self, named: dict[str, Codes], index: pd.Index) -> bool:

@@ -347,7 +347,70 @@ def test_a_rounded_cell_is_known_to_less_than_its_reach(reach, is_fit):
 
 
 def test_one_cell_is_not_hidden_here_and_shown_there():
-    check_together(protected("a b"), protected("a b"))
+    check_together(protected("a b"), [protected("a b")])
     with pytest.raises(tc.VerificationError, match="1 cells are hidden in one .*code=b"):
-        check_together(protected("a b"), protected("a"))
-    check_together(protected("a b"), protected(method="adjusted"))
+        check_together(protected("a b"), [protected("a")])
+    with pytest.raises(tc.VerificationError, match="suppressed.*adjusted.*Publish one"):
+        check_together(protected("a b"), [protected(method="adjusted")])
+
+
+LAYOUT = """<SEPARATOR> ";"
+<SAFE> S
+<UNSAFE> U
+<PROTECT> P
+Ind
+<RECODEABLE>
+<TOTCODE> "T"
+{}
+<RECODEABLE>
+<TOTCODE> "T"
+Val
+<NUMERIC>
+Stat
+<STATUS>
+LPL
+<NUMERIC> <LOWERPL>
+UPL
+<NUMERIC> <UPPERPL>
+"""
+LAST = ["D;{0};2500;P;0;0", "D;{1};2500;P;0;0", "D;T;5000;P;0;0", "T;{0};3105;P;0;0"]
+LAST += ["T;{1};3995;P;0;0", "T;T;7100;P;0;0"]
+HALVES = ["{0};{1};5;S;0;0", "{0};{2};995;P;0;0"]
+
+
+def shared_totals(folder, options: str):
+    """Run a batch of tables of which each gives one total of B and C but for five units.
+
+    Both totals and that of A are hidden. Each table lets the total of A rise by one of them, but
+    only up to what its own cell of five units can fall.
+    """
+    large = ["{0};{1};500;S;0;0", "{0};{2};500;P;0;0"]
+    commands = ""
+    for name, column, codes, flip in (("one", "Reg", "12", 1), ("two", "Siz", "XY", -1)):
+        lines = [f"A;{codes[0]};100;U;30;30", f"A;{codes[1]};0;P;0;0", "A;T;100;U;30;30"]
+        for code, parts in zip("BC", (large, HALVES)[::flip], strict=True):
+            lines += [part.format(code, *codes) for part in parts]
+            lines += [f"{code};T;1000;U;1;1"]
+        lines += [line.format(*codes) for line in LAST]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        (folder / f"{name}.rda").write_text(LAYOUT.format(column))
+        commands += f'<OPENTABLEDATA> "{name}.csv"\n<OPENMETADATA> "{name}.rda"\n'
+        commands += f'<SPECIFYTABLE> "Ind""{column}"|"Val"||\n<SAFETYRULE>\n'
+    commands += "<READTABLE> 0\n<SUPPRESS> OPT(1,1)\n<SUPPRESS> OPT(2,1)\n"
+    for number, name in ((1, "p"), (2, "q")):
+        commands += f'<WRITETABLE> ({number},3,{options},"{name}.txt")\n'
+    (folder / "joint.arb").write_text(commands)
+    return run_batch(folder / "joint.arb", folder / "out", time_limit=10)
+
+
+@pytest.mark.parametrize("options", ["", "AS+"])
+def test_what_two_tables_tell_together_is_not_written(tmp_path, options):
+    with pytest.raises(tc.VerificationError, match=r"can be computed too closely .*Ind=A.*MOD\(0"):
+        shared_totals(tmp_path, options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_is_not_published_in_two_ways(folder):
+    both = f'{PUBLISH}<SUPPRESS> CTA(1)\n<WRITETABLE> (1,3,,"late.csv")\n'
+    with pytest.raises(tc.VerificationError, match="adjusted.*suppressed.*Publish one of them"):
+        run(folder, f"{RULES}<READTABLE> 0\n{both}")

@@ -276,7 +276,7 @@ def suppress(batch: BatchState, command: Command, arguments: Arguments) -> None:
     seconds = batch.time_limit or 60 * minutes
     done = method.protect(Task(batch, command, wanted, jobs, problem, seconds))
     for job, own in zip(jobs, problems, strict=True):
-        job.protected = _part(done, problem, job, own)
+        job.protected = replace(_part(done, problem, job, own), line=command.line)
 
 
 def _part(
@@ -354,24 +354,29 @@ def _check(
     """Raise if the file would show what must be protected, alone or beside others."""
     assert job.evidence is not None
     published = check(protected, job.evidence, job.all_rules, job.asked, is_public=layout.is_public)
-    if not layout.is_public:
-        return
-    if published:
+    if published and layout.is_public:
         batch.skip(
             command,
             f"the rules on {len(published)} cells that APRIORI declares safe: "
             f"{'; '.join(published)}",
         )
-    _check_beside_others(batch, job, protected)
+    if protected.line:
+        _check_beside_others(batch, job, protected)
 
 
 def _check_beside_others(batch: BatchState, job: TableJob, protected: BatchTable) -> None:
-    """Check a table beside those of the same response that will be published too."""
+    """Check a table beside those of the same response that other lines protected.
+
+    A file with statuses stays inside, and says all the same what somebody will publish.
+    """
     response = job.specification.response.lower()
-    for data, name, other in batch.published:
-        if (data, name) == (job.data, response):
-            check_together(protected, other)
-    batch.published.append((job.data, response, protected))
+    others = [
+        other
+        for name, other in batch.published
+        if name == response and other.line != protected.line
+    ]
+    check_together(protected, others)
+    batch.published.append((response, protected))
 
 
 def _ready(

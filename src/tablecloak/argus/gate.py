@@ -7,18 +7,22 @@ batch did to a table in between.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from tablecloak.argus.lines import BatchRule
+from tablecloak.argus.linked import linked, positions
 from tablecloak.argus.outputs import BatchTable
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import VerificationError, listed
+from tablecloak.errors import InputError, VerificationError, listed
 from tablecloak.graph import parents_of
+from tablecloak.suppression.attack.audit import audit_pattern
+from tablecloak.suppression.attack.finding import Verdict
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.problem import ProtectionProblem
 
 Key = tuple[str, ...]
 
@@ -115,36 +119,88 @@ def check(
     return [", ".join(key) for key in keys if key in let_go]
 
 
-def check_together(one: BatchTable, other: BatchTable) -> None:
-    """Raise if two tables of the same response hide a cell here and show it there.
+def check_together(one: BatchTable, others: Sequence[BatchTable]) -> None:
+    """Raise if a table does not hold beside others of the same response that share its cells.
+
+    Guarantee: if this returns, then no cell that two of the tables share is hidden here and shown
+    there, no table is published in two ways, and each sensitive cell that is protected in each
+    suppressed table by itself is protected against all who know them all.
 
     Parameters
     ----------
-    one, other : BatchTable
-        Tables with suppressed cells; a dimension that a table does not have stands at its total.
+    one : BatchTable
+        A dimension that a table does not have stands at its total.
+    others : sequence of BatchTable
+        Protected by other lines.
 
     Raises
     ------
     VerificationError
-        Names the cells. What protects one table does not hold beside the other.
+        Names the cells.
     """
-    if one.method != "suppressed" or other.method != "suppressed":
-        return
-    here, there = _by_codes(one), _by_codes(other)
-    odd = [
-        at
-        for codes, (at, value, is_hidden) in here.items()
-        if codes in there
-        and there[codes][2] != is_hidden
-        and abs(value - there[codes][1]) <= 1e-6 * max(1.0, abs(value))
-    ]
-    if odd:
+    joined, here = [one], _by_codes(one)
+    for other in others:
+        there = _by_codes(other)
+        shared = [
+            codes
+            for codes, (_, value, _) in here.items()
+            if codes in there and abs(value - there[codes][1]) <= 1e-6 * max(1.0, abs(value))
+        ]
+        if one.method != other.method:
+            if any(here[codes][2] or there[codes][2] for codes in shared):
+                raise VerificationError(
+                    f"Nothing was written: cells are hidden in a table that is {one.method}, and "
+                    f"published in another way in one that is {other.method}, which together tell "
+                    f"more than each alone. Publish one of them."
+                )
+        elif one.method == "suppressed":
+            odd = [here[codes][0] for codes in shared if here[codes][2] != there[codes][2]]
+            if odd:
+                raise VerificationError(
+                    f"Nothing was written: {len(odd)} cells are hidden in one published table and "
+                    f"shown in another, {listed(one.problem.table.labels(odd[:5]))}. {AS_ONE}",
+                    cells=odd,
+                )
+            if any(here[codes][2] for codes in shared):
+                joined.append(other)
+    if len(joined) > 1:
+        _attack_together(joined)
+
+
+AS_ONE = (
+    "Protect tables that share cells as one, by one SUPPRESS with table 0 such as MOD(0,5), and "
+    "publish one pattern of each."
+)
+
+
+def _attack_together(tables: Sequence[BatchTable]) -> None:
+    """Raise if a cell that no table tells by itself can be computed from all of them."""
+    try:
+        problem = linked([each.problem for each in tables])
+    except InputError:
+        return  # Other values or other codes: no reader can join the tables.
+    places = [positions(problem.table, each.problem.table) for each in tables]
+    hidden = np.zeros(problem.table.n_cells, dtype=bool)
+    exposed_alone = hidden.copy()
+    for each, at in zip(tables, places, strict=True):
+        hidden[at] |= each.suppressed
+        exposed_alone[at] |= _exposed(each.problem, each.suppressed)
+    odd = np.flatnonzero(_exposed(problem, hidden) & ~exposed_alone)
+    if len(odd):
         raise VerificationError(
-            f"Nothing was written: {len(odd)} cells are hidden in one published table and shown in "
-            f"another, {listed(one.problem.table.labels(odd[:5]))}. Protect tables that share "
-            f"cells as one (table 0), and publish one pattern of each.",
+            f"Nothing was written: {len(odd)} sensitive cells are protected in each published "
+            f"table, and can be computed too closely from all of them together, "
+            f"{listed(problem.table.labels(odd[:5]))}. {AS_ONE}",
             cells=odd,
         )
+
+
+def _exposed(problem: ProtectionProblem, hidden: Flags) -> Flags:
+    """Return which cells of a pattern are not proved to be protected."""
+    exposed = np.zeros(problem.table.n_cells, dtype=np.bool_)
+    audited = audit_pattern(problem, hidden)
+    exposed[problem.sensitive] = [one != Verdict.PROTECTED for one in audited.verdicts]
+    return exposed
 
 
 def _by_codes(protected: BatchTable) -> dict[frozenset[tuple[str, str]], tuple[int, float, bool]]:

@@ -57,6 +57,8 @@ class BatchTable:
         Whether every sensitive cell is proved to be protected.
     has_counts : bool
         Whether the number of contributors of each cell is known.
+    line : int
+        Line of the SUPPRESS that protected it; 0 if none did.
     """
 
     problem: ProtectionProblem
@@ -68,6 +70,7 @@ class BatchTable:
     reach: float = 0.0
     is_proved: bool = True
     has_counts: bool = True
+    line: int = 0
 
     @property
     def is_changed(self) -> bool:

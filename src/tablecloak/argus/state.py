@@ -141,7 +141,7 @@ class BatchState:
     jobs: list[TableJob] = field(default_factory=list)
     inputs: set[Path] = field(default_factory=set)
     outputs: list[BatchOutput] = field(default_factory=list)
-    published: list[tuple[Path, str, BatchTable]] = field(default_factory=list)
+    published: list[tuple[str, BatchTable]] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     not_applied: list[str] = field(default_factory=list)
     not_reached: list[str] = field(default_factory=list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -85,6 +86,15 @@ def test_where_none_is_safe_none_is_taken():
 def test_where_no_risk_is_tolerable_the_least_is_named():
     verdict = of({"a": (0.8, 0.5, True), "b": (0.6, 0.9, True)}).verdict()
     assert verdict.startswith("No method keeps the risk at or below 0.2; the least is 0.6, by b.")
+
+
+def test_where_no_risk_is_tolerable_a_proved_release_is_not_contradicted():
+    made = {"s": tc.suppress(PROBLEM), "a": tc.adjust(PROBLEM)}
+    found = replace(of({"s": (0.5, 0.5, True), "a": (1.0, 0.1, True)}), releases=made)
+    verdict = found.verdict()
+    assert verdict.startswith("No method keeps the risk at or below 0")
+    assert "The rules are met all the same by s: every sensitive cell keeps an interval" in verdict
+    assert "Risk: the share of the sensitive cells that an attack guesses" in verdict
 
 
 def test_a_method_that_failed_is_named_with_its_reason():

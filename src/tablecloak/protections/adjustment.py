@@ -171,8 +171,10 @@ class ControlledAdjustment(TableProtection):
     def secrets(
         cls, product: Product
     ) -> Iterator[tuple[str, pd.DataFrame | Callable[[Path], object]]]:
-        """Yield all changes besides."""
+        """Yield all changes, and what can be guessed of sensitive cells, besides."""
         yield "adjustment_changes.csv", product.release.to_frame()
+        if product.release.guessed is not None:
+            yield "adjustment_guesses.csv", product.release.guessed.to_frame()
         yield from super().secrets(product)
 
     @classmethod

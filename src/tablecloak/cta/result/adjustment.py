@@ -24,7 +24,6 @@ from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.moments import ValueMoments, moments, select
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import CHANGED, SolverError, VerificationError
-from tablecloak.results import changed_in_words
 from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import published_column, published_order, published_rows
 
@@ -269,9 +268,12 @@ class Adjustment(AdjustedTable, ProtectedTable):
                 "the levels; running the method backwards gave no guess"
             )
         others = "" if self._is_guessed else "; other attacks may guess more"
+        which = " (`tablecloak audit --knows levels` tells which)" * bool(
+            self.guessed.recovered.any()
+        )
         return (
             f"{self._n_guessed()} are guessed to within their levels by one who knows the method "
-            f"and the levels, and runs the method backwards{others}"
+            f"and the levels, and runs the method backwards{which}{others}"
         )
 
     def _n_guessed(self) -> str:
@@ -308,25 +310,18 @@ class Adjustment(AdjustedTable, ProtectedTable):
     def _release_advice(self) -> str:
         if self.guessed is None or not np.any(self.guessed.recovered):
             return super()._release_advice()
-        return (
-            f"publish its release if it does no harm that {self._n_guessed()} can be guessed; "
-            f"`tablecloak audit --knows levels` tells which"
-        )
-
-    def _next_step(self) -> str:
         if not self._is_guessed:
-            return super()._next_step()
+            return f"publish its release if it does no harm that {self._n_guessed()} are guessed"
         other = (
-            "leave distances to chance: `recovery = 0.1` in [adjustment] of a job, `--recovery "
-            "0.1` of `tablecloak adjust`"
+            "leave distances to chance (`recovery = 0.1` in [adjustment] of a job, `--recovery "
+            "0.1` of `tablecloak adjust`)"
             if self.chance is None
             else "lower `recovery`"
         )
         return (
-            f"Next: publish it only if nobody can learn the levels. Otherwise {other}; or take cell "
-            f"suppression, which protects every sensitive cell. `tablecloak audit --knows levels` "
-            f"tells which cells are guessed."
+            f"publish it only if nobody can learn the levels; otherwise {other}, or take cell "
+            f"suppression, which protects every sensitive cell"
         )
 
     def _extent(self) -> str:
-        return changed_in_words(self.problem.table.values, self.values, self.is_changed)
+        return self._changed(self.values, self.is_changed)

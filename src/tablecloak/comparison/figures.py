@@ -19,11 +19,18 @@ SAFE = (
 )
 
 
+LOSSES = (
+    "loss, bound: what each search minimised, and the least that is proved possible, each in the "
+    "unit of its own search: losses of two methods cannot be compared. seconds: time of the "
+    "search. level_factor: by what the protection levels were multiplied."
+)
+
+
 def notes() -> list[str]:
     """Say what the figures mean, one line for each measure."""
     ways = (way.note for way in PROTECTIONS if way.note)
     risks, utilities = ([measure.note for measure in kind] for kind in (RISKS, UTILITIES))
-    return [SAFE, *risks, COUNTED, *utilities, *ways]
+    return [SAFE, *risks, COUNTED, *utilities, LOSSES, *ways]
 
 
 def compared(release: object) -> type[Protection]:

@@ -119,13 +119,14 @@ def _describe(page: Page, problem: ProtectionProblem, product: Product) -> None:
     way, release, history = product.way, product.release, product.history
     page.heading(way.noun.capitalize())
     verdict = release.verdict().splitlines() if isinstance(release, Result) else ()
-    # A kind without a verdict has its summary instead.
-    for line in dict.fromkeys((*verdict, release.summary())):
+    for line in verdict or (release.summary(),):
         page.text(line)
     if product.audit is not None:
         page.text(product.audit.summary())
     for note in release.notes:
         page.text(f"Note: {note}")
+    if verdict:
+        page.folded(f"The search of the {way.noun} in figures", release.summary())
     if problem.table.variables is not None:
         page.text(ABOUT_VARIABLES)
         page.table(by_variable(problem, product), caption=f"The {way.noun} by variable")
@@ -159,8 +160,8 @@ def by_variable(problem: ProtectionProblem, product: Product) -> pd.DataFrame:
             "cells": int(cells.sum()),
             "sensitive": int((cells & problem.sensitive).sum()),
             "hidden or changed": int((cells & ~exact).sum()),
-            "by in all": amount,
-            "of the sum of all values": in_percent(amount, whole, 2),
+            "amount hidden or changed": amount,
+            "share of the sum of all values": in_percent(amount, whole, 2),
         }
     return pd.DataFrame.from_dict(rows, orient="index")
 

@@ -519,9 +519,10 @@ class Table:
 
     def summary(self) -> str:
         """Say in one line how large the table is."""
+        of = self.name if self.variables is None else listed(self.variables.names)
         one = "; a holding counts as one respondent" if self.holdings is not None else ""
         return (
-            f"Table of {self.name}: {self.n_cells:,} cells, {self.n_relations:,} relations, "
+            f"Table of {of}: {self.n_cells:,} cells, {self.n_relations:,} relations, "
             f"dimensions {', '.join(map(str, self.keys.columns))}{one}"
         )
 

@@ -52,10 +52,12 @@ def test_an_adjustment_warns_first_of_all_where_most_cells_are_guessed_and_says_
     adjusted = tc.adjust(tc.examples.cox_rounded())
     assert tc.attack_adjustment(adjusted, knows="levels").share_recovered == 1
     first, second, *_, last = adjusted.verdict().splitlines()
-    assert first.startswith("WARNING: 7 of 7 sensitive cells are guessed to within their levels")
+    assert first.startswith(
+        "WARNING: 7 of 7 sensitive cells are guessed to within their protection"
+    )
     assert second.startswith("Protected against all who take the published values for true")
     assert "7 of 7 sensitive cells" in second and "Safe" not in adjusted.verdict()
-    assert "publish it only if nobody can learn the levels" in last
+    assert "publish this release only if nobody can learn the levels" in last
     assert "`recovery = 0.1`" in last and "cell suppression" in last
     assert "`tablecloak audit --knows levels`" in first
 

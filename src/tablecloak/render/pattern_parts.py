@@ -227,7 +227,9 @@ def add_pattern(
 def _describe_insiders(page: Page, insiders: AgainstInsiders) -> None:
     """Show what protection against insiders costs, and whom it leaves out."""
     page.text(
-        "What protection against insiders costs, compared with the pattern against outsiders alone:"
+        "What protection against insiders costs, compared with the pattern against outsiders "
+        "alone. The loss is the sum of the costs of all hidden cells, which are their values "
+        "unless `weights` or `cost` says otherwise:"
     )
     page.table(insiders.costs(), caption="What protection against insiders costs")
     for statement in insiders.statements():

@@ -86,7 +86,11 @@ def internal_report(
     page = Page(title)
     page.heading("What was protected")
     page.text(problem.table.summary())
-    page.text(problem.summary())
+    fixed = int(problem.frozen.sum())
+    page.text(
+        f"{problem.n_sensitive:,} cells are sensitive, and {fixed:,} are frozen: they must be "
+        f"published as they are."
+    )
     if problem.n_sensitive:
         rules, counts = np.unique(problem.reasons[problem.sensitive], return_counts=True)
         page.table(
@@ -99,7 +103,7 @@ def internal_report(
         page.text(comparison.verdict())
         page.table(comparison.measures())
         page.figure(comparison.map.plot, MAP_CAPTION)
-        for line in notes():
+        for line in notes(comparison.table.columns):
             page.text(line)
     if saved:
         page.heading("Waivers")

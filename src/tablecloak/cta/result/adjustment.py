@@ -272,8 +272,8 @@ class Adjustment(AdjustedTable, ProtectedTable):
             self.guessed.recovered.any()
         )
         return (
-            f"{self._n_guessed()} are guessed to within their levels by one who knows the method "
-            f"and the levels, and runs the method backwards{which}{others}"
+            f"{self._n_guessed()} are guessed to within their protection levels by one who knows "
+            f"the method and these levels, and runs the method backwards{which}{others}"
         )
 
     def _n_guessed(self) -> str:
@@ -319,8 +319,8 @@ class Adjustment(AdjustedTable, ProtectedTable):
             else "lower `recovery`"
         )
         return (
-            f"publish it only if nobody can learn the levels; otherwise {other}, or take cell "
-            f"suppression, which protects every sensitive cell"
+            f"{other}, or take cell suppression, which protects every sensitive cell; publish this "
+            f"release only if nobody can learn the levels"
         )
 
     def _extent(self) -> str:

@@ -199,8 +199,8 @@ def add_pattern(
     """Show how firmly a pattern holds, and list its hidden cells. Secret."""
     if problem.n_sensitive:
         robustness = pattern.robustness
-        told = robustness.summary()
-        page.text(f"{told[0].upper()}{told[1:]}. By parts of the table that depend on one another:")
+        text = robustness.summary()
+        page.text(f"{text[0].upper()}{text[1:]}. By parts of the table that depend on one another:")
         components = robustness.to_frame().head(MOST_COMPONENTS).rename(columns=ABOUT_COMPONENTS)
         page.table(components, index=False, caption="Hidden cells that depend on one another")
         add_explanations(page, pattern)

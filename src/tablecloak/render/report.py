@@ -153,17 +153,17 @@ def by_variable(problem: ProtectionProblem, product: Product) -> pd.DataFrame:
     assert variables is not None
     values = product.way.values(product.release)
     shown = product.release.problem.table.values if values is None else values
-    exact, lost = (each[: table.n_cells] for each in product.way.lost(product.release, shown))
+    exact, lost = product.way.lost(product.release, shown)
     number, size = variables.of_cells(table.keys), np.abs(table.values)
     rows = {}
     for one, name in enumerate(variables.names):
         cells = (number == one) & ~table.rests
-        amount, whole = float(lost[cells].sum()), float(size[cells].sum())
+        amount, whole = float(lost[: table.n_cells][cells].sum()), float(size[cells].sum())
         rows[name] = {
             "unit": variables.units[name],
             "cells": int(cells.sum()),
             "sensitive": int((cells & problem.sensitive).sum()),
-            "hidden or changed": int((cells & ~exact).sum()),
+            "hidden or changed": int((cells & ~exact[: table.n_cells]).sum()),
             "amount hidden or changed": amount,
             "share of the sum of all values": in_percent(amount, whole, 2),
         }

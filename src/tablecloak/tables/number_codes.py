@@ -28,8 +28,8 @@ def in_order(codes: Iterable[str]) -> list[str]:
     is no range and no number, and those that are numbers alone, by their letters.
     """
     texts = sorted(codes)
-    found = [_RANGE.fullmatch(text.strip()) for text in texts]
-    parts = [part for part in found if part is not None]
+    matches = [_RANGE.fullmatch(text.strip()) for text in texts]
+    parts = [part for part in matches if part is not None]
     if len(parts) < len(texts) or not any(part["end"] or part["below"] for part in parts):
         return texts
     places = [

@@ -365,7 +365,7 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
             # Who knows nothing of the cells that are hidden in the end is no insider of the
             # release, and an audit of it does not count them.
             counts = Members(question, result.suppressed).counts
-            told = replace(told, intruders={name: counts[name] for name in question.named})
+            told.intruders.update({name: counts[name] for name in question.named})
         result = replace(result, insiders=replace(told, open=pairs))
     return _told(replace(state, held=result), found, defence, question)
 

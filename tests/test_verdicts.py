@@ -48,15 +48,37 @@ def test_intervals_say_against_whom_and_how_many_cells_are_proved():
     assert "only upper" in upper.verdict()
 
 
-def test_an_adjustment_never_says_that_the_truth_cannot_be_guessed():
-    problem = tc.examples.cox_rounded()
-    adjusted = tc.adjust(problem)
+def test_an_adjustment_warns_first_of_all_where_most_cells_are_guessed_and_says_what_to_do():
+    adjusted = tc.adjust(tc.examples.cox_rounded())
     assert tc.attack_adjustment(adjusted, knows="levels").share_recovered == 1
     first, second, *_, last = adjusted.verdict().splitlines()
-    assert "Safe" not in first and "7 of 7 sensitive cells" in first
-    assert second.startswith("Not proved: that the truth cannot be guessed")
-    assert "attack_adjustment" in last
-    assert "10 %" in tc.adjust(problem, recovery=0.1, seed=1).verdict().splitlines()[1]
+    assert first.startswith(
+        "WARNING: 7 of 7 sensitive cells are guessed to within their protection"
+    )
+    assert second.startswith("Protected against all who take the published values for true")
+    assert "7 of 7 sensitive cells" in second and "Safe" not in adjusted.verdict()
+    assert "publish this release only if nobody can learn the levels" in last
+    assert "`recovery = 0.1`" in last and "cell suppression" in last
+    assert "`tablecloak audit --knows levels`" in first
+
+
+def test_an_adjustment_by_chance_says_how_many_are_guessed_and_what_chance_costs():
+    adjusted = tc.adjust(tc.examples.cox_rounded(), recovery=0.1, seed=1)
+    guessed = tc.attack_adjustment(adjusted).recovered.sum()
+    first, second, *_ = adjusted.verdict().splitlines()
+    assert first.startswith("Protected against all who take")
+    assert second.startswith(f"{guessed} of 7 sensitive cells are guessed")
+    assert "other attacks may guess more" in second and "10 %" in second
+    assert "chance costs" in adjusted.verdict() and "larger categories" not in adjusted.verdict()
+
+
+def test_an_adjustment_that_no_attack_undid_says_that_nothing_is_known(monkeypatch):
+    def fails(*args, **options):
+        raise tc.ModelError("no table lies that far from the published one")
+
+    monkeypatch.setattr("tablecloak.publish.audit.attack_adjustment", fails)
+    _, second, *_ = tc.adjust(tc.examples.cox_rounded()).verdict().splitlines()
+    assert second.startswith("Not known: how many sensitive cells are guessed")
 
 
 def test_where_nothing_is_sensitive_the_next_step_is_to_check_the_rules():

@@ -6,10 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tablecloak import showing
-from tablecloak.arrays import Flags, Floats, Integers
 
 OPTIMAL = 1e-6
 """Gap up to which a result counts as proved optimal. Bounds of linear programs lose about that
@@ -134,26 +131,6 @@ class Result(ABC):
 def in_percent(part: float, whole: float, digits: int = 1) -> str:
     """Say which share a part is of the whole; 0 % of nothing."""
     return f"{100 * _share(part, whole):.{digits}f} %"
-
-
-def changed_in_words(
-    true: Floats, shown: Floats | Integers, is_changed: Flags, detail: str = ""
-) -> str:
-    """Say how many values of a table are not the true ones, and by how much of their sum.
-
-    Parameters
-    ----------
-    true, shown : numpy.ndarray, shape (n_cells,)
-    is_changed : numpy.ndarray of bool, shape (n_cells,)
-    detail : str, default=""
-        What else is to be said of each change, before the sum.
-    """
-    n, changed = len(true), int(np.sum(is_changed))
-    moved, size = float(np.abs(shown - true).sum()), float(np.abs(true).sum())
-    return (
-        f"Changed: {changed:,} of {n:,} cells ({in_percent(changed, n)}),{detail} by "
-        f"{in_percent(moved, size, 2)} of the sum of all values."
-    )
 
 
 def _share(part: float, whole: float) -> float:

@@ -8,7 +8,7 @@ import pytest
 
 from tablecloak.budget import Budget
 from tablecloak.cli import display
-from tablecloak.cli.display import Reporter, reporting, say, show_warning
+from tablecloak.cli.display import Reporter, once, reporting, say, show_warning
 
 
 class Watch:
@@ -89,3 +89,13 @@ def test_messages_go_to_stderr_without_what_a_terminal_would_obey(capsys):
 def test_exit_codes_tell_results_that_are_not_safe_from_wrong_input_and_from_our_faults():
     codes = [display.NOT_SAFE, display.BAD_INPUT, display.INTERNAL, display.INTERRUPTED]
     assert codes == [1, 2, 70, 130]
+
+
+def test_a_warning_that_each_variable_gives_is_printed_once(capsys):
+    show = once(show_warning)
+    for text in ("sums have many decimals", "sums have many decimals", "another"):
+        show(UserWarning(text), UserWarning, "file.py", 3)
+    assert capsys.readouterr().err.splitlines() == [
+        "note: sums have many decimals",
+        "note: another",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hand_tables import one_row
 from random_tables import random_problem
 from tablecloak.cli.main import app
 from tablecloak.comparison import hidden_intervals, utility
+from tablecloak.comparison.figures import notes
 from tablecloak.comparison.side_by_side import Comparison
 from tablecloak.executors import ProcessExecutor
 
@@ -85,6 +87,24 @@ def test_where_none_is_safe_none_is_taken():
 def test_where_no_risk_is_tolerable_the_least_is_named():
     verdict = of({"a": (0.8, 0.5, True), "b": (0.6, 0.9, True)}).verdict()
     assert verdict.startswith("No method keeps the risk at or below 0.2; the least is 0.6, by b.")
+
+
+def test_where_no_risk_is_tolerable_a_proved_release_is_not_contradicted():
+    made = {"s": tc.suppress(PROBLEM), "a": tc.adjust(PROBLEM)}
+    found = replace(of({"s": (0.5, 0.5, True), "a": (1.0, 0.1, True)}), releases=made)
+    verdict = found.verdict()
+    assert verdict.startswith("No method keeps the risk at or below 0")
+    assert "The rules are met all the same by s: every sensitive cell keeps an interval" in verdict
+    assert "Risk: the share of the sensitive cells that an attack guesses" in verdict
+
+
+def test_a_page_explains_the_figures_that_it_shows_and_no_others():
+    told = notes(tc.compare(PROBLEM, {"s": tc.suppress}).table.columns)
+    names = [line.split(":")[0] for line in told]
+    assert "guessed" in names and "dimension" in names
+    assert not any("window" in name or "mean_width" in name for name in names)
+    losses = next(line for line in told if line.startswith("loss, bound:"))
+    assert "losses of two methods cannot be compared" in losses
 
 
 def test_a_method_that_failed_is_named_with_its_reason():

@@ -187,3 +187,30 @@ def test_sums_over_variables_are_judged_where_all_share_their_rules(tmp_path):
     assert not read_job(written(tmp_path)).group_rules
     with pytest.raises(tc.InputError, match="needs rules that all variables share"):
         read_job(written(tmp_path, MICRODATA + "[audit]\ngroups = true\n"))
+
+
+def test_what_is_lost_is_said_of_each_variable_since_euros_and_firms_do_not_add_up(tmp_path):
+    rounded = MICRODATA.replace(
+        "[suppression]", "[rounding]\nbase = 10\ntime_limit = 10\n[suppression]"
+    )
+    result = tc.run_job(written(tmp_path, rounded), tmp_path / "out")
+    table, hidden = result.problem.table, result.pattern.suppressed
+    depth = table.depths()
+    lost = {}
+    for name in table.variables.names:
+        own = (table.keys.variable == name).to_numpy()
+        cells = own & (depth == depth[own].max())
+        values = table.values[cells]
+        share = values[hidden[: table.n_cells][cells]].sum() / values.sum()
+        lost[name] = f"{name} {100 * share:.1f} %"
+    extent = next(line for line in result.pattern.verdict().splitlines() if "Hidden:" in line)
+    assert extent.endswith(f"in its most detailed cells: {', '.join(lost.values())}.")
+    assert "bound" in result.pattern.summary()
+    assert "(average cells of each variable)" in result.pattern.summary()
+    changed = result.release("rounding").verdict().splitlines()[1]
+    assert changed.startswith("Changed:") and all(f"{name} " in changed for name in lost)
+    page = (tmp_path / "out" / "internal" / "report.html").read_text("utf-8")
+    assert page.count("<caption>The suppression by variable</caption>") == 1
+    row = page.split("<caption>The suppression by variable</caption>")[1].split("</table>")[0]
+    assert [name for name in lost if f'<th scope="row">{name}</th>' in row] == list(lost)
+    assert "<td>EUR</td>" in row

@@ -84,7 +84,10 @@ def test_a_table_that_keeps_everything_is_safe():
     found = audited(a=5, b=-9, c=4)
     assert found.is_safe
     assert found.shortfall.tolist() == [0, 0]
-    assert "2 of 2 sensitive cells safe, 0 too near" in found.summary()
+    assert (
+        "2 of 2 sensitive cells published at least their levels away from the truth, 0"
+        in found.summary()
+    )
 
 
 def test_the_shortfall_is_what_lacks_to_the_nearer_level_that_counts():

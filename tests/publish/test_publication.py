@@ -513,7 +513,7 @@ def test_hidden_cells_are_crosses_and_their_values_nowhere():
     text = page([30.0, None, None], ["published", "suppressed", "suppressed"])
     assert squares(text) == ["30", "x", "x"]
     assert "town=a: confidential" in text
-    assert '<span class="suppressed">x: confidential</span>' in text
+    assert '<span class="suppressed">x: confidential, or protects others</span>' in text
 
 
 def test_without_hidden_cells_nothing_is_called_confidential():
@@ -539,3 +539,25 @@ def test_what_is_empty_is_not_told():
     text = page([30.0, 10.0, 20.0], unit="", source="")
     assert "<h2>sales</h2>" in text
     assert "<td>source</td>" not in text
+
+
+def test_an_empty_cell_is_never_called_confidential_and_a_rounded_zero_is_told_from_it(tmp_path):
+    firms = pd.DataFrame(
+        {"region": ["N"] * 12 + ["S"] * 9, "size": ["big"] * 5 + ["small"] * 16, "n": [1] * 21}
+    )
+    firms = firms[~((firms.region == "S") & (firms["size"] == "big"))]
+    firms = pd.concat([firms, pd.DataFrame({"region": ["W"], "size": ["small"], "n": [1]})])
+    problem = tc.tabulate(firms, ["region", "size"]).protect(tc.MinimumFrequency(3))
+    empty = "Cells that are blank or not listed are empty (nobody contributes) or not part of"
+    for name, release in (
+        ("pattern", tc.suppress(problem)), ("rounded", tc.controlled_rounding(problem, base=5)),
+        ("small", tc.small_count_rounding(problem, base=3)),
+    ):  # fmt: skip
+        write_release(release, tmp_path / name)
+        told = json.loads((tmp_path / name / "about.json").read_text("utf-8"))["reading"]
+        text = (tmp_path / name / "report.html").read_text("utf-8")
+        assert empty in told and empty in text
+        # Two regions have no big firm.
+        assert text.count('<td class="none" title="empty (nobody contributes)') == 2
+        assert ("a zero may stand for a small" in told) == (name != "pattern")
+        assert ("confidential" in told) == (name == "pattern")

@@ -108,7 +108,8 @@ def test_cells_that_are_not_there_are_empty_squares():
     table = with_margins(frame, ["a", "b"], "v")
     page = Page("t")
     add_heat_map(page, table.keys, table.hierarchies, lambda cell: Square("v"))
-    assert page.parts[1].count('class="none" title="empty"') == 2
+    assert page.parts[1].count('class="none" title="empty (nobody contributes)') == 2
+    assert "Blank cells are empty (nobody contributes) or not part of the table." in page.parts[0]
 
 
 def test_a_sensitive_cell_says_why_and_what_it_needs():

@@ -10,9 +10,11 @@ import pytest
 
 import tablecloak as tc
 from random_tables import random_problem
+from tablecloak.protection import PROTECTIONS, Product
 from tablecloak.render import pattern_parts
 from tablecloak.render.page import Page
 from tablecloak.render.pattern_parts import add_explanations, add_hidden_cells, add_pattern, by_rule
+from tablecloak.render.report import internal_report
 
 
 def explanations(pattern: tc.SuppressionPattern) -> list[str]:
@@ -26,7 +28,7 @@ def test_a_report_explains_the_dearest_secondary_suppressions_with_their_attacks
     problem = tc.examples.cox_rounded()
     pattern = tc.suppress(problem, time_limit=1000)
     head, *found = explanations(pattern)
-    assert "2 dearest of 5 secondary suppressions" in head
+    assert "the 2 that cost most of 5." in head
     dearest = np.sort(problem.weights[pattern.secondary])[-2:]
     assert all(f"= {weight:,g}: secondary" in "".join(found) for weight in dearest)
     assert all("Needed by (" in each for each in found)
@@ -69,7 +71,7 @@ def test_rules_are_summed_up_with_what_their_cells_have_to_spare(found):
     assert set(told.index) == set(pattern.problem.reasons[pattern.problem.sensitive])
     # Two-sided protection leaves every interval at least as wide as required.
     assert (told["least width / required"] >= 1 - 1e-9).all()
-    assert (told["median"] >= told["least width / required"]).all()
+    assert (told["median width / required"] >= told["least width / required"]).all()
 
 
 def test_of_very_many_those_that_matter_most_are_listed(found, monkeypatch):
@@ -125,3 +127,38 @@ def test_sensitive_groups_of_an_earlier_release_are_listed_by_its_cells():
     page = Page("internal")
     add_pattern(page, problem, tc.suppress(problem, time_limit=5), audit)
     assert "2024: A, branch=x) + (region=" in page.html()
+
+
+def test_the_legend_of_intervals_lies_below_the_bars_and_covers_none():
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    problem = tc.examples.cox_rounded()
+    figure = pattern_parts._intervals_figure(tc.audit(problem, tc.suppress(problem)))
+    (axes,), (legend,) = figure.axes, figure.legends
+    assert axes.get_legend() is None
+    FigureCanvasAgg(figure).draw()
+    assert legend.get_window_extent().y1 <= axes.get_window_extent().y0
+
+
+def test_a_page_counts_the_same_insiders_in_its_verdict_its_audit_and_its_statements():
+    random = np.random.default_rng(0)
+    firms = pd.DataFrame(
+        {
+            "firm": [f"f{number}" for number in range(90)],
+            "region": random.choice(list("ABCDEF"), 90),
+            "size": random.choice(["0-9", "10-49", "50+"], 90),
+            "sales": np.ceil(random.lognormal(4, 1.6, 90)),
+        }
+    )
+    table = tc.tabulate(firms, ["region", "size"], "sales", contributor="firm")
+    problem = table.protect(tc.PPercent(10))
+    pattern = tc.suppress(problem, protect_against="contributors")
+    audit = tc.audit(problem, pattern, intruders="contributors")
+    number = audit.intruders["contributors"]
+    assert audit.is_safe and f"against {number} contributors, of whom none" in pattern.verdict()
+    page = internal_report("t", problem, [Product(pattern, audit)]).html()
+    counted = {int(n) for n in re.findall(r"(\d+) contributors(?=, of whom|, successful)", page)}
+    counted |= {int(n) for n in re.findall(r"contributors: (\d+) tried", page)}
+    assert counted == {number}
+    said = " ".join(PROTECTIONS["suppression"].statements(Product(pattern, audit)))
+    assert said == f"It is proved safe against {number} of {number} insiders (contributors)."

@@ -11,7 +11,7 @@ import pytest
 import tablecloak as tc
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.formats import read_frame
-from tablecloak.tables.number_codes import as_codes, lost_zeros
+from tablecloak.tables.number_codes import as_codes, in_order, lost_zeros
 from tablecloak.tables.rules.manual import Manual
 
 REGIONS, BRANCHES = ("01", "02", "10"), ("05.10", "10.20", "47.10")
@@ -173,3 +173,32 @@ def test_a_zero_is_lost_where_codes_are_one_number_and_the_wanted_one_has_more(
     code, known, is_lost
 ):
     assert bool(lost_zeros("region", [code], [known])) == is_lost
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [["0-9", "10-49", "50-249", "250+"], ["<10", "10 to 49", "50-99", "100 and more"],
+     ["0", "1-9", "10-99", ">=100"], ["0.5-1", "1-2.5", "2.5-10"], ["under 5", "5-9", "over 10"],
+     ["1", "10", "2"], ["A", "B 1-9", "B 10+"], ["2024-09", "2024-10"], ["01", "02", "1"]],
+)  # fmt: skip
+def test_classes_of_sizes_stand_by_their_size_and_other_codes_by_their_letters(codes):
+    assert in_order(reversed(codes)) == codes
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_table_has_its_size_classes_by_size_also_below_a_level(engine):
+    sizes = ["0-9", "10-49", "50-249", "250+"]
+    records = pd.DataFrame({"size": sizes[::-1], "part": ["big", "big", "small", "small"]})
+    flat = tc.tabulate(records, ["size"], engine=engine)
+    assert flat.keys["size"].tolist() == ["Total", *sizes]
+    deep = tc.tabulate(records, {"size": ["part", "size"]}, engine=engine)
+    assert deep.keys["size"].tolist() == [
+        "Total", "big", "50-249", "250+", "small", "0-9", "10-49"
+    ]  # fmt: skip
+
+
+def test_a_hierarchy_file_gives_any_other_order(tmp_path):
+    (tmp_path / "size.hrc").write_text("small\nmiddle\nbig\n", encoding="utf-8")
+    records = pd.DataFrame({"size": ["big", "middle", "small"]})
+    given = tc.tabulate(records, {"size": tmp_path / "size.hrc"})
+    assert given.keys["size"].tolist() == ["Total", "small", "middle", "big"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -97,6 +97,18 @@ def reporting() -> Iterator[Reporter]:
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line; takes the place of `warnings.showwarning`."""
     say(f"note: {message}")
+
+
+def once(show: Callable[..., None]) -> Callable[..., None]:
+    """Show each warning the first time alone: that of one variable is often that of the others."""
+    shown: set[str] = set()
+
+    def first(message: Warning | str, *others: object, **further: object) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            show(message, *others, **further)
+
+    return first
 
 
 def say(text: str) -> None:

@@ -17,7 +17,15 @@ from typing import Any, ClassVar, get_args, get_type_hints
 import typer
 from typer.core import TyperGroup
 
-from tablecloak.cli.display import BAD_INPUT, INTERNAL, INTERRUPTED, NOT_SAFE, say, show_warning
+from tablecloak.cli.display import (
+    BAD_INPUT,
+    INTERNAL,
+    INTERRUPTED,
+    NOT_SAFE,
+    once,
+    say,
+    show_warning,
+)
 from tablecloak.errors import (
     InterruptedSearch,
     ModelError,
@@ -160,7 +168,7 @@ def errors_as_messages() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", TablecloakWarning)
-        warnings.showwarning = show_warning
+        warnings.showwarning = once(show_warning)
         try:
             yield
         except TablecloakError as error:

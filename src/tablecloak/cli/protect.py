@@ -43,9 +43,11 @@ def protect(
     then is audited and written as a release, which is said. Before a first proof, at a second
     Ctrl-C, or while files are read, nothing is written; what is being written is finished.
 
-    Exit code 0: every release is proved safe; 1: one is not, or was withheld because a hidden
-    value stands in one of its files (it is kept in OUT/internal/withheld/); 2: wrong input, or one
-    of two methods found that the problem has no solution (the release of the other is written).
+    Exit code 0: every release keeps what its method promises; 1: one does not, or was withheld
+    because a hidden value stands in one of its files (it is kept in OUT/internal/withheld/); 2:
+    wrong input, or one of two methods found that the problem has no solution (the release of the
+    other is written). An adjustment promises a distance from the truth: if that can be guessed all
+    the same, its verdict warns, and the code is 0.
 
     Example: tablecloak protect examples/enterprises/job.toml --out results/enterprises
 

@@ -5,6 +5,8 @@ The analyst uses published values as they are, and the midpoints in place of sup
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from tablecloak.arrays import Floats
@@ -19,11 +21,22 @@ SAFE = (
 )
 
 
-def notes() -> list[str]:
-    """Say what the figures mean, one line for each measure."""
+LOSSES = (
+    "loss, bound: what each search minimised, and the least that is proved possible, each in the "
+    "unit of its own search: losses of two methods cannot be compared. seconds: time of the "
+    "search. level_factor: by what the protection levels were multiplied."
+)
+
+
+def notes(figures: Iterable[str] | None = None) -> list[str]:
+    """Say what figures mean, one line for each measure; by default of all."""
     ways = (way.note for way in PROTECTIONS if way.note)
     risks, utilities = ([measure.note for measure in kind] for kind in (RISKS, UTILITIES))
-    return [SAFE, *risks, COUNTED, *utilities, *ways]
+    lines = [SAFE, *risks, COUNTED, *utilities, LOSSES, *ways]
+    if figures is None:
+        return lines
+    shown = set(figures)
+    return [line for line in lines if re.split("[,:]", line)[0] in shown]
 
 
 def compared(release: object) -> type[Protection]:

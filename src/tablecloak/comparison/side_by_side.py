@@ -13,10 +13,11 @@ import pandas as pd
 from tablecloak import showing
 from tablecloak.comparison.figures import compared, guesses, risk, utility
 from tablecloak.comparison.intervals import inferred
+from tablecloak.cta.result.adjustment import TOLERABLE_RISK
 from tablecloak.cta.risk.risk import TruthGuesses
-from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError
+from tablecloak.errors import InputError, ModelError, SolverError, TablecloakError, listed
 from tablecloak.executors import Executor, SerialExecutor
-from tablecloak.protection import PROTECTIONS
+from tablecloak.protection import PROTECTIONS, required_way
 from tablecloak.risk_utility_map import RiskUtilityMap, frontier
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.tabulation.contributed import Contributed
@@ -27,6 +28,11 @@ ReleaseMaker = Callable[[ProtectionProblem], Any]
 def _in_short(entry: object) -> object:
     return float(f"{entry:.4g}") if isinstance(entry, float) and abs(entry) < SHORT else entry
 
+
+MEANING = (
+    " Risk: the share of the sensitive cells that an attack guesses to within their levels. "
+    "Utility: the share of the value that is left."
+)
 
 SHORT = 1000
 """Numbers from which all digits before the point are shown."""
@@ -82,7 +88,23 @@ class Comparison:
                 f"published on true values {row['slope']:.4g}, correlation "
                 f"{row['correlation']:.4g}."
             )
-        return text + self._others()
+        else:
+            text += self._with_intervals()
+        return text + MEANING + self._others()
+
+    def _with_intervals(self) -> str:
+        """Name safe releases whose proof holds however many guesses happen to be right."""
+        kept = []
+        for name, release in self.releases.items():
+            way = required_way(release)
+            if way.hidden(release) is not None or way.intervals(release) is not None:
+                kept += [name] * bool(self.table.loc[name, "safe"])
+        if not kept:
+            return ""
+        return (
+            f" The rules are met all the same by {listed(kept)}: every sensitive cell keeps an "
+            f"interval as wide as its levels ask for, and nobody can tell which guesses are right."
+        )
 
     def _others(self) -> str:
         unknown = list(self.table.index[self.table["guessed"].isna()])
@@ -119,7 +141,7 @@ def compare(
     records: Contributed | None = None,
     level_factors: Sequence[float] = (1.0,),
     knows: str = "levels",
-    risk_limit: float = 0.2,
+    risk_limit: float = TOLERABLE_RISK,
     time_limit: float = 60.0,
     executor: Executor | None = None,
 ) -> Comparison:

@@ -171,8 +171,10 @@ class ControlledAdjustment(TableProtection):
     def secrets(
         cls, product: Product
     ) -> Iterator[tuple[str, pd.DataFrame | Callable[[Path], object]]]:
-        """Yield all changes besides."""
+        """Yield all changes, and what can be guessed of sensitive cells, besides."""
         yield "adjustment_changes.csv", product.release.to_frame()
+        if product.release.guessed is not None:
+            yield "adjustment_guesses.csv", product.release.guessed.to_frame()
         yield from super().secrets(product)
 
     @classmethod
@@ -185,6 +187,11 @@ class ControlledAdjustment(TableProtection):
             }
             frame = pd.DataFrame.from_dict(rows, orient="index")
             words = frame.rename(columns=lambda name: name.replace("_", " "))
+            page.text(
+                "What the changes do to statistics. Nothing changes where the mean shift (in the "
+                "unit of the table) and the distribution distance (0 to 1) are 0, and the slope "
+                "and correlation of published on true values and their variance ratio are 1."
+            )
             page.table(words, caption="Moments before and after")
 
     @classmethod

@@ -135,7 +135,8 @@ class ControlledRounding(RoundingProtection):
     sections: ClassVar[tuple[str, ...]] = ("derived",)
     method_name: ClassVar[str] = "controlled rounding"
     reading: ClassVar[str] = (
-        "All values were rounded to multiples of {base} to protect respondents; all totals add up."
+        "All values were rounded to multiples of {base} to protect respondents, so that a zero may "
+        "stand for a small value; all totals add up."
     )
 
     base: Annotated[int, Field(ge=2, description="Values become multiples of it.")] = 5

@@ -30,8 +30,8 @@ class SmallCounts(RoundingProtection):
     needs_rules: ClassVar[bool] = False
     method_name: ClassVar[str] = "small-count rounding"
     reading: ClassVar[str] = (
-        "Counts below {base} were rounded to 0 or {base} to protect respondents, and others were "
-        "moved a little so that all totals add up."
+        "Counts below {base} were rounded to 0 or {base} to protect respondents, so that a zero "
+        "may stand for a small count; others were moved a little so that all totals add up."
     )
 
     base: Annotated[int, Field(ge=2, description="Counts from 1 to below it disappear.")] = 3

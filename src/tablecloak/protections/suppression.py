@@ -317,9 +317,11 @@ class Suppression(TableProtection):
                 f"cells whatever this one hides; no more than they leave is asked of these. See "
                 f"suppression_published_before.csv."
             )
-        if audit is not None and audit.intruders:
-            yield f"The suppression is also proved safe against: {', '.join(audit.intruders)}."
         insiders = pattern.insiders
+        counted = () if insiders is None else insiders.intruders
+        others = [] if audit is None else [name for name in audit.intruders if name not in counted]
+        if others:
+            yield f"The suppression is also proved safe against: {', '.join(others)}."
         tried = 0 if insiders is None else sum(insiders.intruders.values())
         if insiders is not None and tried:
             safe = tried - insiders.successful - insiders.unsettled

@@ -15,7 +15,9 @@ from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Progress, Stopwatch
 from tablecloak.cta.model.precision import deviation, shortfall
 from tablecloak.cta.model.room import near_bound
-from tablecloak.errors import InputError
+from tablecloak.cta.result.adjustment import Adjustment
+from tablecloak.cta.risk.risk import AdjustmentRisk, attack_adjustment
+from tablecloak.errors import InputError, ModelError, SolverError
 from tablecloak.protection import Protection, made_as, way_of
 from tablecloak.publish.released_cells import (
     ENDS,
@@ -103,7 +105,8 @@ class AdjustedAudit:
         near = int(np.sum(self.shortfall > self.tolerance))
         return (
             f"audit (adjusted table): {len(self.shortfall) - near} of {len(self.shortfall)} "
-            f"sensitive cells safe, {near} too near to the truth; relations off by at most "
+            f"sensitive cells published at least their levels away from the truth, {near} too near "
+            f"to it; relations off by at most "
             f"{self.relations:g}, bounds by {self.bounds:g}, {self.frozen} frozen cells changed; "
             f"{self.seconds:.1f} s"
         )
@@ -155,6 +158,10 @@ def audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
 
 VERDICT_SECONDS = 20.0
 """Seconds for the attack behind a verdict; cells that are open then are not settled."""
+
+MOST_GUESSED = 100_000
+"""Cells up to which an adjusted table is run backwards for its verdict: the first guess of a larger
+one may take far longer than `VERDICT_SECONDS`."""
 
 Release = Any
 """What can be audited: a release of any way to protect, a frame, a path or an array."""
@@ -255,6 +262,18 @@ def audit(
         threads=threads,
         progress=progress,
     )
+
+
+@showing.attacked.register
+def _(release: Adjustment, problem: ProtectionProblem) -> AdjustmentRisk | None:
+    del problem
+    if release.problem.table.n_cells > MOST_GUESSED:
+        return None
+    try:
+        return attack_adjustment(release, time_limit=VERDICT_SECONDS, threads=1)
+    except (ModelError, SolverError):
+        # No table fits what the intruder assumes, or none was found in time.
+        return None
 
 
 @showing.attacked.register

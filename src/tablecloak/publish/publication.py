@@ -61,8 +61,13 @@ def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Pag
     measure = str(about["measure"])
     hidden = hidden_cells(released).tolist()
     if any(hidden):
-        page.legend({"": "published", "suppressed": "x: confidential"})
-    page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
+        page.legend({"": "published", "suppressed": "x: confidential, or protects others"})
+    if leaving.variables:
+        page.heading(f"{measure.capitalize()} of {len(leaving.variables)} variables")
+        units = [f"{name} in {unit}" if unit else name for name, unit in leaving.variables.items()]
+        page.text(f"{', '.join(units)}.")
+    else:
+        page.heading(measure + (f", {about['unit']}" if about.get("unit") else ""))
     keys = released[leaving.dimensions].reset_index(drop=True)
     values = released[list(leaving.value_columns)].to_numpy().tolist()
     squares = _squares(keys, values, hidden, about.get("decimals", 0))

@@ -50,7 +50,7 @@ def comparison_page(comparison: Comparison) -> Page:
     draw = partial(showing.plot, comparison.map)
     page.figure(draw, "Right guesses against the share of the value that is left")
     page.heading("What the figures mean")
-    for line in notes():
+    for line in notes(comparison.table.columns):
         page.text(line)
     return page
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
 from tablecloak.render.page import NOTEBOOK_STYLE, Page, Square, SquareGrid, as_number
 from tablecloak.tables.hierarchy import Hierarchy
+from tablecloak.tables.leaving import UNLISTED
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals
 from tablecloak.tables.table import Table
@@ -44,7 +46,7 @@ def add_heat_map(
     keys: pd.DataFrame,
     hierarchies: Mapping[str, Hierarchy],
     square: Drawing,
-    unlisted: str = "empty",
+    unlisted: str = UNLISTED,
     most: int = MOST_SQUARES,
 ) -> None:
     """Add a table to a page.
@@ -57,13 +59,15 @@ def add_heat_map(
         Empty for a table that was given by its relations alone.
     square : callable
         Given the number of a cell, draws it.
-    unlisted : str, default="empty"
+    unlisted : str, default=UNLISTED
         What is said of combinations of codes without a cell.
     most : int, default=MOST_SQUARES
         Squares that are drawn.
     """
     axes = _Axes.of(keys, hierarchies, most)
-    page.text(axes.caption())
+    # Readers of a release are told above the table.
+    has_blanks = page.secret and len(keys) < prod(map(len, axes.codes.values()))
+    page.text(axes.caption() + f" Blank cells are {unlisted}." * has_blanks)
     number = {key: cell for cell, key in enumerate(axes.keys(keys))}
     tree = hierarchies.get(axes.rows)
     left = [(tree.labelled(code) if tree else code, depth) for code, depth in axes.left]

@@ -20,7 +20,7 @@ from tablecloak.graph import parents_first
 from tablecloak.render.heat_map import labels_of
 from tablecloak.render.page import Page
 from tablecloak.render.palette import BOUND, LOSS
-from tablecloak.render.plotting import new_figure
+from tablecloak.render.plotting import add_legend, new_figure
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import Audit
 from tablecloak.suppression.attack.groups import named_groups
@@ -75,8 +75,9 @@ def add_explanations(page: Page, pattern: SuppressionPattern) -> None:
         return
     dearest = cells[np.argsort(-problem.weights[cells], kind="stable")][:MOST_EXPLAINED]
     page.text(
-        f"Why the {len(dearest)} dearest of {len(cells)} secondary suppressions are hidden; of any "
-        f"cell `tablecloak explain` tells it, and what publishing it would cost."
+        f"Why cells are hidden that are not sensitive: the {len(dearest)} that cost most of "
+        f"{len(cells)}. `tablecloak explain` says it of any cell, and what it would cost to "
+        f"publish it."
     )
     asked = PatternQuestion.of(pattern, (), Budget.of())
     for cell in dearest.tolist():
@@ -108,7 +109,7 @@ def by_rule(audit: Audit) -> pd.DataFrame:
             "sensitive cells": grouped.size(),
             "protected": grouped["protected"].sum(),
             "least width / required": grouped["share"].min(),
-            "median": grouped["share"].median(),
+            "median width / required": grouped["share"].median(),
         }
     )
 
@@ -198,7 +199,8 @@ def add_pattern(
     """Show how firmly a pattern holds, and list its hidden cells. Secret."""
     if problem.n_sensitive:
         robustness = pattern.robustness
-        page.text(f"What an intruder must learn: {robustness.summary()}.")
+        text = robustness.summary()
+        page.text(f"{text[0].upper()}{text[1:]}. By parts of the table that depend on one another:")
         components = robustness.to_frame().head(MOST_COMPONENTS).rename(columns=ABOUT_COMPONENTS)
         page.table(components, index=False, caption="Hidden cells that depend on one another")
         add_explanations(page, pattern)
@@ -213,6 +215,10 @@ def add_pattern(
         shown = named_groups(grouped, groups[:MOST_OPEN])
         page.table(shown, index=False, caption="Sensitive groups")
     if audit is not None and problem.n_sensitive:
+        page.text(
+            "Sensitive cells by the rule that found them, and how wide the interval is that an "
+            "outsider computes of each: 1 is the width that is required, and more is safer."
+        )
         page.table(by_rule(audit), caption="Sensitive cells by rule")
         page.figure(partial(_intervals_figure, audit), _interval_caption(audit))
     add_hidden_cells(page, pattern, audit)
@@ -221,7 +227,9 @@ def add_pattern(
 def _describe_insiders(page: Page, insiders: AgainstInsiders) -> None:
     """Show what protection against insiders costs, and whom it leaves out."""
     page.text(
-        "What protection against insiders costs, compared with the pattern against outsiders alone:"
+        "What protection against insiders costs, compared with the pattern against outsiders "
+        "alone. The loss is the sum of the costs of all hidden cells, which are their values "
+        "unless `weights` or `cost` says otherwise:"
     )
     page.table(insiders.costs(), caption="What protection against insiders costs")
     for statement in insiders.statements():
@@ -233,10 +241,10 @@ def _describe_insiders(page: Page, insiders: AgainstInsiders) -> None:
 
 def _interval_caption(audit: Audit) -> str:
     shown = "exact" if audit.exact else "proved, at least"
+    number = min(len(audit.verdicts), MOST_INTERVALS)
     return (
-        f"What an intruder must be left with, and is left with ({shown}), of the "
-        f"{min(len(audit.verdicts), MOST_INTERVALS)} sensitive cells with the least to spare, in "
-        f"units of the required width"
+        f"Intervals of the {number} sensitive cells with the least to spare: what an "
+        f"intruder is left with ({shown}) must cover what is required"
     )
 
 
@@ -259,5 +267,5 @@ def _intervals_figure(audit: Audit) -> Any:
     )
     axes.axvline(0, color="#888888", linewidth=0.6)
     axes.set_xlabel("distance from the true value, in required widths (cut at 4)")
-    axes.legend(loc="lower right", fontsize=7)
+    add_legend(figure)
     return figure

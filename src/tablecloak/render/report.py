@@ -19,7 +19,7 @@ from tablecloak.protection import Product
 from tablecloak.render.page import Page
 from tablecloak.render.palette import BOUND, LOSS
 from tablecloak.render.plotting import add_legend, new_figure
-from tablecloak.results import Result
+from tablecloak.results import Result, in_percent
 from tablecloak.tables.problem import ProtectionProblem
 
 COMPARED_CELLS = 5000
@@ -29,6 +29,12 @@ COMPARISON_SECONDS = 10.0
 """Time limit of each attack of that comparison."""
 
 MAP_CAPTION = "Right guesses against the share of the value that is left"
+
+ABOUT_VARIABLES = (
+    "Each variable by itself, in its own unit. A loss that is given as one number counts average "
+    "cells of the variables, so that units are not added up: see Weights in "
+    "docs/several-variables.md."
+)
 
 ABOUT_WAIVERS = (
     "Cells that would be sensitive if a waiver were taken back, and those of them that are "
@@ -80,33 +86,24 @@ def internal_report(
     page = Page(title)
     page.heading("What was protected")
     page.text(problem.table.summary())
-    page.text(problem.summary())
+    fixed = int(problem.frozen.sum())
+    page.text(
+        f"{problem.n_sensitive:,} cells are sensitive, and {fixed:,} are frozen: they must be "
+        f"published as they are."
+    )
     if problem.n_sensitive:
         rules, counts = np.unique(problem.reasons[problem.sensitive], return_counts=True)
         page.table(
             pd.DataFrame({"sensitive cells": counts}, index=[rule or "given" for rule in rules])
         )
     for product in products:
-        way, release, history = product.way, product.release, product.history
-        page.heading(way.noun.capitalize())
-        verdict = release.verdict().splitlines() if isinstance(release, Result) else ()
-        # A kind without a verdict has its summary instead.
-        for line in dict.fromkeys((*verdict, release.summary())):
-            page.text(line)
-        if product.audit is not None:
-            page.text(product.audit.summary())
-        for note in release.notes:
-            page.text(f"Note: {note}")
-        way.describe(page, problem, product)
-        if history is not None and len(history.steps) > 1:
-            draw = partial(_search_figure, history, getattr(release, "loss", math.nan))
-            page.figure(draw, f"Search of the {way.noun}: loss and proved bound")
+        _describe(page, problem, product)
     if comparison is not None:
         page.heading("Risk and utility")
         page.text(comparison.verdict())
         page.table(comparison.measures())
         page.figure(comparison.map.plot, MAP_CAPTION)
-        for line in notes():
+        for line in notes(comparison.table.columns):
             page.text(line)
     if saved:
         page.heading("Waivers")
@@ -119,6 +116,58 @@ def internal_report(
             page.text(f"{idle} waivers of large contributors save no cell.")
     page.close_with(made_with, source)
     return page
+
+
+def _describe(page: Page, problem: ProtectionProblem, product: Product) -> None:
+    """Say what was found in one way to protect, and how it went."""
+    way, release, history = product.way, product.release, product.history
+    page.heading(way.noun.capitalize())
+    verdict = release.verdict().splitlines() if isinstance(release, Result) else ()
+    for line in verdict or (release.summary(),):
+        page.text(line)
+    if product.audit is not None:
+        page.text(product.audit.summary())
+    for note in release.notes:
+        page.text(f"Note: {note}")
+    if verdict:
+        page.folded(f"The search of the {way.noun} in figures", release.summary())
+    if problem.table.variables is not None:
+        page.text(ABOUT_VARIABLES)
+        page.table(by_variable(problem, product), caption=f"The {way.noun} by variable")
+    way.describe(page, problem, product)
+    if history is not None and len(history.steps) > 1:
+        draw = partial(_search_figure, history, getattr(release, "loss", math.nan))
+        page.figure(draw, f"Search of the {way.noun}: loss and proved bound")
+
+
+def by_variable(problem: ProtectionProblem, product: Product) -> pd.DataFrame:
+    """Say how much of each variable a release does not publish as it is, in its own unit. Secret.
+
+    Parameters
+    ----------
+    problem : ProtectionProblem
+        Of several variables; that of the release may have more cells, the last ones.
+    product : Product
+    """
+    table, variables = problem.table, problem.table.variables
+    assert variables is not None
+    values = product.way.values(product.release)
+    shown = product.release.problem.table.values if values is None else values
+    exact, lost = product.way.lost(product.release, shown)
+    number, size = variables.of_cells(table.keys), np.abs(table.values)
+    rows = {}
+    for one, name in enumerate(variables.names):
+        cells = (number == one) & ~table.rests
+        amount, whole = float(lost[: table.n_cells][cells].sum()), float(size[cells].sum())
+        rows[name] = {
+            "unit": variables.units[name],
+            "cells": int(cells.sum()),
+            "sensitive": int((cells & problem.sensitive).sum()),
+            "hidden or changed": int((cells & ~exact[: table.n_cells]).sum()),
+            "amount hidden or changed": amount,
+            "share of the sum of all values": in_percent(amount, whole, 2),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _saved(waivers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:

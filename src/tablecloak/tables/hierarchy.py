@@ -16,7 +16,7 @@ from tablecloak.errors import InputError, listed
 from tablecloak.graph import children_of, parts_first
 from tablecloak.packed import unpacked
 from tablecloak.tables.classifications import CLASSIFICATIONS
-from tablecloak.tables.number_codes import as_codes, lost_zeros
+from tablecloak.tables.number_codes import as_codes, in_order, lost_zeros
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -283,7 +283,8 @@ class Hierarchy:
         total : str, default="Total"
             Code of the total.
         """
-        distinct = frame[list(columns)].apply(as_codes).drop_duplicates().sort_values(list(columns))
+        distinct = frame[list(columns)].apply(as_codes).drop_duplicates()
+        distinct = distinct.sort_values(list(columns), key=_places)
         parent_of: dict[str, str] = {}
         children: dict[str, list[str]] = {total: []}
         for row in distinct.itertuples(index=False, name=None):
@@ -475,13 +476,20 @@ class Dimension:
             return Hierarchy.from_dict(self.hierarchy, self.total)
         if self.levels:
             return Hierarchy.from_levels(distinct, self.levels, self.total)
-        codes = sorted(set(as_codes(distinct[self.column].dropna())) - {self.total})
+        codes = in_order(set(as_codes(distinct[self.column].dropna())) - {self.total})
         if not codes:
             raise InputError(
                 f"Dimension {self.column!r}: the data has no code besides the total "
                 f"{self.total!r}. Give the hierarchy or the right column."
             )
         return Hierarchy.flat(codes, total=self.total)
+
+
+def _places(column: pd.Series) -> pd.Series:
+    """Return the place of each code among those of a level."""
+    return column.map(
+        {code: place for place, code in enumerate(in_order(column.dropna().unique()))}
+    )
 
 
 def as_dimensions(dimensions: Mapping[str, Any] | Sequence[str]) -> dict[str, Dimension]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,9 @@ from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.keys import are_figures
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import published_decimals, released_rows
+
+UNLISTED = "empty (nobody contributes) or not part of the table"
+"""What readers are told of combinations of codes without a cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +36,14 @@ class Leaving:
         Name of the method, and how readers must understand the release.
     hidden : iterable of float
         Values that must not stand in any file.
-    unlisted : str, default="empty"
+    unlisted : str, default=UNLISTED
         What readers are told of cells that the release does not list.
     columns : tuple of str, default=()
         Columns of values, if they are others than `measure`: both ends of intervals.
     figures : pandas.DataFrame, optional
         Derived figures beside the table; see `tablecloak.released_figures`.
+    variables : mapping of str to str
+        Unit of each variable, if there are several.
     """
 
     released: pd.DataFrame
@@ -47,9 +53,10 @@ class Leaving:
     decimals: int | None
     method: Mapping[str, object]
     hidden: Iterable[float]
-    unlisted: str = "empty"
+    unlisted: str = UNLISTED
     columns: tuple[str, ...] = ()
     figures: pd.DataFrame | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_table(
@@ -65,6 +72,10 @@ class Leaving:
         shown = released[list(columns or (table.name,))]
         values = shown.to_numpy(dtype=np.float64, na_value=np.nan).reshape(-1)
         values = values[np.isfinite(values)]
+        codes = released.drop(columns=[*shown.columns, "status"], errors="ignore")
+        if len(released) < prod(codes.nunique()):
+            reading = f"{method['reading']} Cells that are blank or not listed are {UNLISTED}."
+            method = {**method, "reading": reading}
         return cls(
             released=released,
             hierarchies=table.hierarchies,
@@ -74,6 +85,7 @@ class Leaving:
             method=method,
             hidden=table.values[hidden & ~are_figures(table.keys)].tolist(),
             columns=columns,
+            variables={} if table.variables is None else table.variables.units,
         )
 
     @classmethod
@@ -82,7 +94,7 @@ class Leaving:
         method = {
             "method": "cell suppression",
             "suppressed cells": int((suppressed & ~problem.table.rests).sum()),
-            "reading": "Cells without a value are confidential, or protect others.",
+            "reading": "Cells that are listed without a value are confidential, or protect others.",
         }
         return cls.of_table(released_rows(problem.table, suppressed), problem, suppressed, method)
 

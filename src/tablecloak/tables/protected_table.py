@@ -8,8 +8,11 @@ from dataclasses import replace
 from math import inf
 from typing import ClassVar, Self
 
+import numpy as np
+
+from tablecloak.arrays import Flags, Floats
 from tablecloak.budget import Budget
-from tablecloak.results import Result
+from tablecloak.results import Result, in_percent
 from tablecloak.tables.problem import ProtectionProblem
 
 INTERRUPTED = "interrupted: the best that was proved so far"
@@ -62,6 +65,29 @@ class ProtectedTable(Result):
     @abstractmethod
     def _extent(self) -> str:
         """Say how much is hidden or changed."""
+
+    def _changed(self, shown: Floats, is_changed: Flags, detail: str = "") -> str:
+        """Say how many values are not the true ones, and by how much of their sum.
+
+        Parameters
+        ----------
+        shown : numpy.ndarray of float, shape (n_cells,)
+        is_changed : numpy.ndarray of bool, shape (n_cells,)
+        detail : str, default=""
+            What else is to be said of each change, before the sum.
+        """
+        table, changed = self.problem.table, int(np.sum(is_changed))
+        share = table.share_of_sum(np.abs(shown - table.values), 2)
+        whole = "the sum of all values"
+        by = (
+            f"{share} of {whole}"
+            if table.variables is None
+            else f"these shares of {whole}: {share}"
+        )
+        return (
+            f"Changed: {changed:,} of {table.n_cells:,} cells "
+            f"({in_percent(changed, table.n_cells)}),{detail} by {by}."
+        )
 
     def verdict(self) -> str:
         """Say for those who decide whether it is safe, its price, how good it is, what is next.

@@ -16,6 +16,7 @@ from tablecloak import showing
 from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.errors import InputError, NotAdditiveError, listed, plain, require_known
 from tablecloak.graph import parents_of, path_to_root
+from tablecloak.results import in_percent
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE, is_off, left_over, own_precision
 from tablecloak.tables.contributions import Contributions, implausible
 from tablecloak.tables.hierarchy import Hierarchy, read_dimensions
@@ -494,11 +495,34 @@ class Table:
             depths += self.keys[name].map(steps).fillna(1).to_numpy(dtype=np.int64)
         return depths
 
+    def share_of_sum(self, lost: Floats, digits: int = 1, among: Flags | None = None) -> str:
+        """Say which share of the sum of all values is lost, of each variable by itself.
+
+        Parameters
+        ----------
+        lost : numpy.ndarray of float, shape (n_cells,)
+            Absolute amounts, each in the unit of its cell.
+        digits : int, default=1
+        among : numpy.ndarray of bool, shape (n_cells,), optional
+            Cells that count; by default all.
+        """
+        size = np.abs(self.values)
+        cells = np.ones(self.n_cells, dtype=bool) if among is None else among
+        if self.variables is None:
+            return in_percent(float(lost[cells].sum()), float(size[cells].sum()), digits)
+        number = self.variables.of_cells(self.keys)
+        parts = [(name, cells & (number == one)) for one, name in enumerate(self.variables.names)]
+        return ", ".join(
+            f"{name} {in_percent(float(lost[part].sum()), float(size[part].sum()), digits)}"
+            for name, part in parts
+        )
+
     def summary(self) -> str:
         """Say in one line how large the table is."""
+        of = self.name if self.variables is None else listed(self.variables.names)
         one = "; a holding counts as one respondent" if self.holdings is not None else ""
         return (
-            f"Table of {self.name}: {self.n_cells:,} cells, {self.n_relations:,} relations, "
+            f"Table of {of}: {self.n_cells:,} cells, {self.n_relations:,} relations, "
             f"dimensions {', '.join(map(str, self.keys.columns))}{one}"
         )
 

@@ -56,7 +56,8 @@ def test_a_rectangle_has_dimension_1_and_one_value_tells_all():
     assert found.n_exposed == 2
     assert found.to_frame().values.tolist() == [[4, 2, 1, 2]]
     assert found.summary() == (
-        "1 well-chosen hidden value tells all others, any one alone at most 2 of 2 sensitive cells"
+        "whoever learns the right unpublished value can compute all others; any one alone gives "
+        "away at most 2 of 2 sensitive cells"
     )
 
 

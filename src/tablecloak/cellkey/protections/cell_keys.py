@@ -259,7 +259,7 @@ class CellKeys(Protection):
     def leaving(cls, release: PerturbedRelease) -> Leaving:
         """Return the perturbed values; totals may differ from the sums of their parts."""
         released, tables, unlisted = release.release(), release.tables, release.design.unlisted
-        reading = f"{release.design.reading} Cells that are not listed are {unlisted}."
+        reading = f"{release.design.reading} Cells that are blank or not listed are {unlisted}."
         return Leaving(
             released=released,
             hierarchies=tables.hierarchies,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.arrays import Flags, Floats
 from tablecloak.certificates.claim import Claim
 from tablecloak.cta.model.answer import LATE, AdjustmentAnswer
@@ -23,9 +24,12 @@ from tablecloak.cta.search.task import AdjustmentTask
 from tablecloak.cta.statistics.moments import ValueMoments, moments, select
 from tablecloak.cta.statistics.statistic import PreservedRow
 from tablecloak.errors import CHANGED, SolverError, VerificationError
-from tablecloak.results import changed_in_words
 from tablecloak.tables.protected_table import ProtectedTable
 from tablecloak.tables.published import published_column, published_order, published_rows
+
+TOLERABLE_RISK = 0.2
+"""Share of the sensitive cells that may be guessed before a verdict warns, and beyond which a
+comparison takes no method. Chosen."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,6 +172,14 @@ class Adjustment(AdjustedTable, ProtectedTable):
         """Return what is claimed of the adjusted table, each claim with its proof. Secret."""
         return claims_of(self)
 
+    @cached_property
+    def guessed(self) -> Any:
+        """What one guesses who knows the method and the levels; None if there is no guess. Secret.
+
+        An `AdjustmentRisk`, of an attack of some seconds. Verdicts rest on it.
+        """
+        return showing.attacked(self, self.problem)
+
     def told(self) -> tuple[Floats, Floats]:
         """Return the external bounds: an adjusted value is near the truth, and bounds nothing."""
         problem, values = self.problem, self.problem.table.values
@@ -232,34 +244,84 @@ class Adjustment(AdjustedTable, ProtectedTable):
         )
         return (
             f"adjustment: loss {self.loss:,.9g}, bound {self.bound:,.9g}, {self._gaps()}"
-            f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells safe"
+            f", {changed} cells changed, {self.problem.n_sensitive} sensitive cells far enough"
             f"{statistics}, {self.seconds:.1f} s{f' ({LATE})' if LATE in self.notes else ''}"
         )
 
     def _safety(self) -> Iterator[str]:
-        n = self.problem.n_sensitive
+        n, guesses = self.problem.n_sensitive, f"{self._guesses()}{self._chance()}."
+        if self._is_guessed:
+            yield f"WARNING: {guesses}"
         yield (
             f"Protected against all who take the published values for true: proved for {n} of {n} "
             f"sensitive cells, each of which is at least its level away from its true value; the "
             f"table adds up."
         )
+        if not self._is_guessed:
+            yield guesses
+
+    def _guesses(self) -> str:
+        """Say how many sensitive cells are guessed by one who runs the method backwards."""
+        if self.guessed is None:
+            return (
+                "Not known: how many sensitive cells are guessed by one who knows the method and "
+                "the levels; running the method backwards gave no guess"
+            )
+        others = "" if self._is_guessed else "; other attacks may guess more"
+        which = " (`tablecloak audit --knows levels` tells which)" * bool(
+            self.guessed.recovered.any()
+        )
+        return (
+            f"{self._n_guessed()} are guessed to within their protection levels by one who knows "
+            f"the method and these levels, and runs the method backwards{which}{others}"
+        )
+
+    def _n_guessed(self) -> str:
+        recovered = self.guessed.recovered
+        return f"{int(recovered.sum())} of {len(recovered)} sensitive cells"
+
+    @property
+    def _is_guessed(self) -> bool:
+        """Whether more sensitive cells are guessed than anybody asked for, or tolerates."""
+        asked = TOLERABLE_RISK if self.chance is None else max(TOLERABLE_RISK, self.chance.recovery)
+        return self.guessed is not None and self.guessed.share_recovered > asked
+
+    def _chance(self) -> str:
+        """Say what is proved of distances that were left to chance."""
         if self.chance is None:
-            yield (
-                "Not proved: that the truth cannot be guessed by one who knows the method and the "
-                "levels."
-            )
-        else:
-            yield (
-                f"One who knows the method and the levels guesses a sensitive cell by itself with "
-                f"a probability of at most {100 * self.chance.recovery:g} %; what relations add to "
-                f"that is not proved."
-            )
+            return ""
+        return (
+            f". A cell by itself is guessed with a probability of at most "
+            f"{100 * self.chance.recovery:g} %; what relations add to that is not proved"
+        )
+
+    def _quality(self) -> str:
+        if self.chance is None or self.is_optimal:
+            return super()._quality()
+        return (
+            f"How good: chance costs at most {100 * self.avoidable_gap:.0f} % of what is "
+            f"{self.price}; a larger `recovery` costs less."
+        )
+
+    @property
+    def _is_open(self) -> bool:
+        return self.chance is None and super()._is_open
 
     def _release_advice(self) -> str:
+        if self.guessed is None or not np.any(self.guessed.recovered):
+            return super()._release_advice()
+        if not self._is_guessed:
+            return f"publish its release if it does no harm that {self._n_guessed()} are guessed"
+        other = (
+            "leave distances to chance (`recovery = 0.1` in [adjustment] of a job, `--recovery "
+            "0.1` of `tablecloak adjust`)"
+            if self.chance is None
+            else "lower `recovery`"
+        )
         return (
-            "attack it with `tc.attack_adjustment` in Python; if few enough cells are guessed, "
-            "publish it"
+            f"{other}, or take cell suppression, which protects every sensitive cell; publish this "
+            f"release only if nobody can learn the levels"
         )
 
     def _extent(self) -> str:
-        return changed_in_words(self.problem.table.values, self.values, self.is_changed)
+        return self._changed(self.values, self.is_changed)

@@ -27,7 +27,6 @@ from tablecloak.certificates.tree import (
 from tablecloak.cta.model.precision import off_by
 from tablecloak.cta.rounding.task import RoundingTask, WholeRelations
 from tablecloak.errors import CHANGED, VerificationError, listed
-from tablecloak.results import changed_in_words
 from tablecloak.solve.branch import BranchTree
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.protected_table import ProtectedTable
@@ -147,7 +146,7 @@ class RoundedCounts(ProtectedTable):
         true = self.problem.table.values
         most = np.abs(self.values - true).max(initial=0)
         detail = f" each by at most {most:g},"
-        return changed_in_words(true, self.values, self.values != true, detail)
+        return self._changed(self.values.astype(np.float64), self.values != true, detail)
 
     def _next_step(self) -> str:
         if self.is_safe:

@@ -291,7 +291,7 @@ class SuppressionPattern(ProtectedTable):
         bound = f"{self.bound:,.12g}" if self.bound_certificate else "none"
         return (
             f"suppression ({self.method}, {self.requirement.value}): loss {self.loss:,.12g}, "
-            f"bound {bound}, {gap}, {self.n_suppressed} cells suppressed "
+            f"bound {bound}{self._unit_of_loss()}, {gap}, {self.n_suppressed} cells suppressed "
             f"({int((self.secondary & ~self.problem.table.rests).sum())} secondary), "
             f"{self._hidden_figures()}{self._proved_cells()} "
             f"proved{self._in_whole_numbers()}{self._robustness()}, {self.seconds:.1f} s"
@@ -339,7 +339,7 @@ class SuppressionPattern(ProtectedTable):
         return (
             f"Hidden: {self.n_suppressed:,} of {n:,} cells ({in_percent(self.n_suppressed, n)}), "
             f"{sensitive:,} of them sensitive; "
-            f"{self._share_by_level(hidden, np.abs(table.values) * shown)}."
+            f"{self._share_by_level(hidden)}."
         )
 
     def _quality(self) -> str:
@@ -372,15 +372,24 @@ class SuppressionPattern(ProtectedTable):
         )
         return f"before you publish its release, look at {who} settled"
 
-    def _share_by_level(self, hidden: Flags, size: Floats) -> str:
-        """Say which share of the total is hidden, on each level of detail, that of totals first."""
-        depth = self.problem.table.depths()
-        shares = [
-            in_percent(
-                float(size[hidden & (depth == level)].sum()), float(size[depth == level].sum())
+    def _share_by_level(self, hidden: Flags) -> str:
+        """Say which share of the total is hidden, on each level of detail, that of totals first.
+
+        Of several variables only the most detailed level, of each by itself: units differ.
+        """
+        table = self.problem.table
+        depth, lost = table.depths(), np.where(hidden, np.abs(table.values), 0.0)
+        if table.variables is not None:
+            variable = table.variables.of_cells(table.keys)
+            deepest = np.zeros(variable.max(initial=0) + 1, dtype=np.int64)
+            np.maximum.at(deepest, variable, np.where(table.rests, 0, depth))
+            detailed = ~table.rests & (depth == deepest[variable])
+            return (
+                f"of the total of each variable, in its most detailed cells: "
+                f"{table.share_of_sum(lost, among=detailed)}"
             )
-            for level in np.unique(depth)
-        ]
+        levels = [~table.rests & (depth == level) for level in np.unique(depth[~table.rests])]
+        shares = [table.share_of_sum(lost, among=level) for level in levels]
         if len(shares) == 1:
             return f"{shares[0]} of the sum of all values"
         return f"of the total, by level from the grand total down: {', '.join(shares)}"
@@ -395,6 +404,12 @@ class SuppressionPattern(ProtectedTable):
         cells += f" and {earlier} of earlier releases" * bool(earlier)
         cells += f" and {rests} rests of groups" * bool(rests)
         return cells + f" and {sums} sensitive sums of hidden cells" * bool(sums)
+
+    def _unit_of_loss(self) -> str:
+        """Say in what losses are counted if variables differ in their units."""
+        variables = self.problem.table.variables
+        is_scaled = variables is not None and len(set(variables.measures.values())) > 1
+        return " (average cells of each variable)" if is_scaled else ""
 
     def _hidden_figures(self) -> str:
         figures = are_derived(self.problem.table.keys)

@@ -32,6 +32,7 @@ from tablecloak.suppression.attack.audit import Audit, attacked
 from tablecloak.suppression.attack.finding import Finding, Verdict
 from tablecloak.suppression.attack.impossible import refuted
 from tablecloak.suppression.attack.moves_program import Extreme
+from tablecloak.suppression.attack.part import Members
 from tablecloak.suppression.attack.prove import prove
 from tablecloak.suppression.attack.question import Question
 from tablecloak.suppression.attack.whole_numbers import cheapest_in_whole_numbers
@@ -360,6 +361,11 @@ def hold_against_insiders(state: SearchState, budget: Budget) -> SearchState:
         told = _cost(first, defence, question, result.suppressed, standing.audit.intruders)
         told = replace(told, unjudged=len(standing.members.unjudged))
         pairs = _open_pairs(standing, defence, budget)
+        if not (told.unjudged or len(pairs)):
+            # Who knows nothing of the cells that are hidden in the end is no insider of the
+            # release, and an audit of it does not count them.
+            counts = Members(question, result.suppressed).counts
+            told.intruders.update({name: counts[name] for name in question.named})
         result = replace(result, insiders=replace(told, open=pairs))
     return _told(replace(state, held=result), found, defence, question)
 
@@ -510,7 +516,7 @@ def _told(state: SearchState, found: Audit, defence: Defence, question: Question
     """Note the insiders against whom the pattern holds, the pairs left open, and the cost."""
     assert state.held is not None
     result = state.held
-    tried = ", ".join(f"{number} {name}" for name, number in found.intruders.items())
+    tried = ", ".join(found.intruders)
     most = "as far as possible" if question.is_best_effort else "as well"
     state = state.noted(f"protected against {tried} {most}")
     for statement in result.insiders.statements() if result.insiders else ():

@@ -268,9 +268,13 @@ class Robustness:
     def summary(self) -> str:
         """Return in a few words how many values determine others. Names no cell and no value."""
         n = int(self.sensitive.sum())
-        values = "value tells" if self.dimension == 1 else "values tell"
+        right = (
+            "the right unpublished value"
+            if self.dimension == 1
+            else (f"the right {self.dimension} unpublished values")
+        )
         return (
-            f"{self.dimension} well-chosen hidden {values} all others, any one alone at most "
+            f"whoever learns {right} can compute all others; any one alone gives away at most "
             f"{self.most_told} of {n} sensitive cells"
         )
 

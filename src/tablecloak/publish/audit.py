@@ -159,9 +159,10 @@ def audit_values(problem: ProtectionProblem, values: Floats) -> AdjustedAudit:
 VERDICT_SECONDS = 20.0
 """Seconds for the attack behind a verdict; cells that are open then are not settled."""
 
-MOST_GUESSED = 100_000
-"""Cells up to which an adjusted table is run backwards for its verdict: the first guess of a larger
-one may take far longer than `VERDICT_SECONDS`."""
+GUESSING_SECONDS, MOST_GUESSED = 2.0, 100_000
+"""Seconds for running an adjusted table backwards for its verdict, which a notebook shows with each
+result, and cells up to which it is: more time guesses as many cells (docs/decisions, "An adjustment
+whose truth is guessed"), and the first guess of a larger table takes far longer."""
 
 Release = Any
 """What can be audited: a release of any way to protect, a frame, a path or an array."""
@@ -270,7 +271,7 @@ def _(release: Adjustment, problem: ProtectionProblem) -> AdjustmentRisk | None:
     if release.problem.table.n_cells > MOST_GUESSED:
         return None
     try:
-        return attack_adjustment(release, time_limit=VERDICT_SECONDS, threads=1)
+        return attack_adjustment(release, time_limit=GUESSING_SECONDS, threads=1)
     except (ModelError, SolverError):
         # No table fits what the intruder assumes, or none was found in time.
         return None

@@ -16,6 +16,7 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.schema import DimensionSpec
 from tablecloak.tables.contributions import HOLDINGS, ONLY_HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.formats.format import NO_RECORDS
 from tablecloak.tables.formats.frame_format import refuse_problem
 from tablecloak.tables.proposal import VALUE
 
@@ -129,7 +130,7 @@ def guess(file: DataFile) -> Guess:
     """
     file, frame = first_records(file)
     if frame.empty:
-        raise InputError(f"{file}: holds no record. Give the file with the records.")
+        raise InputError(f"{file}: {NO_RECORDS}")
     refuse_problem(frame.columns, Path(file))
     finished = "A finished table can be opened by `tablecloak app`."
     unnamed = [name for name in frame.columns if UNNAMED.fullmatch(str(name))]

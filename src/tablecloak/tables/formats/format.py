@@ -254,6 +254,10 @@ def _ending(path: Path) -> str:
     return "".join(suffixes)
 
 
+NO_RECORDS = "holds no record, at most the names of columns. Give the one with the records."
+"""What is said of a file or a frame without a row."""
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn any error while a file is read into an InputError that names the file."""

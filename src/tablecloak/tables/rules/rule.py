@@ -151,14 +151,27 @@ def contributions_of(table: Table, rule: Rule) -> Contributions:
             f"The rule {rule.name!r} needs the {level}s of each cell, but the table does not have "
             f"them. Tabulate from microdata with `{level}=`, or give `frequency` and `largest`."
         )
-    if level == "holding" and contributions.is_weighted and not rule.weighs_holdings:
-        raise InputError(
-            f"The rule {rule.name!r} on the level of holdings is not defined for weighted data. "
-            f"Multiply the values by their weights and give no weight, or leave out the holdings, "
-            f"or write level='contributor': members of one holding then count as strangers, and "
-            f"one may learn what another one has."
-        )
+    if level == "holding" and contributions.is_weighted:
+        refuse_weighted_holdings(rule)
     return contributions
+
+
+def refuse_weighted_holdings(rule: Rule) -> None:
+    """Refuse a rule that would judge holdings of weighted data and is not defined for them.
+
+    Raises
+    ------
+    InputError
+        Says what to do.
+    """
+    if rule.weighs_holdings or getattr(rule, "level", "contributor") == "contributor":
+        return
+    raise InputError(
+        f"The rule {rule.name!r} on the level of holdings is not defined for weighted data. "
+        f"Multiply the values by their weights and give no weight, or leave out the holdings, "
+        f"or write level='contributor': members of one holding then count as strangers, and "
+        f"one may learn what another one has."
+    )
 
 
 Hits = Sequence[tuple[Rule, Flags]]

@@ -38,5 +38,8 @@ def init(
         raise InputError(f"{output}: exists already. Move it away, or name another --output.")
     proposal = guess(cast("DataFile", file))
     write_text(output, proposal.job(output.parent))
-    dimensions = ", ".join(proposal.dimensions)
-    typer.echo(f"{output}: by {dimensions}. Look at it, then run: tablecloak protect {output}")
+    dimensions = ", ".join(name for name in proposal.dimensions if name != proposal.year)
+    each = f", {proposal.year} by {proposal.year}" * bool(proposal.year)
+    typer.echo(
+        f"{output}: by {dimensions}{each}. Look at it, then run: tablecloak protect {output}"
+    )

@@ -39,7 +39,7 @@ def init(
     proposal = guess(cast("DataFile", file))
     write_text(output, proposal.job(output.parent))
     dimensions = ", ".join(name for name in proposal.dimensions if name != proposal.year)
-    each = f", {proposal.year} by {proposal.year}" * bool(proposal.year)
+    each = f", each {proposal.year} apart" * bool(proposal.year)
     typer.echo(
         f"{output}: by {dimensions}{each}. Look at it, then run: tablecloak protect {output}"
     )

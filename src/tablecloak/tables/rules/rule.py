@@ -20,6 +20,7 @@ from tablecloak.tables.changes.rests import Rests, with_rests
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.contributions import LEVELS, ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.size_classes import warn_classes_of_amounts
 from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights import WeightRule
 
@@ -253,7 +254,8 @@ def protect(
     -----
     TablecloakWarning
         If some cells are negative, or if `floor` exceeds by far what the rules ask for in most
-        sensitive cells, as 1 does where values are in millions.
+        sensitive cells, as 1 does where values are in millions; or if a dimension has classes of
+        the variable itself, such as employees by number of employees, and no bounds by cell.
     """
     _check_arguments(rules, floor=floor, lower_factor=lower_factor)
     _check_measure(table, rules)
@@ -262,6 +264,8 @@ def protect(
     ordered = sorted(judges, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered]
     status, reasons = _statuses(table, hits, zeros)
+    if external_bounds is None or not any(map(np.ndim, external_bounds)):
+        warn_classes_of_amounts(table)
     bounds = _bounds(table, external_bounds)
     sensitive = status == CellStatus.SENSITIVE.value
     lower, upper = levels_by(table, hits, floor, lower_factor)

@@ -268,3 +268,35 @@ def test_a_job_for_weighted_firms_in_holdings_can_be_read(tmp_path):
     (tmp_path / "job.toml").write_text(told.job(tmp_path))
     rules = {rule.name: rule for rule in read_job(tmp_path / "job.toml").rules}
     assert rules["p-percent"].level == "contributor"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_letters_of_two_bytes_are_told_by_their_mark(tmp_path, encoding):
+    text = panel(60, ["a", "b"]).replace("period", "größe")
+    mark = "\ufeff" * encoding.endswith("le")
+    (tmp_path / "a.csv").write_bytes((mark + text).encode(encoding))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value) == ("enterprise_id", "turnover")
+    assert list(told.dimensions) == ["größe", "region"]
+    (tmp_path / "job.toml").write_text(told.job(tmp_path), "utf-8")
+    assert load_problem(read_job(tmp_path / "job.toml")).table.n_cells == 12
+
+
+@pytest.mark.parametrize(
+    ("number", "odd"), [("-", "-"), ("1 234,50", "1 234,50"), ("n/a *", "n/a *")]
+)
+def test_numbers_with_an_entry_that_is_none_are_left_out_with_that_entry(tmp_path, number, odd):
+    text = panel(60, ["a", "b"]).replace("\nenter", "")
+    first, *rest = text.splitlines()
+    rest[3] = rest[3].rpartition(";")[0] + f";{number}"
+    (tmp_path / "a.csv").write_text("\n".join([first, *rest, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert told.value == "" and f"numbers, but also {odd!r}" in told.others["turnover"]
+    done = RUN.invoke(app, ["init", str(tmp_path / "a.csv"), "-o", str(tmp_path / "job.toml")])
+    assert f"'turnover': numbers, but also {odd!r}" in " ".join(done.output.split())
+
+
+def test_a_title_above_the_names_of_columns_is_said_to_be_in_the_way(tmp_path):
+    (tmp_path / "a.csv").write_text("Firms 2023\n\n" + panel(9, ["a"]).replace(".", ","))
+    with pytest.raises(tc.InputError, match="line 4.*names of the columns.*title"):
+        guess(tc.DataFile(tmp_path / "a.csv"))

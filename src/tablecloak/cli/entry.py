@@ -160,7 +160,15 @@ def errors_as_messages() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", TablecloakWarning)
-        warnings.showwarning = show_warning
+        told = set[str]()
+
+        def show_once(message: Warning | str, *where: object, **how: object) -> None:
+            # What holds for each of several variables or jobs is said once.
+            if str(message) not in told:
+                told.add(str(message))
+                show_warning(message, *where, **how)
+
+        warnings.showwarning = show_once
         try:
             yield
         except TablecloakError as error:

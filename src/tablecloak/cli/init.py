@@ -31,7 +31,7 @@ def init(
 
     Example: tablecloak init firms.csv
     """
-    from tablecloak.jobs.beginning import guess
+    from tablecloak.jobs.beginning import NUMBERS_BUT, guess
     from tablecloak.storage import write_text
 
     if output.exists():
@@ -43,3 +43,6 @@ def init(
     typer.echo(
         f"{output}: by {dimensions}{each}. Look at it, then run: tablecloak protect {output}"
     )
+    for name, why in proposal.others.items():
+        if why.startswith(NUMBERS_BUT):
+            typer.echo(f"note: {name!r}: {why}.", err=True)

@@ -19,6 +19,7 @@ from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.formats.format import NO_RECORDS
 from tablecloak.tables.formats.frame_format import LOOKED_AT, refuse_problem
 from tablecloak.tables.proposal import VALUE
+from tablecloak.tables.text_numbers import numbers_of
 
 MOST_CODES = 1000
 """Codes of a column beyond which it is proposed as no dimension."""
@@ -37,6 +38,12 @@ MOST_SHORT_CODES = MOST_CODES // 20
 
 ADDED = "added up; without it the table counts records"
 """What is said of the value."""
+
+LIKE_A_NUMBER = r"[-+]?\d[\d.,'\s]*"
+"""Numbers as they are typed, with any separator of thousands."""
+
+NUMBERS_BUT = "numbers, but also"
+"""How it is said of a column that it might be the value."""
 
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
@@ -240,7 +247,11 @@ def guess(file: DataFile) -> Guess:
         if name != value:
             more = f"; if it holds codes, add [dimensions.{_key(name)}]"
             others[name] = f"another number, as a value{more * _may_be_codes(frame[name])}"
-    others |= {name: "names of records" for name in names if name not in (holding, contributor)}
+    others |= {
+        name: _unlike_a_number(frame[name]) or "names of records"
+        for name in names
+        if name not in (holding, contributor)
+    }
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
     year = next((name for name in dimensions if _holds_years(frame[name], name)), "")
     if len(dimensions) == 1 or len(dimensions.get(year, ())) != 1:
@@ -262,6 +273,18 @@ def _holds_total(column: pd.Series) -> bool:
 def _holds_years(column: pd.Series, name: str) -> bool:
     codes = column.dropna().drop_duplicates().astype(str)
     return bool(YEARS.fullmatch(name)) and bool(codes.str.fullmatch(A_YEAR.pattern).all())
+
+
+def _unlike_a_number(column: pd.Series) -> str:
+    """Return what to do with a column of numbers that has another entry; empty for other text."""
+    given = column.dropna().astype(str)
+    odd = given[numbers_of(given.str.replace(",", ".")).isna()]
+    if not len(odd) or 2 * given.str.fullmatch(LIKE_A_NUMBER).sum() < len(given):
+        return ""
+    return (
+        f"{NUMBERS_BUT} {odd.iloc[0]!r}, as in {len(odd):,} of its entries; to add it up, correct "
+        f"them, or leave these records out"
+    )
 
 
 def _is_blank(column: pd.Series) -> pd.Series:

@@ -29,7 +29,8 @@ _BELOW = re.compile(rf"(?:<=?|≤|l[te]|under|up to|unter|bis)[ _]*{_NUMBER}{_UN
 _ALONE = re.compile(_NUMBER)
 
 LEAST_RANGES = 2
-"""Ranges from which codes are taken for classes: one alone may be the name of something."""
+"""Ranges from which codes are taken for classes: one alone may be the name of something. See
+docs/decisions, "Classes of the variable itself"."""
 
 
 def range_of(code: str) -> tuple[float, float] | None:

@@ -160,12 +160,12 @@ def errors_as_messages() -> Iterator[None]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", TablecloakWarning)
-        told = set[str]()
+        shown = set[str]()
 
         def show_once(message: Warning | str, *where: object, **how: object) -> None:
             # What holds for each of several variables or jobs is said once.
-            if str(message) not in told:
-                told.add(str(message))
+            if str(message) not in shown:
+                shown.add(str(message))
                 show_warning(message, *where, **how)
 
         warnings.showwarning = show_once

@@ -39,9 +39,9 @@ def init(
     proposal = guess(cast("DataFile", file))
     write_text(output, proposal.job(output.parent))
     dimensions = ", ".join(name for name in proposal.dimensions if name != proposal.year)
-    each = f", each {proposal.year} apart" * bool(proposal.year)
+    apart = f", each {proposal.year} apart" * bool(proposal.year)
     typer.echo(
-        f"{output}: by {dimensions}{each}. Look at it, then run: tablecloak protect {output}"
+        f"{output}: by {dimensions}{apart}. Look at it, then run: tablecloak protect {output}"
     )
     for name, why in proposal.others.items():
         if why.startswith(NUMBERS_BUT):

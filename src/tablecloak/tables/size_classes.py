@@ -50,8 +50,8 @@ def range_of(code: str) -> tuple[float, float] | None:
         (_BELOW, lambda high: (0.0, high)),
         (_ALONE, lambda number: (number, number)),
     ):
-        if found := pattern.fullmatch(text):
-            numbers = [float(re.sub(r"\D", "", part)) for part in found.groups() if part]
+        if match := pattern.fullmatch(text):
+            numbers = [float(re.sub(r"\D", "", part)) for part in match.groups() if part]
             low, high = ends(*numbers)
             return (low, high) if low <= high else None
     return None
@@ -76,7 +76,7 @@ def classes_of_amounts(table: Table) -> dict[str, dict[str, tuple[float, float]]
     for name, tree in table.hierarchies.items():
         detailed &= table.keys[name].isin(tree.leaves).to_numpy()
     detailed &= given.count > 0
-    found = {}
+    classes = {}
     for name, tree in table.hierarchies.items():
         ranges = _ranges(tree.leaves)
         if ranges is None:
@@ -88,14 +88,14 @@ def classes_of_amounts(table: Table) -> dict[str, dict[str, tuple[float, float]]
         inside = (largest >= low[:, None]) & (largest <= high[:, None])
         values = table.values[detailed]
         if (inside | ~is_held).all() and ((values >= low * count) & (values <= high * count)).all():
-            found[name] = ranges
-    return found
+            classes[name] = ranges
+    return classes
 
 
 def warn_classes_of_amounts(table: Table) -> None:
     """Warn where a table is by classes of the variable that it adds up."""
     for name, ranges in classes_of_amounts(table).items():
-        code = max(ranges, key=lambda each: ranges[each][0])
+        code = max(ranges, key=lambda code: ranges[code][0])
         warnings.warn(
             f"The codes of {name!r} are ranges, such as {listed(list(ranges), 3)}, and all that is "
             f"added up lies in the range of its code: everybody knows of a cell of n contributors "
@@ -110,6 +110,6 @@ def warn_classes_of_amounts(table: Table) -> None:
 def _ranges(codes: Iterable[str]) -> dict[str, tuple[float, float]] | None:
     """Return the range of each code; None if a code is none, or too few are more than a number."""
     ranges = {code: range_of(code) for code in codes}
-    told = {code: ends for code, ends in ranges.items() if ends is not None}
-    wide = sum(low < high for low, high in told.values())
-    return told if len(told) == len(ranges) and wide >= LEAST_RANGES else None
+    known_ends = {code: ends for code, ends in ranges.items() if ends is not None}
+    wide = sum(low < high for low, high in known_ends.values())
+    return known_ends if len(known_ends) == len(ranges) and wide >= LEAST_RANGES else None

@@ -10,9 +10,14 @@ from tablecloak.extras import required
 
 
 def progress_in_words(stage: str, loss: float, bound: float, left: int) -> str:
-    """Return stage, loss, bound and gap of a report of progress, and what is open."""
+    """Return stage, loss, bound and gap of a report of progress, and what is open.
+
+    Work that has none of these, as reading, is its stage alone.
+    """
     if stage.startswith("audit"):
         return f"{stage}: {loss:.0f} of {bound:.0f}, {left} open"
+    if math.isinf(loss) and math.isinf(bound) and not left:
+        return stage
     state = f"loss {loss:.9g}" if math.isfinite(loss) else "nothing found yet"
     lower = f", bound {bound:.9g}" if math.isfinite(bound) else ""
     if lower and 0 <= bound <= loss < math.inf:

@@ -34,13 +34,16 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     InputError
-        If the file does not exist, is a folder or no regular file, cannot be read, or is an output.
+        If the file does not exist, is empty, a folder or no regular file, cannot be read, or is an
+        output.
     """
     path = readable(path)
     if path.is_dir():
         raise InputError(f"{path}: this is a folder. Give the name of a file in it.")
     if not path.exists():
         raise InputError(f"{path}: this file does not exist. Check the path.")
+    if not path.stat().st_size:
+        raise InputError(f"{path}: this file is empty. Write it again, or give another one.")
     return as_input(path)
 
 

@@ -70,7 +70,7 @@ def test_both_names_of_bounds_in_files_of_tau_argus_are_read(tmp_path, bound):
         ("pcv,ckey,pvalue\n1,0,0\n1,1,0.5\n", "key 1: the change 0.5 must be a whole number"),
         ("pcv,ckey,pvalue\n1,0,0\n1,1,\n", "key 1: the change nan must be a whole number"),
         ("i;j;p;v;p_int_ub\n", "no line below its header"),
-        ("", "cannot be read as a perturbation table"),
+        ("", "this file is empty"),
     ],
 )
 def test_files_that_are_wrong_are_named_with_their_fault(tmp_path, text, message):

@@ -32,6 +32,12 @@ def test_short_work_shows_no_progress(reporter):
     assert reporter.lines == []
 
 
+def test_work_without_a_figure_is_named_once_it_takes_long(reporter):
+    """It may begin before anything is shown, and go on for a minute."""
+    reporter("adding up records", math.inf, -math.inf, 0)
+    assert reporter.lines == [("adding up records", None)]
+
+
 def test_progress_says_stage_loss_bound_and_what_is_open(reporter):
     reporter.watch.seconds = 3.0
     reporter("search", 10.0, 5.0, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -189,3 +190,113 @@ def test_a_running_number_is_a_contributor_where_nothing_else_names_one(tmp_path
     (tmp_path / "a.csv").write_text("\n".join(["firm;region;sold", *rows, ""]))
     told = guess(tc.DataFile(tmp_path / "a.csv"))
     assert (told.contributor, told.value, told.others) == ("firm", "sold", {})
+
+
+def panel(n_firms: int, periods: list[str], firm: str = "f{}", name: str = "enterprise_id") -> str:
+    """Firms with a record in each period."""
+    rows = [
+        f"{firm.format(n)};{period};{'NSW'[n % 3]};{n % 97}.{n % 7}5"
+        for n in range(1, n_firms + 1)
+        for period in periods
+    ]
+    return "\n".join([f"{name};period;region;turnover", *rows, ""])
+
+
+@pytest.mark.parametrize("firm", ["f{}", "{}", "{:06}"])
+@pytest.mark.parametrize("name", ["enterprise_id", "firm", "Unternehmen", "id", "company_no"])
+def test_what_is_called_a_firm_is_a_contributor_however_many_records_it_has(tmp_path, firm, name):
+    months = [f"2023M{month:02}" for month in range(1, 13)]
+    (tmp_path / "a.csv").write_text(panel(80, months, firm, name))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value, list(told.dimensions)) == (
+        name, "turnover", ["period", "region"],
+    )  # fmt: skip
+
+
+def test_numbers_of_a_register_of_something_else_are_no_amounts(tmp_path):
+    (tmp_path / "a.csv").write_text(panel(400, ["a", "b"], "{}", "household_id"))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value) == ("household_id", "turnover")
+    # Identifiers of regions are codes of them.
+    rows = [f"{n % 16};{n / 8}" for n in range(800)]
+    (tmp_path / "a.csv").write_text("\n".join(["region_id;turnover", *rows, ""]))
+    assert list(guess(tc.DataFile(tmp_path / "a.csv")).dimensions) == ["region_id"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".parquet"])
+def test_each_year_is_a_variable_since_a_dimension_would_have_a_total(tmp_path, ending):
+    (tmp_path / "a.csv").write_text(panel(60, ["2022", "2023"]).replace("period", "Jahr"))
+    frame = pd.read_csv(tmp_path / "a.csv", sep=";")
+    file = tmp_path / f"firms{ending}"
+    write = {".csv": frame.to_csv, ".xlsx": frame.to_excel, ".parquet": frame.to_parquet}
+    write[ending](file, index=False)
+    told = guess(tc.DataFile(file))
+    text = told.job(tmp_path)
+    assert "no dimension: a dimension has a total" in " ".join(text.split())
+    (tmp_path / "job.toml").write_text(text)
+    job = read_job(tmp_path / "job.toml")
+    assert list(job.dimensions) == ["region"]
+    table = load_problem(job).table
+    cells = table.to_frame()
+    totals = cells[cells["region"] == "Total"].set_index("variable").iloc[:, -1]
+    assert dict(totals) == {"2022": 1850.8, "2023": 1850.8}
+    assert set(table.keys["variable"]) == {"2022", "2023"}
+
+
+@pytest.mark.parametrize("name", ["birth_year", "age"])
+def test_years_that_are_no_periods_stay_dimensions(tmp_path, name):
+    (tmp_path / "a.csv").write_text(panel(90, ["1990", "1991"]).replace("period", name))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert told.years == () and list(told.dimensions) == [name, "region"]
+
+
+def test_years_of_a_file_without_other_codes_are_its_dimension(tmp_path):
+    rows = [f"f{n};{2020 + n % 3};{n / 8}" for n in range(600)]
+    (tmp_path / "a.csv").write_text("\n".join(["firm;year;sold", *rows, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.years, list(told.dimensions)) == ((), ["year"])
+
+
+def test_a_job_for_weighted_firms_in_holdings_can_be_read(tmp_path):
+    lines = firms_in_holdings("group", 0.5).splitlines()
+    text = "\n".join(
+        [f"{lines[0]};weight", *(f"{line};{1 + n % 3}" for n, line in enumerate(lines[1:])), ""]
+    )
+    (tmp_path / "a.csv").write_text(text)
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.holding, told.weight) == ("group", "weight")
+    (tmp_path / "job.toml").write_text(told.job(tmp_path))
+    rules = {rule.name: rule for rule in read_job(tmp_path / "job.toml").rules}
+    assert rules["p-percent"].level == "contributor"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-8-sig"])
+def test_letters_of_two_bytes_are_told_by_their_mark(tmp_path, encoding):
+    text = panel(60, ["a", "b"]).replace("period", "größe")
+    mark = "\ufeff" * encoding.endswith("le")
+    (tmp_path / "a.csv").write_bytes((mark + text).encode(encoding))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.contributor, told.value) == ("enterprise_id", "turnover")
+    assert list(told.dimensions) == ["größe", "region"]
+    (tmp_path / "job.toml").write_text(told.job(tmp_path), "utf-8")
+    assert load_problem(read_job(tmp_path / "job.toml")).table.n_cells == 12
+
+
+@pytest.mark.parametrize(
+    ("number", "odd"), [("-", "-"), ("1 234,50", "1 234,50"), ("n/a *", "n/a *")]
+)
+def test_numbers_with_an_entry_that_is_none_are_left_out_with_that_entry(tmp_path, number, odd):
+    text = panel(60, ["a", "b"]).replace("\nenter", "")
+    first, *rest = text.splitlines()
+    rest[3] = rest[3].rpartition(";")[0] + f";{number}"
+    (tmp_path / "a.csv").write_text("\n".join([first, *rest, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert told.value == "" and f"numbers, but also {odd!r}" in told.others["turnover"]
+    done = RUN.invoke(app, ["init", str(tmp_path / "a.csv"), "-o", str(tmp_path / "job.toml")])
+    assert f"'turnover': numbers, but also {odd!r}" in " ".join(done.output.split())
+
+
+def test_a_title_above_the_names_of_columns_is_said_to_be_in_the_way(tmp_path):
+    (tmp_path / "a.csv").write_text("Firms 2023\n\n" + panel(9, ["a"]).replace(".", ","))
+    with pytest.raises(tc.InputError, match="line 4.*names of the columns.*title"):
+        guess(tc.DataFile(tmp_path / "a.csv"))

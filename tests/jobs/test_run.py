@@ -65,6 +65,13 @@ def test_a_fault_of_any_column_shows_before_a_search_begins(job_file, monkeypatc
     assert not begun
 
 
+def test_reading_and_writing_are_stages_of_the_progress(job_file):
+    path, stages = job_file(""), list[str]()
+    tc.run_job(path, path.parent / "results", progress=lambda stage, *_: stages.append(stage))
+    assert (stages[0], stages[-1]) == ("adding up records", "writing files")
+    assert len(set(stages)) > 2
+
+
 def test_what_was_found_is_written_though_ctrl_c_comes_while_it_is_written(job_file, monkeypatch):
     write = run.write_results
 

@@ -196,3 +196,15 @@ def test_the_fingerprint_of_a_file_that_is_not_there_names_it(file_job, tmp_path
     (tmp_path / "a.csv").unlink()
     with pytest.raises(ValueError, match=r"a\.csv: this file does not exist"):
         Job.model_validate(file_job).fingerprint()
+
+
+def test_holdings_of_weighted_records_are_refused_before_the_data_are_read():
+    data = {"file": "a.csv", "value": "turnover", "weight": "w", "holding": "group"}
+    by_size = {"rule": "p-percent", "p": 10}
+    assert "not defined for weighted data" in refused(data=data, rules=[by_size])
+    own = {"a": {"value": "turnover", "rules": [by_size]}}
+    whole = {name: entry for name, entry in data.items() if name != "value"}
+    assert "not defined for weighted data" in refused(data=whole, variables=own)
+    assert job(data=data).rules, "a minimum frequency counts holdings with their weights"
+    assert job(data=data, rules=[by_size | {"level": "contributor"}]).rules
+    assert job(data=data | {"weight": None}, rules=[by_size]).rules

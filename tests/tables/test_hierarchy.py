@@ -170,7 +170,7 @@ def test_another_sign_may_show_the_level(tmp_path):
         ("A\n@\n", "line 2: after '@' there is no code"),
         ("A\n@a\nB\n@a\n", "line 4: code 'a' is listed twice"),
         ("Total\n", "code 'Total' is listed twice"),
-        ("", "no code found"),
+        ("", "this file is empty"),
     ],
 )
 def test_a_file_that_is_no_tree_is_refused_in_its_line(tmp_path, text, message):

@@ -130,7 +130,8 @@ class Session:
             return "tabulating"
         loss = f", loss {task.loss:,.6g}" if math.isfinite(task.loss) else ""
         bound = f", bound {task.bound:,.6g}" if math.isfinite(task.bound) else ""
-        return f"{task.stage}{loss}{bound}, {task.open} open"
+        left = f", {task.open} open" if loss or bound or task.open else ""
+        return f"{task.stage}{loss}{bound}{left}"
 
     @contextmanager
     def changing(self) -> Iterator[None]:

@@ -91,6 +91,7 @@ def keys(
     """
     from tablecloak.cellkey import draw_record_keys, read_secret
     from tablecloak.tables.formats import column_names, read_columns, write_frame
+    from tablecloak.tables.formats.format import NO_RECORDS
 
     require_writable_result(output)
     if not column.strip():
@@ -102,7 +103,7 @@ def keys(
         )
     identifiers = read_columns(file, [identifier], as_text=True)[identifier]
     if not len(identifiers):
-        raise InputError(f"{file}: holds no record. Give the file with the records.")
+        raise InputError(f"{file}: {NO_RECORDS}")
     drawn = draw_record_keys(
         identifiers, secret=None if secret is None else read_secret(secret), n_keys=whole
     )

@@ -59,6 +59,11 @@ class Reporter:
 
     def __call__(self, stage: str, loss: float, bound: float, left: int) -> None:
         """Record progress; cheap enough to be called often."""
+        words = progress_in_words(stage, loss, bound, left)
+        if words == stage:
+            # The next report may come in a minute only.
+            self.show(stage, None)
+            return
         seconds = self.watch.seconds
         if seconds < SILENT_SECONDS or seconds - self.shown < BETWEEN_SECONDS:
             return
@@ -67,8 +72,7 @@ class Reporter:
         limit = math.inf if budget is None else budget.elapsed + budget.left
         ending = f" of {limit:.0f} s" if math.isfinite(limit) else " s"
         self.show(
-            f"{progress_in_words(stage, loss, bound, left)}, {seconds:.0f}{ending} "
-            f"(Ctrl-C keeps what is proved)",
+            f"{words}, {seconds:.0f}{ending} (Ctrl-C keeps what is proved)",
             None if budget is None or math.isinf(limit) else budget.elapsed / limit,
         )
 

@@ -31,12 +31,18 @@ def init(
 
     Example: tablecloak init firms.csv
     """
-    from tablecloak.jobs.beginning import guess
+    from tablecloak.jobs.beginning import NUMBERS_BUT, guess
     from tablecloak.storage import write_text
 
     if output.exists():
         raise InputError(f"{output}: exists already. Move it away, or name another --output.")
     proposal = guess(cast("DataFile", file))
     write_text(output, proposal.job(output.parent))
-    dimensions = ", ".join(proposal.dimensions)
-    typer.echo(f"{output}: by {dimensions}. Look at it, then run: tablecloak protect {output}")
+    dimensions = ", ".join(name for name in proposal.dimensions if name != proposal.year)
+    apart = f", each {proposal.year} apart" * bool(proposal.year)
+    typer.echo(
+        f"{output}: by {dimensions}{apart}. Look at it, then run: tablecloak protect {output}"
+    )
+    for name, why in proposal.others.items():
+        if why.startswith(NUMBERS_BUT):
+            typer.echo(f"note: {name!r}: {why}.", err=True)

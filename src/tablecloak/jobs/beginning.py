@@ -16,8 +16,10 @@ from tablecloak.errors import InputError
 from tablecloak.jobs.schema import DimensionSpec
 from tablecloak.tables.contributions import HOLDINGS, ONLY_HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
-from tablecloak.tables.formats.frame_format import refuse_problem
+from tablecloak.tables.formats.format import NO_RECORDS
+from tablecloak.tables.formats.frame_format import LOOKED_AT, refuse_problem
 from tablecloak.tables.proposal import VALUE
+from tablecloak.tables.text_numbers import numbers_of
 
 MOST_CODES = 1000
 """Codes of a column beyond which it is proposed as no dimension."""
@@ -34,9 +36,38 @@ DIGITS_OF_A_REGISTER = 6
 MOST_SHORT_CODES = MOST_CODES // 20
 """Most numbers of few digits that may be codes."""
 
+ADDED = "added up; without it the table counts records"
+"""What is said of the value."""
+
+LIKE_A_NUMBER = r"[-+]?\d[\d.,'\s]*"
+"""Numbers as they are typed, with any separator of thousands."""
+
+NUMBERS_BUT = "numbers, but also"
+"""How it is said of a column that it might be the value."""
+
 WEIGHTS = re.compile(r"(sampling_?)?weight|wgt|gewicht|poids|hochrechn\w*", re.IGNORECASE)
 PEOPLE = re.compile(r"employees?|staff|headcount|effectifs?|salari\S*|besch\S*", re.IGNORECASE)
 """Names of numbers that tell how large a firm is; without any other they are a value as well."""
+
+FIRMS = re.compile(
+    r"id|siren|siret|((enterprise|firm|company|establishment|respondent|person|unternehmen|firma"
+    r"|betrieb|entreprise|[ée]tablissement|empresa|impresa|bedrijf)s?([ _-]?(id|n[or]|num|number"
+    r"|nummer|code|key))?)",
+    re.IGNORECASE,
+)
+"""Names of columns that name contributors, however many records each has."""
+
+IDENTIFIERS = re.compile(r".*[ _-]id", re.IGNORECASE)
+"""Names of columns whose numbers are no amounts; what they number may be a region as well."""
+
+YEARS = re.compile(
+    r"((reference|ref|survey|reporting|calendar)[ _-]?)?"
+    r"(years?|jahre?|berichtsjahr|ann[ée]e|anno|a[ñn]o|ano|jaar|[åa]r|rok)",
+    re.IGNORECASE,
+)
+"""Names of columns of periods: years of birth are classes, and have a total."""
+
+A_YEAR = re.compile(r"(19|20)\d\d")
 
 UNNAMED = re.compile(r"Unnamed: \d+")
 """How a column is called above which nothing stands: a title is there, or further headers."""
@@ -58,6 +89,11 @@ class Guess:
         For each dimension the columns of its levels, coarsest first; the last is its own.
     others : dict of str to str
         Columns that are left out, and why.
+    years : tuple of str
+        Codes of the dimension `year`, of which each is a variable of the job.
+    year : str
+    is_part : bool
+        Whether the file may hold more records than were looked at.
     """
 
     file: DataFile
@@ -67,6 +103,9 @@ class Guess:
     weight: str = ""
     dimensions: dict[str, list[str]] = field(default_factory=dict)
     others: dict[str, str] = field(default_factory=dict)
+    years: tuple[str, ...] = ()
+    year: str = ""
+    is_part: bool = False
 
     def job(self, folder: Path) -> str:
         """Return the job file, with comments, for a folder in which it is written."""
@@ -76,20 +115,30 @@ class Guess:
         place = os.path.relpath(Path(self.file).resolve(), folder.resolve())
         lines.append(f"file = {_quoted(Path(place).as_posix())}")
         lines += [f"{name} = {_quoted(how)}" for name, how in self.file.signs.items()]
-        lines += self._role("value", self.value, "added up; without it the table counts records")
+        if not self.years:
+            lines += self._role("value", self.value, ADDED)
         lines += self._role("contributor", self.contributor, "whom a record belongs to")
         lines += self._role("holding", self.holding, "one respondent for rules and attacks")
         lines += self._role("weight", self.weight, "sampling weight")
         lines += ["# decimals = 0              # digits after the point that are published"]
         for name, levels in self.dimensions.items():
+            if name == self.year:
+                continue
             lines += ["", f"[dimensions.{_key(name)}]"]
             if len(levels) > 1:
                 lines.append(f"levels = {json.dumps(levels, ensure_ascii=False)}  # coarsest first")
             else:
                 lines.append('# hierarchy = "codes.hrc"   # where codes have groups')
+        lines += self._variables()
         lines += ["", "# Which cells are sensitive; see docs/choosing.md."]
         if self.value:
-            lines += ["[[rules]]", 'rule = "p-percent"', "p = 10", ""]
+            lines += ["[[rules]]", 'rule = "p-percent"', "p = 10"]
+            if self.weight and self.holding:
+                lines += [
+                    'level = "contributor"       # of weighted holdings it is not defined; see'
+                ]
+                lines += ["                            # docs/tabulation.md for what to do instead"]
+            lines += [""]
         lines += ["[[rules]]", 'rule = "minimum-frequency"', "minimum = 3", ""]
         lines += ["[suppression]               # or [adjustment], [rounding], [intervals]"]
         lines += ["time_limit = 60             # seconds"]
@@ -97,6 +146,27 @@ class Guess:
             lines += ["", "# Left out:"]
             lines += [f"#   {_quoted(name)}: {why}" for name, why in self.others.items()]
         return "\n".join(lines) + "\n"
+
+    def _variables(self) -> list[str]:
+        """Return the sections of years."""
+        if not self.years:
+            return []
+        key = _key(self.year)
+        lines = [
+            "",
+            f"# {_quoted(self.year)} is no dimension: a dimension has a total, and years are",
+        ]
+        lines += [
+            "# seldom added up. Each year is a variable of one release; see docs/job-file.md,"
+        ]
+        lines += ["# also for a sum over years, and for a job of one year alone."]
+        if self.is_part:
+            lines += [f"# These are the years of the first {LOOKED_AT:,} records: add the others."]
+        for number, year in enumerate(self.years):
+            lines += ["\n" * bool(number) + f"[variables.{_key(year)}]"]
+            lines += self._role("value", self.value, ADDED)
+            lines += [f"only = {{{key} = {_quoted(year)}}}"]
+        return lines
 
     @staticmethod
     def _role(role: str, column: str, meaning: str) -> list[str]:
@@ -129,7 +199,7 @@ def guess(file: DataFile) -> Guess:
     """
     file, frame = first_records(file)
     if frame.empty:
-        raise InputError(f"{file}: holds no record. Give the file with the records.")
+        raise InputError(f"{file}: {NO_RECORDS}")
     refuse_problem(frame.columns, Path(file))
     finished = "A finished table can be opened by `tablecloak app`."
     unnamed = [name for name in frame.columns if UNNAMED.fullmatch(str(name))]
@@ -154,6 +224,7 @@ def guess(file: DataFile) -> Guess:
     names = [name for name, kind in kinds.items() if kind == "names"]
     # Numbers in their order may be those of lines, and name somebody only where nothing else does.
     names += [name for name, kind in kinds.items() if kind == "running number" and not names]
+    names.sort(key=lambda name: not FIRMS.fullmatch(name))
     holding = next((name for name in names if HOLDINGS.search(name)), "")
     filled = [name for name in names if name != holding and not _is_blank(frame[name]).any()]
     contributor = next((name for name in (*filled, *names) if name != holding), "")
@@ -176,9 +247,20 @@ def guess(file: DataFile) -> Guess:
         if name != value:
             more = f"; if it holds codes, add [dimensions.{_key(name)}]"
             others[name] = f"another number, as a value{more * _may_be_codes(frame[name])}"
-    others |= {name: "names of records" for name in names if name not in (holding, contributor)}
+    others |= {
+        name: _unlike_a_number(frame[name]) or "names of records"
+        for name in names
+        if name not in (holding, contributor)
+    }
     weight = next((name for name, kind in kinds.items() if kind == "weight"), "")
-    return Guess(file, value, contributor, holding, weight, dimensions, others)
+    year = next((name for name in dimensions if _holds_years(frame[name], name)), "")
+    if len(dimensions) == 1 or len(dimensions.get(year, ())) != 1:
+        year = ""
+    years = tuple(sorted(frame[year].dropna().astype(str).unique())) if year else ()
+    is_part = len(frame) == LOOKED_AT
+    return Guess(
+        file, value, contributor, holding, weight, dimensions, others, years, year, is_part
+    )
 
 
 def _holds_total(column: pd.Series) -> bool:
@@ -186,6 +268,23 @@ def _holds_total(column: pd.Series) -> bool:
     total = str(DimensionSpec.model_fields["total"].default).casefold()
     is_text = not _is_number(column)
     return is_text and bool((column.dropna().astype(str).str.strip().str.casefold() == total).any())
+
+
+def _holds_years(column: pd.Series, name: str) -> bool:
+    codes = column.dropna().drop_duplicates().astype(str)
+    return bool(YEARS.fullmatch(name)) and bool(codes.str.fullmatch(A_YEAR.pattern).all())
+
+
+def _unlike_a_number(column: pd.Series) -> str:
+    """Return what to do with a column of numbers that has another entry; empty for other text."""
+    given = column.dropna().astype(str)
+    odd = given[numbers_of(given.str.replace(",", ".")).isna()]
+    if not len(odd) or 2 * given.str.fullmatch(LIKE_A_NUMBER).sum() < len(given):
+        return ""
+    return (
+        f"{NUMBERS_BUT} {odd.iloc[0]!r}, as in {len(odd):,} of its entries; to add it up, correct "
+        f"them, or leave these records out"
+    )
 
 
 def _is_blank(column: pd.Series) -> pd.Series:
@@ -252,19 +351,35 @@ def _kind(column: pd.Series, name: str) -> str:
     if pd.Series(days).all():
         return "a day, which is no code of a table"
     is_shared = n_codes <= min(MOST_CODES, max(2, len(given) / RECORDS_OF_A_CODE))
-    if not _is_number(column):
-        return "codes" if is_shared else "names"
+    if n_codes > 2 and FIRMS.fullmatch(name) and not _is_running(given):
+        return "names"
+    if _is_number(column):
+        return _kind_of_number(given, name, is_shared=is_shared)
+    return "codes" if is_shared else "names"
+
+
+def _kind_of_number(given: pd.Series, name: str, *, is_shared: bool) -> str:
     is_whole = bool((given % 1 == 0).all())
     # Classes and registers give all their codes the same length; sizes have many.
     digits = np.log10(given.abs().astype("float64").clip(lower=1)) // 1 + 1
     is_code = is_whole and digits.min() == digits.max() >= DIGITS_OF_A_CODE
-    is_register = n_codes == len(given) or digits.min() >= DIGITS_OF_A_REGISTER
-    if is_code and is_register and not is_shared and not VALUE.match(name):
+    is_few = is_code or (is_whole and given.nunique() <= MOST_SHORT_CODES)
+    if is_shared and is_few:
+        return "codes"
+    is_register = given.is_unique or digits.min() >= DIGITS_OF_A_REGISTER
+    if is_code and is_register and not VALUE.match(name):
         return "names"
-    is_few = is_code or (is_whole and n_codes <= MOST_SHORT_CODES)
-    is_running = is_whole and n_codes == len(given) == given.max() - given.min() + 1
-    number = "running number" if is_running else "number"
-    return "codes" if is_shared and is_few else number
+    if _is_running(given):
+        return "running number"
+    return "names" if is_whole and IDENTIFIERS.fullmatch(name) else "number"
+
+
+def _is_running(given: pd.Series) -> bool:
+    """Return whether a column numbers the records."""
+    is_number = _is_number(given) and given.is_unique
+    return (
+        is_number and bool((given % 1 == 0).all()) and len(given) == given.max() - given.min() + 1
+    )
 
 
 def _levels(frame: pd.DataFrame, codes: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:

@@ -7,6 +7,7 @@ statuses, intervals, certificates and the report.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -89,11 +90,13 @@ def _run(
     last = 0 if registered is None else Register(registered.folder).last
     with using_solver(job.solver):
         material = replace(load_data(job, engine), progress=progress)
+        _tell(progress, "adding up records" if job.data.kind == "microdata" else "reading")
         if job.transmission is not None:
             job.transmission.check(material.problem, job.every_rule)
         result = protected(job.ways, material, job.attackers)
     if out is not None:
         out = Path(out)
+        _tell(progress, "writing files")
         # What was searched for minutes is not lost by a Ctrl-C that comes while it is written.
         with Budget.of().undisturbed(), replacing_folder(out) as folder:
             write_results(job, result, folder, fingerprint)
@@ -109,6 +112,12 @@ def _run(
                 result.entries.append(entry)
         result.files[:] = [out / path.relative_to(folder) for path in result.files]
     return result
+
+
+def _tell(progress: Progress | None, stage: str) -> None:
+    """Report work of which there are no figures."""
+    if progress is not None:
+        progress(stage, math.inf, -math.inf, 0)
 
 
 def enter_release(

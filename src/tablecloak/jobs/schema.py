@@ -43,7 +43,7 @@ from tablecloak.tables.figures.figure import FIGURES, DerivedFigure
 from tablecloak.tables.formats import FORMATS, ReleaseFormat
 from tablecloak.tables.formats.layouts import Layout, LayoutName, TotalsPlace
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.rules.rule import RULES, Rule, Zeros
+from tablecloak.tables.rules.rule import RULES, Rule, Zeros, refuse_weighted_holdings
 from tablecloak.tables.sums import rules_for_sums
 
 
@@ -496,6 +496,9 @@ class Job(_JobPart):
             self._one_release()
         if any(way.needs_rules for way in self.ways.values()) and not self._has_rules:
             raise missing("rules", {})
+        if self.data.weight and self.data.holding:
+            for rule in self.every_rule:
+                refuse_weighted_holdings(rule)
         if self.variables or self.equations:
             self._for_variables()
         for way in self.ways.values():

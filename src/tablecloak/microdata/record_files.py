@@ -23,6 +23,7 @@ from tablecloak.tables.formats import (
     read_frame,
     replace_columns,
 )
+from tablecloak.tables.formats.format import NO_RECORDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +91,8 @@ class RecordFiles:
         """
         columns = method.uses(column_names(self.source))
         frame = self._read(columns)
+        if frame.empty:
+            raise InputError(f"{self.source}: {NO_RECORDS}")
         # Messages name records by their labels, which are the lines of the file.
         frame.index = pd.RangeIndex(len(frame)) + first_row(self.source)
         with warnings.catch_warnings():

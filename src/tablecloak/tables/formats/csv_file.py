@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -14,6 +15,7 @@ import pandas as pd
 
 from tablecloak.data_file import SEPARATORS
 from tablecloak.errors import InputError
+from tablecloak.storage import existing_file
 from tablecloak.tables.formats.format import FORMATS
 from tablecloak.tables.formats.frame_format import LOOKED_AT, Appender, FrameFormat
 from tablecloak.tables.formats.layouts import WideTable
@@ -47,9 +49,13 @@ class CSV(FrameFormat):
     def told_by(self, path: Path, rows: int = LOOKED_AT) -> tuple[Self, pd.DataFrame]:
         """Return the format with the encoding and the decimal sign of a file, and its first rows.
 
-        What was said of it counts. Letters that are not UTF-8 are those of Western Europe.
+        What was said of it counts. Letters that are not UTF-8 are those of Western Europe, or
+        UTF-16, which a mark tells.
         """
         reader = type(self)()
+        if "encoding" not in self.how.signs and _has_wide_letters(existing_file(path)):
+            reader.how = replace(self.how, encoding="utf-16")
+            return reader.told_by(path, rows)
         try:
             _, frame = super().told_by(path, rows)
         except InputError:
@@ -197,3 +203,8 @@ class _CSVAppender(Appender):
 
     def close(self) -> None:
         pass
+
+
+def _has_wide_letters(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

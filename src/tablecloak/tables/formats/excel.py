@@ -166,7 +166,8 @@ def _with_codes_as_shown(
     doubtful = [
         column
         for column, name in enumerate(frame.columns)
-        if name in text_columns and frame[name].astype(str).map(_NUMBERS.fullmatch).any()
+        if name in text_columns
+        and frame[name].astype(str).map(_NUMBERS.fullmatch, "ignore").notna().any()
     ]
     if not doubtful and not any(map(_is_number, frame.columns)):
         return frame, []

@@ -254,6 +254,16 @@ def _ending(path: Path) -> str:
     return "".join(suffixes)
 
 
+UNEVEN = (
+    "The first line must hold the names of the columns, without a title above it; entries in which "
+    "the separator stands need quotes."
+)
+"""What to do where lines have different numbers of entries."""
+
+NO_RECORDS = "holds no record, at most the names of columns. Give the one with the records."
+"""What is said of a file or a frame without a row."""
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
     """Turn any error while a file is read into an InputError that names the file."""
@@ -268,7 +278,8 @@ def reading(path: Path) -> Iterator[None]:
             f'encoding = "cp1252".'
         ) from None
     except BROKEN as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
+        remedy = f" {UNEVEN}" * ("fields in line" in str(error))
+        raise InputError(f"{path}: cannot be read ({str(error).strip()}).{remedy}") from error
 
 
 def require_few_columns(path: Path) -> None:

@@ -25,6 +25,7 @@ from tablecloak.tables.cell_arrays import CellArrays
 from tablecloak.tables.contributions import LEVELS, Contributions
 from tablecloak.tables.formats.format import (
     NO_PROBLEM,
+    NO_RECORDS,
     ProblemFormat,
     ReleaseFormat,
     TableFormat,
@@ -248,7 +249,10 @@ class RecordFormat(TableFormat):
 
     def records(self, path: Path, text_columns: Sequence[str]) -> pd.DataFrame:
         """Read a whole file as databases do: the code "NA" is not a missing one."""
-        return self.read(path, text_columns)
+        frame = self.read(path, text_columns)
+        if frame.empty:
+            raise InputError(f"{path}: {NO_RECORDS}")
+        return frame
 
     def code_labels(self, path: Path, columns: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return what a file itself says of the codes of some columns, by column and code."""

@@ -20,6 +20,7 @@ from tablecloak.tables.changes.rests import Rests, with_rests
 from tablecloak.tables.confidentiality import Confidentiality
 from tablecloak.tables.contributions import LEVELS, ContributionLevel, Contributions
 from tablecloak.tables.problem import ProtectionProblem
+from tablecloak.tables.size_classes import warn_classes_of_amounts
 from tablecloak.tables.table import NO_RULES, Table
 from tablecloak.tables.weights import WeightRule
 
@@ -151,14 +152,27 @@ def contributions_of(table: Table, rule: Rule) -> Contributions:
             f"The rule {rule.name!r} needs the {level}s of each cell, but the table does not have "
             f"them. Tabulate from microdata with `{level}=`, or give `frequency` and `largest`."
         )
-    if level == "holding" and contributions.is_weighted and not rule.weighs_holdings:
-        raise InputError(
-            f"The rule {rule.name!r} on the level of holdings is not defined for weighted data. "
-            f"Multiply the values by their weights and give no weight, or leave out the holdings, "
-            f"or write level='contributor': members of one holding then count as strangers, and "
-            f"one may learn what another one has."
-        )
+    if level == "holding" and contributions.is_weighted:
+        refuse_weighted_holdings(rule)
     return contributions
+
+
+def refuse_weighted_holdings(rule: Rule) -> None:
+    """Refuse a rule that would judge holdings of weighted data and is not defined for them.
+
+    Raises
+    ------
+    InputError
+        Says what to do.
+    """
+    if rule.weighs_holdings or getattr(rule, "level", "contributor") == "contributor":
+        return
+    raise InputError(
+        f"The rule {rule.name!r} on the level of holdings is not defined for weighted data. "
+        f"Multiply the values by their weights and give no weight, or leave out the holdings, "
+        f"or write level='contributor': members of one holding then count as strangers, and "
+        f"one may learn what another one has."
+    )
 
 
 Hits = Sequence[tuple[Rule, Flags]]
@@ -240,7 +254,8 @@ def protect(
     -----
     TablecloakWarning
         If some cells are negative, or if `floor` exceeds by far what the rules ask for in most
-        sensitive cells, as 1 does where values are in millions.
+        sensitive cells, as 1 does where values are in millions; or if a dimension has classes of
+        the variable itself, such as employees by number of employees, and no bounds by cell.
     """
     _check_arguments(rules, floor=floor, lower_factor=lower_factor)
     _check_measure(table, rules)
@@ -249,6 +264,8 @@ def protect(
     ordered = sorted(judges, key=lambda rule: rule.precedence)
     hits = [(rule, rule.unsafe(table)) for rule in ordered]
     status, reasons = _statuses(table, hits, zeros)
+    if external_bounds is None or not any(map(np.ndim, external_bounds)):
+        warn_classes_of_amounts(table)
     bounds = _bounds(table, external_bounds)
     sensitive = status == CellStatus.SENSITIVE.value
     lower, upper = levels_by(table, hits, floor, lower_factor)

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import AnyIntegers, Floats, Integers, numbered_rows
-from tablecloak.errors import InputError
 from tablecloak.tables.contributions import IN_NO_HOLDING
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.tabulation.engines import engine_named
@@ -22,7 +21,6 @@ from tablecloak.tables.tabulation.exact_sum import ExactSum, most_digits
 from tablecloak.tables.tabulation.figures import Largest, roll_up
 from tablecloak.tables.tabulation.queries import Grouped, Leaves, Spanning, uneven_weights
 from tablecloak.tables.tabulation.records import (
-    NO_RECORDS,
     YES,
     ColumnRoles,
     Overview,
@@ -32,6 +30,8 @@ from tablecloak.tables.tabulation.records import (
     no_numbers,
     open_source,
     overview_of,
+    refuse_padded,
+    resolved,
     terms_of,
     wrong_code,
     wrong_entries,
@@ -132,16 +132,18 @@ def _checked(
 ) -> FrameRecords:
     given = _own_columns(source, dimensions, roles)
     hierarchies = {
-        name: _resolved(given, axis, dimension)
+        name: resolved(_present(given, axis, dimension), dimension)
         for axis, (name, dimension) in enumerate(dimensions.items())
     }
-    if not len(given):
-        raise InputError(NO_RECORDS)
-    for role, (bad, expected) in wrong_entries(given, roles, pd.isna, np.isinf).items():
+    for role, (bad, expected) in wrong_entries(given, roles, pd.isna, np.isinf, _is_blank).items():
         if bad.any():
             row = int(np.argmax(bad))
             entry, number = given[role].iloc[row], int(bad.sum())
             raise wrong_entry(row, getattr(roles, role), entry, expected, number)
+    for role, column in roles.names().items():
+        bare = given[role].str.strip()
+        if (bare != given[role]).any():
+            refuse_padded(column, given[role].nunique(), bare.nunique())
     positions = [
         _positions(given[f"d{axis}"], name, tree)
         for axis, (name, tree) in enumerate(hierarchies.items())
@@ -213,19 +215,23 @@ def _numbers(column: pd.Series) -> Floats:
     raise no_numbers(str(column.name), column.dtype, int(np.argmax(odd)) if odd.any() else None)
 
 
-def _resolved(given: pd.DataFrame, axis: int, dimension: Dimension) -> Hierarchy:
+def _is_blank(text: pd.Series) -> pd.Series:
+    return text.isna() | (text.str.strip() == "")
+
+
+def _present(given: pd.DataFrame, axis: int, dimension: Dimension) -> pd.DataFrame:
     columns = code_columns(axis, dimension)
-    present = given[list(columns.values())].drop_duplicates().set_axis(list(columns), axis=1)
-    return dimension.resolve(present.dropna())
+    return given[list(columns.values())].drop_duplicates().set_axis(list(columns), axis=1)
 
 
 def _positions(codes: pd.Series, name: str, tree: Hierarchy) -> AnyIntegers:
     positions = pd.Index(tree.leaves).get_indexer(pd.Index(codes))
     odd = positions < 0
     if odd.any():
-        unknown = set(codes[odd].dropna())
-        where = (codes == min(unknown)) if unknown else codes.isna()
-        row, lacking = int(np.argmax(where)), int(codes.isna().sum())
+        blank = _is_blank(codes)
+        unknown = set(codes[odd & ~blank])
+        where = (codes == min(unknown)) if unknown else blank
+        row, lacking = int(np.argmax(where)), int(blank.sum())
         raise wrong_code(row, name, tree, unknown, lacking, len(codes))
     return positions.astype(np.int32)
 

@@ -19,7 +19,7 @@ from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.contributions import HOLDINGS, IN_NO_HOLDING
 from tablecloak.tables.formats import RecordFormat, format_of
-from tablecloak.tables.formats.format import reading
+from tablecloak.tables.formats.format import NO_RECORDS, reading
 from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.number_codes import are_whole, as_codes, lost_zeros, warn_of_points
 from tablecloak.tables.tabulation.engines import Engine, engine_named
@@ -52,6 +52,11 @@ class ColumnRoles:
     def has_waivers(self) -> bool:
         """Whether contributors can waive protection."""
         return bool(self.waiver or self.waiver_p)
+
+    def names(self) -> dict[str, str]:
+        """Return the columns that name contributors and holdings, by their parts."""
+        given = {"contributor": self.contributor, "holding": self.holding}
+        return {role: column for role, column in given.items() if column}
 
     def columns(self) -> list[str]:
         """Return the columns that are given."""
@@ -235,7 +240,7 @@ def open_source(
     Raises
     ------
     InputError
-        If the data cannot be read, or a column that is needed is not there.
+        If the data cannot be read, have no record, or lack a column that is needed.
     """
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
     text = [name for name in (roles.contributor, roles.holding, roles.waiver) if name]
@@ -256,10 +261,19 @@ def open_source(
                 f"The columns {alike[column.lower()]!r} and {column!r} differ in capitals only, "
                 f"which databases do not tell apart. Rename one of them."
             )
-    names = [name for name in (roles.contributor, roles.holding) if name]
+    if table.head(1).empty if isinstance(table, pd.DataFrame) else not _has_rows(table):
+        # Without a row no column has a type of its own.
+        raise InputError(
+            f"{data if isinstance(data, str | os.PathLike) else 'The data'}: {NO_RECORDS}"
+        )
+    names = list(roles.names().values())
     numbers = {roles.value, roles.weight, roles.shadow, roles.waiver_p}
     read = dict.fromkeys(column for column in (*codes, *names) if column not in numbers)
     return _without_points(table, read), is_quick
+
+
+def _has_rows(table: Any) -> bool:
+    return bool(len(table.limit(1).to_pandas()))
 
 
 def _without_points(table: Any, columns: Iterable[str]) -> Any:
@@ -378,9 +392,52 @@ def _resolved(
         columns = code_columns(axis, dimension)
         present = records.select(*columns.values()).distinct().to_pandas()
         present = present.set_axis(list(columns), axis=1)
-        hierarchies[name] = dimension.resolve(present.dropna())
+        hierarchies[name] = resolved(present, dimension)
         codes[name] = present[dimension.column].dropna().tolist()
     return hierarchies, codes
+
+
+def resolved(present: pd.DataFrame, dimension: Dimension) -> Hierarchy:
+    """Return the hierarchy of a dimension from the codes that occur; blank ones are missing.
+
+    Raises
+    ------
+    InputError
+        If two codes differ in blanks only.
+    """
+    present = present.dropna()
+    bare = present.apply(lambda column: column.str.strip())
+    for column in present:
+        spelt = dict[str, str]()
+        for code in sorted(present[column].unique()):
+            if (other := spelt.setdefault(code.strip(), code)) != code and other.strip():
+                raise InputError(
+                    f"The codes {code!r} and {other!r} of column {column!r} differ in blanks only, "
+                    f"but would be two cells. {_strip(str(column))}"
+                )
+    return dimension.resolve(present[(bare != "").all(axis=1)])
+
+
+def refuse_padded(column: str, names: int, bare: int) -> None:
+    """Refuse contributors or holdings of which fewer are left without the blanks around them.
+
+    Raises
+    ------
+    InputError
+        Says how to take the blanks away.
+    """
+    if bare < names:
+        raise InputError(
+            f"Column {column!r} has entries that differ in blanks only, {names - bare:,} more than "
+            f"without them: one respondent would count as several. {_strip(column)}"
+        )
+
+
+def _strip(column: str) -> str:
+    return (
+        f"Take the blanks away where the data are made; in pandas frame[{column!r}] = "
+        f"frame[{column!r}].str.strip()."
+    )
 
 
 def code_columns(axis: int, dimension: Dimension) -> dict[str, str]:
@@ -513,6 +570,7 @@ def wrong_entries(
     roles: ColumnRoles,
     is_missing: Callable[[Any], Any],
     is_infinite: Callable[[Any], Any],
+    is_blank: Callable[[Any], Any],
 ) -> dict[str, tuple[Any, str]]:
     """For each role which records are wrong, and what they must be; of Ibis or pandas."""
     conditions = {}
@@ -523,7 +581,7 @@ def wrong_entries(
             bad = (bad | (column <= 0)) if role == "weight" else bad
             conditions[role] = bad, "a finite number" + " above 0" * (role == "weight")
     if roles.contributor:
-        conditions["contributor"] = records.contributor.isnull(), "an identifier"
+        conditions["contributor"] = is_blank(records.contributor), "an identifier"
     if roles.record_key:
         conditions["record_key"] = _bad_key(records.record_key, roles.has_whole_keys, is_missing)
     if roles.request:
@@ -539,7 +597,13 @@ def wrong_entries(
 
 
 def _bad(records: Any, roles: ColumnRoles) -> dict[str, tuple[Any, str]]:
-    return wrong_entries(records, roles, lambda c: c.isnull() | c.isnan(), lambda c: c.isinf())
+    missing, infinite = lambda c: c.isnull() | c.isnan(), lambda c: c.isinf()
+    # To strip each entry takes four times the seconds of a look at its ends, as is done for others.
+    return wrong_entries(records, roles, missing, infinite, lambda c: c.isnull() | (c == ""))
+
+
+def _is_blank(text: Any) -> Any:
+    return text.isnull() | (text.strip() == "")
 
 
 def _bad_key(key: Any, is_whole: bool, is_missing: Callable[[Any], Any]) -> tuple[Any, str]:
@@ -570,19 +634,30 @@ def _check_records(
     sizes = {f"largest_{name}": term.abs().max() for name, term in terms.items()}
     negative = (records.shadow < 0).sum()
     columns = {"count": records.count(), "negative": negative, **counts, **missing}
+    for role in roles.names():
+        name = records[role]
+        columns[f"padded_{role}"] = (name.startswith(" ") | name.endswith(" ")).sum()
     counted = records.agg(**columns, **sizes).to_pandas().iloc[0]
-    if counted["count"] == 0:
-        raise InputError(NO_RECORDS)
     count = int(counted["count"])
     for role in bad:
         if counted[f"bad_{role}"]:
             condition, expected = _bad(numbered, roles)[role]
             _reject(numbered, condition, role, getattr(roles, role), expected)
+    for role, column in roles.names().items():
+        if counted[f"padded_{role}"]:
+            name = records[role]
+            if records.filter(_is_blank(name)).count().to_pandas():
+                _reject(numbered, _is_blank(numbered[role]), role, column, "an identifier")
+            distinct = records.agg(names=name.nunique(), bare=name.strip().nunique()).to_pandas()
+            refuse_padded(column, *map(int, distinct.iloc[0]))
     for axis, (name, tree) in enumerate(hierarchies.items()):
         unknown, lacking = set(codes[name]) - set(tree.leaves), int(counted[f"no_d{axis}"])
         if unknown or lacking:
             column = numbered[f"d{axis}"]
-            where = column == min(unknown) if unknown else column.isnull()
+            if blank := {code for code in unknown if not code.strip()}:
+                unknown -= blank
+                lacking = int(numbered.filter(_is_blank(column)).count().to_pandas())
+            where = column == min(unknown) if unknown else _is_blank(column)
             row = numbered.filter(where).order_by("row").limit(1).to_pandas()["row"].iloc[0]
             raise wrong_code(row, name, tree, unknown, lacking, count)
     largest = {name: float(counted[f"largest_{name}"]) for name in terms}
@@ -649,9 +724,6 @@ def _most_digits_of(terms: Any, largest: float) -> Any:
     return ibis.cases(*((has(digits), digits) for digits in exact), else_=MOST_DIGITS + 1).max()
 
 
-NO_RECORDS = "The data has no records. Check that it is the right file or table."
-
-
 def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str) -> None:
     wrong = records.filter(bad)
     first, number = wrong.order_by("row").limit(1).to_pandas(), int(wrong.count().to_pandas())
@@ -660,7 +732,7 @@ def _reject(records: Any, bad: Any, role: str, column: str | None, expected: str
 
 def wrong_entry(row: int, column: str | None, entry: Any, expected: str, number: int) -> InputError:
     """Return the error for entries of records, of which the first is named; rows count from 0."""
-    shown = "missing" if pd.isna(entry) else f"{entry}"
+    shown = "missing" if pd.isna(entry) or not str(entry).strip() else f"{entry}"
     which = "Correct the record or leave it out."
     if number > 1:
         which = f"{number:,} records have this fault: correct them, or leave them out."
@@ -701,6 +773,7 @@ def wrong_code(
     return InputError(
         f"code {code!r} of dimension {name!r} is not in its hierarchy (unknown are "
         f"{listed(sorted(unknown))}). Add the code to the hierarchy or correct the data."
-        f"{lost_zeros(name, unknown, tree.codes)}",
+        f"{lost_zeros(name, unknown, tree.codes)}"
+        f"{' It has blanks around it.' * (code.strip() != code)}",
         row=row,
     )

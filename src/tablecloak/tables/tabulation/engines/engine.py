@@ -14,7 +14,7 @@ from tablecloak.extras import is_installed
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, format_of
-from tablecloak.tables.formats.format import require_few_columns
+from tablecloak.tables.formats.format import UNEVEN, require_few_columns
 
 
 class Engine(ABC):
@@ -140,7 +140,10 @@ def explained(error: Exception) -> str:
     width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     width = width or re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", text)
     if width:
-        what = f"{width.group(2)} entries were found where the header has {width.group(1)}"
+        what = (
+            f"{width.group(2)} entries were found where the header has {width.group(1)}. {UNEVEN}"
+        )
+        what = what.removesuffix(".")
     elif isinstance(error, UnicodeDecodeError) or "not utf-8" in text.lower():
         what = (
             "its letters are not UTF-8; say how they are written, such as encoding = 'cp1252', in "

@@ -12,6 +12,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.squares import squares_tell
 from tablecloak.safe.tables.request import Adds, TableGrid
 from tablecloak.safe.values import ValueLevels
 
@@ -188,6 +189,13 @@ class CellMeasure:
         differs = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
         return replace(self, group=np.where(differs != 0, self.group, -1)).n
 
+    def squares_tell(self, ratio: float) -> Flags:
+        """Return the cells whose squares tell the largest amount; codes have none."""
+        if self.is_code:
+            return np.zeros(self.grid.n_cells, dtype=np.bool_)
+        cells, who, record = self._stacked
+        return squares_tell(np.sqrt(self.amounts[record]), cells, who, self.grid.n_cells, ratio)
+
     def statistic(self, name: str, values: pd.Series[Any]) -> pd.Series[Any]:
         """Return a statistic of the values of all records of each cell that has some."""
         cells, _, record = self._stacked
@@ -263,9 +271,12 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
     up to zero, breaks "zeros" if the data centre says so. Dominance is judged by absolute amounts.
     Sums of codes count: few records that differ from the lowest or the highest code break the
     threshold, none at all "zeros". Elsewhere a value that most records share contributes nothing,
-    be it most of the table or most of a cell.
+    be it most of the table or most of a cell. A sum of squares stands beside the sum, whose
+    rules are not asked twice: it breaks the p% rule of squares alone.
     """
     n, threshold = measure.n, appetite.safe_threshold
+    if measure.adds == "square":
+        return {"p-ratio": measure.squares_tell(appetite.safe_pratio_p)}
     rules = {"threshold": (n > 0) & (n < threshold)}
     if measure.is_code:
         few = np.array(measure.apart)
@@ -304,8 +315,11 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         up = np.where(few, np.maximum(appetite.safe_threshold - values, 1), 1.0)
         return np.where(primary, np.minimum(values, 1.0), 0.0), np.where(primary, up, 0.0)
     one, two, several, _ = measure.largest
+    ratio = appetite.safe_pratio_p
+    if measure.adds == "square":
+        ratio = (1 + ratio) ** 2 - 1
     short = np.maximum(
-        appetite.safe_pratio_p * one - (measure.absolute - two),
+        ratio * one - (measure.absolute - two),
         several / appetite.safe_nk_k - measure.absolute,
     )
     there = measure.absolute[measure.absolute > 0]

@@ -125,8 +125,6 @@ class TableCheck:
         measures = _measures(request, grid, pieces, who, appetite)
         broken: dict[str, Flags] = {}
         for measure in measures:
-            if measure.adds == "square":
-                continue
             for rule, cells in broken_rules(measure, appetite).items():
                 broken[rule] = broken.get(rule, np.zeros(grid.n_cells, dtype=bool)) | cells
         shown = np.zeros(grid.n_cells, dtype=bool)

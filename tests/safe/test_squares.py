@@ -94,7 +94,7 @@ def test_a_correlation_that_one_record_makes_is_hidden_and_that_of_ranks_is_not(
 def test_a_fit_that_leaves_nearly_nothing_over_tells_all_values_within_the_ratio():
     data = people().drop(index=7)
     random = np.random.default_rng(2)
-    for noise, expected in ((0.2, "pass"), (0.003, "fail")):
+    for noise, expected in ((0.2, "pass"), (0.003, "review")):
         y = (data.income + random.normal(0, noise * data.income.std(), len(data))).rename("paid")
         output = Project().regression(sm.OLS(y, sm.add_constant(data[["income"]])).fit())
         assert output.outcome.status == expected, noise
@@ -134,3 +134,53 @@ def test_weights_that_differ_at_few_are_a_sum_that_tells_these():
             sm.GLM(data.income, sm.add_constant(data[["age"]]), freq_weights=weights),
         ):
             assert Project().regression(model.fit()).outcome.status == expected
+
+
+def powers(n=400):
+    """A dozen wealths lie near the largest, and all others of its cell far below."""
+    data = people(n=n).assign(person=np.arange(n))
+    data.loc[[7, 9, 11], "wealth"] = [98_100.0, 91_700.0, 90_400.0]
+    data["wealth"] = data.wealth.clip(upper=98_100)
+    north = np.flatnonzero((data.area == "North") & ~data.index.isin([7, 9, 11]))
+    data.loc[north, "wealth"] = (data.wealth[north] / 10).round()
+    data.loc[north[:10], "wealth"] = np.arange(82_000.0, 83_000.0, 100)
+    return data
+
+
+def test_a_sum_of_powers_of_powers_is_judged_by_the_amounts():
+    """Whoever is second computes the largest amount from the sum of their twentieth powers."""
+    data = powers()
+    project = Project(data=data, contributor="person")
+    project.compute("fifth", "(wealth / 1000) ** 5")
+    high = project.compute("high", "fifth ** 4")
+    north = data.index[data.area == "North"]
+    assert (high[north].sum() - high[9]) ** (1 / 20) < 1.1 * data.wealth[7] / 1000
+    assert high[north].sum() - high[[7, 9]].sum() > 0.1 * high[7]
+    shown = project.pivot_table(data.assign(high=high), "high", "area", aggfunc="sum")
+    assert shown.high.isna()["North"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "power"),
+    [
+        ("(wealth / 1000) ** 3", 3), ("wealth * wealth", 2), ("wealth / (age / 100) ** 2", 2),
+        ("sqrt(wealth)", 1), ("wealth / age", 1), ("where(age >= 65, wealth, income)", 1),
+        ("round(wealth / 1000)", 1), ("where(area == 'North', wealth, income) ** 2", 2),
+    ],
+)  # fmt: skip
+def test_how_fast_a_formula_grows_is_the_power_of_its_amounts(formula, power):
+    data = powers()
+    project = Project(data=data)
+    assert project.declared.power(project.compute("y", formula), np.arange(400)) == pytest.approx(
+        power, rel=0.01
+    )
+
+
+def test_how_fast_a_copy_grows_is_the_power_of_the_nearest_column():
+    data = powers()
+    project = Project(data=data.assign(logarithm=np.log(data.wealth)))
+    for power in (1, 2, 5):
+        column = (data.wealth**power).rename("y")
+        assert project.declared.power(column, np.arange(400)) == pytest.approx(power)
+    mixed = (data.wealth**3 / data.age).rename("y")
+    assert project.declared.power(mixed, np.arange(400)) == 1

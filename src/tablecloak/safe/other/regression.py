@@ -135,7 +135,7 @@ class DesignMatrix:
         """Leverage of each record: 1 if the fit goes through it whatever its value."""
         return np.asarray((self.basis**2).sum(axis=1), dtype=np.float64)
 
-    def nearly_told(self, y: Floats, ratio: float) -> Integers:
+    def nearly_told(self, y: Floats, ratio: float, tells_squares: bool) -> Integers:
         """Return the records of which the fit tells y within the p% rule, for who knows X.
 
         Over its leverage h, a fitted value is y plus the sum of all others times h_ij / h, which
@@ -151,7 +151,7 @@ class DesignMatrix:
         largest = np.sort(apart**2)[-2:]
         beside = np.where(apart**2 == largest[-1], largest[0], largest[-1])
         room = np.sqrt(np.maximum((1 - self.leverage) * ((apart**2).sum() - beside), 0.0))
-        told = room - apart < ratio * amounts
+        told = tells_squares & (room - apart < ratio * amounts)
         _, who = np.unique(self.contributor, return_inverse=True)
         for record in np.flatnonzero(self.leverage > LEAST_LEVERAGE):
             others = np.bincount(who, np.abs(self.basis @ self.basis[record]) * amounts)
@@ -396,6 +396,18 @@ class Fit:
         return columns.assign(**{self.y: self.endog}, **weighted)
 
     @property
+    def tells_squares(self) -> bool:
+        """Whether anything is shown beside coefficients: a fit as a whole, or standard errors."""
+        return any(_figure(self.result, name) is not None for name in ("bse", "rsquared", "llf"))
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether y is an amount whose residuals the fit tells of: no code, and no robust scale."""
+        model = self.result.model
+        is_other = is_of_categories(model) or is_robust(model)
+        return not is_other and not ValueLevels.of(self.endog).is_code
+
+    @property
     def is_weighted(self) -> bool:
         """Whether weights are a column of somebody: those of a robust fit are its own."""
         return bool(np.ptp(self.weights)) and not is_robust(self.result.model)
@@ -598,11 +610,11 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
 
 def _nearly_told(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
     """Return a reason for records whose y the fit tells within p per cent, though not exactly."""
-    model = fit.result.model
-    is_amount = not ValueLevels.of(fit.endog).is_code
-    if is_of_categories(model) or is_robust(model) or not is_amount:
+    if not fit.has_amounts or fit.left_over <= PERFECT:
         return []
-    told = design.nearly_told(fit.endog, limits.safe_pratio_p)
+    told = design.nearly_told(fit.endog, limits.safe_pratio_p, fit.tells_squares)
+    # Above the limit they are told altogether.
+    told = told[design.leverage[told] <= limits.safe_leverage]
     if not told.size:
         return []
     text = (
@@ -610,7 +622,7 @@ def _nearly_told(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reaso
         f"{limits.safe_pratio_p:.0%}: their leverage is up to {design.leverage[told].max():.3g}, "
         f"and the fit leaves over {fit.left_over:.3g} of the variation"
     )
-    return [Reason("fail", "leverage", text)]
+    return [Reason("review", "leverage", text)]
 
 
 def _crossed(design: DesignMatrix, limits: Appetite) -> list[Reason]:
@@ -637,12 +649,12 @@ def _squares(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
     Residuals tell that of y, and standard errors, which are those of X'X, that of each column:
     of the only one beside a constant without any other knowledge.
     """
+    if not fit.tells_squares:
+        return []
     p = limits.safe_pratio_p
     told = [name for name, column in zip(fit.names, design.matrix.T, strict=True)
             if column_is_told(column, design.contributor, p)]  # fmt: skip
-    model = fit.result.model
-    has_squares = not (is_of_categories(model) or is_robust(model))
-    of_y = has_squares and column_is_told(fit.endog, design.contributor, p)
+    of_y = fit.has_amounts and column_is_told(fit.endog, design.contributor, p)
     if not told and not of_y:
         return []
     named = listed([*[fit.y] * of_y, *told], limit=MOST_LISTED)

@@ -55,6 +55,8 @@ class CellMeasure:
         n of the (n, k) rule.
     threshold : int
         Contributors that are enough.
+    power : float, default=1
+        How many times as fast as an amount of the data what is added up grows, in per cent.
     """
 
     adds: Adds
@@ -66,6 +68,7 @@ class CellMeasure:
     weights: Floats | None
     n_largest: int
     threshold: int
+    power: float = 1.0
 
     @property
     def is_whole(self) -> bool:
@@ -189,6 +192,10 @@ class CellMeasure:
         differs = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
         return replace(self, group=np.where(differs != 0, self.group, -1)).n
 
+    def ratio(self, appetite: Appetite) -> float:
+        """Return p of the p% rule, of what is added up: x^k is known less closely than x."""
+        return float((1 + appetite.safe_pratio_p) ** self.power - 1)
+
     def squares_tell(self, ratio: float) -> Flags:
         """Return the cells whose squares tell the largest amount; codes have none."""
         if self.is_code:
@@ -276,7 +283,7 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
     """
     n, threshold = measure.n, appetite.safe_threshold
     if measure.adds == "square":
-        return {"p-ratio": measure.squares_tell(appetite.safe_pratio_p)}
+        return {"p-ratio": measure.squares_tell(measure.ratio(appetite))}
     rules = {"threshold": (n > 0) & (n < threshold)}
     if measure.is_code:
         few = np.array(measure.apart)
@@ -294,10 +301,11 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
         over = measure.beyond_least
         first, two, *_ = over.largest
         rest = over.absolute - two
-        rules["p-ratio"] = (n > 0) & (first > 0) & (rest < appetite.safe_pratio_p * first)
+        ratio = measure.ratio(appetite)
+        rules["p-ratio"] = (n > 0) & (first > 0) & (rest < ratio * first)
         others, first, rest = measure.beside_shared
         rules["threshold"] |= (others > 0) & (others < threshold)
-        rules["p-ratio"] |= (others > 0) & (rest < appetite.safe_pratio_p * first)
+        rules["p-ratio"] |= (others > 0) & (rest < ratio * first)
         rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 
@@ -315,7 +323,7 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         up = np.where(few, np.maximum(appetite.safe_threshold - values, 1), 1.0)
         return np.where(primary, np.minimum(values, 1.0), 0.0), np.where(primary, up, 0.0)
     one, two, several, _ = measure.largest
-    ratio = appetite.safe_pratio_p
+    ratio = measure.ratio(appetite)
     if measure.adds == "square":
         ratio = (1 + ratio) ** 2 - 1
     short = np.maximum(

@@ -34,9 +34,9 @@ def squares_tell(
     ratio : float
         p of the p% rule, of what amounts exceed the smallest of all by.
     """
-    told = np.zeros(n_cells, dtype=np.bool_)
+    is_dominated = np.zeros(n_cells, dtype=np.bool_)
     if not len(values):
-        return told
+        return is_dominated
     width = int(who.max()) + 1
     pairs, pair = np.unique(cell * width + who, return_inverse=True)
     of_pair = pairs // width
@@ -60,8 +60,8 @@ def squares_tell(
     first = np.flatnonzero(place == 0)
     amount = np.sqrt(squares(np.full(len(values), max(float(values.min()), 0.0))))[first]
     above = ratio * amount * (2 * np.sqrt(apart[first]) + ratio * amount)
-    told[of_pair[first]] = others[of_pair[first]] < above
-    return told
+    is_dominated[of_pair[first]] = others[of_pair[first]] < above
+    return is_dominated
 
 
 def column_is_told(values: Floats, who: Integers, ratio: float) -> bool:

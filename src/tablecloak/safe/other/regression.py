@@ -151,14 +151,14 @@ class DesignMatrix:
         largest = np.sort(apart**2)[-2:]
         beside = np.where(apart**2 == largest[-1], largest[0], largest[-1])
         room = np.sqrt(np.maximum((1 - self.leverage) * ((apart**2).sum() - beside), 0.0))
-        told = tells_squares & (room - apart < ratio * amounts)
+        is_bounded = tells_squares & (room - apart < ratio * amounts)
         _, who = np.unique(self.contributor, return_inverse=True)
         for record in np.flatnonzero(self.leverage > LEAST_LEVERAGE):
             others = np.bincount(who, np.abs(self.basis @ self.basis[record]) * amounts)
             others[who[record]] = 0.0
             hidden_by = others.sum() - others.max()
-            told[record] |= hidden_by < ratio * self.leverage[record] * amounts[record]
-        return np.flatnonzero(told)
+            is_bounded[record] |= hidden_by < ratio * self.leverage[record] * amounts[record]
+        return np.flatnonzero(is_bounded)
 
     @property
     def is_of_means(self) -> bool:
@@ -612,14 +612,14 @@ def _nearly_told(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reaso
     """Return a reason for records whose y the fit tells within p per cent, though not exactly."""
     if not fit.has_amounts or fit.left_over <= PERFECT:
         return []
-    told = design.nearly_told(fit.endog, limits.safe_pratio_p, fit.tells_squares)
+    records = design.nearly_told(fit.endog, limits.safe_pratio_p, fit.tells_squares)
     # Above the limit they are told altogether.
-    told = told[design.leverage[told] <= limits.safe_leverage]
-    if not told.size:
+    records = records[design.leverage[records] <= limits.safe_leverage]
+    if not records.size:
         return []
     text = (
-        f"whoever knows the columns is told {fit.y} of {len(told)} records within "
-        f"{limits.safe_pratio_p:.0%}: their leverage is up to {design.leverage[told].max():.3g}, "
+        f"whoever knows the columns is told {fit.y} of {len(records)} records within "
+        f"{limits.safe_pratio_p:.0%}: their leverage is up to {design.leverage[records].max():.3g}, "
         f"and the fit leaves over {fit.left_over:.3g} of the variation"
     )
     return [Reason("review", "leverage", text)]
@@ -652,12 +652,12 @@ def _squares(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
     if not fit.tells_squares:
         return []
     p = limits.safe_pratio_p
-    told = [name for name, column in zip(fit.names, design.matrix.T, strict=True)
+    names = [name for name, column in zip(fit.names, design.matrix.T, strict=True)
             if column_is_told(column, design.contributor, p)]  # fmt: skip
     of_y = fit.has_amounts and column_is_told(fit.endog, design.contributor, p)
-    if not told and not of_y:
+    if not names and not of_y:
         return []
-    named = listed([*[fit.y] * of_y, *told], limit=MOST_LISTED)
+    named = listed([*[fit.y] * of_y, *names], limit=MOST_LISTED)
     text = (
         f"residuals and standard errors tell sums of squares, of which one contributor has nearly "
         f"all of {named}: that amount follows within {p:.0%}. Clip it, or take logarithms"

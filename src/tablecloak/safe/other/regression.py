@@ -141,8 +141,8 @@ class DesignMatrix:
         Over its leverage h, a fitted value is y plus the sum of all others times h_ij / h, which
         must hide it from the contributor with the largest of these. The residuals of all others
         are part of the residual sum of squares as well, so that y lies no further from the fitted
-        value than the root of 1 - h times that sum (Cook and Weisberg, 1982, *Residuals and
-        influence in regression*, section 2.2.2, on the sum without one record).
+        value than the root of 1 - h times that sum: without the record it is less by the square of
+        its residual over 1 - h (Cook and Weisberg, 1982, *Residuals and influence in regression*).
         """
         roots = np.sqrt(self.weights)
         amounts = np.abs(y - max(float(y.min()), 0.0)) * roots
@@ -617,10 +617,11 @@ def _nearly_told(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reaso
     records = records[design.leverage[records] <= limits.safe_leverage]
     if not records.size:
         return []
+    most = design.leverage[records].max()
     text = (
         f"whoever knows the columns is told {fit.y} of {len(records)} records within "
-        f"{limits.safe_pratio_p:.0%}: their leverage is up to {design.leverage[records].max():.3g}, "
-        f"and the fit leaves over {fit.left_over:.3g} of the variation"
+        f"{limits.safe_pratio_p:.0%}: their leverage is up to {most:.3g}, and the fit "
+        f"leaves over {fit.left_over:.3g} of the variation"
     )
     return [Reason("review", "leverage", text)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -155,6 +155,14 @@ class Ledger:
         is_categorical = isinstance(key.dtype, pd.CategoricalDtype)
         has_order = self.declared.has_order if self.declared and is_categorical else None
         return in_order(key, is_given=has_order is not None and has_order(key, positions))
+
+    def powers(
+        self, columns: Mapping[Hashable, pd.Series[Any]], positions: Integers
+    ) -> dict[Hashable, float]:
+        """Return how many times as fast as an amount of the data each column grows, if known."""
+        if self.declared is None:
+            return {}
+        return {name: self.declared.power(one, positions) for name, one in columns.items()}
 
     def of_all(self, columns: pd.DataFrame) -> list[Reason]:
         """Return a reason for review if all records have the same flag, where that discloses."""

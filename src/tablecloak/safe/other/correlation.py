@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 from tablecloak.arrays import Flags, Floats
 from tablecloak.errors import InputError
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
+from tablecloak.safe.squares import column_is_told
 from tablecloak.safe.values import ValueLevels
 
 EXACT = 1e-9
@@ -23,7 +24,7 @@ EXACT = 1e-9
 @KINDS.register
 @dataclass(frozen=True)
 class CorrelationOutput(Kind):
-    """Correlation: enough contributors and degrees of freedom, and no exact relation."""
+    """Correlation: enough contributors and degrees of freedom, no exact relation or dominance."""
 
     name: ClassVar[str] = "correlation"
     label: ClassVar[str] = "correlation"
@@ -41,17 +42,25 @@ class CorrelationOutput(Kind):
         limits = records.appetite
         few: list[tuple[int, int]] = []
         exact: list[tuple[int, int]] = []
+        dominated: list[tuple[int, int]] = []
         known = frame.notna().to_numpy()
         columns = frame.to_numpy(dtype=np.float64)
         lonely = [self._is_of_few(records, columns[:, k]) for k in range(frame.shape[1])]
         for one, other in combinations(range(frame.shape[1]), 2):
-            behind = records.n_contributors(known[:, one] & known[:, other])
+            both = known[:, one] & known[:, other]
+            behind = records.n_contributors(both)
             places = [(one, other), (other, one)]
             is_few = behind < limits.safe_threshold or lonely[one] or lonely[other]
             if is_few or behind - 2 < limits.safe_dof_threshold:
                 few += places
             elif abs(sizes[one, other]) > 1 - EXACT:
                 exact += places
+            elif self.method == "pearson" and any(
+                column_is_told(
+                    columns[both, k], records.contributor[both], limits.safe_pratio_p
+                ) for k in (one, other)
+            ):  # fmt: skip
+                dominated += places
         left_out = int((~known.all(axis=1)).sum())
         reasons, notes = records.missing(left_out)
         checked = Checked(
@@ -70,6 +79,12 @@ class CorrelationOutput(Kind):
             "exact relation",
             f"{len(exact) // 2} correlations are 1 or -1 and are hidden: one column would follow "
             "from the other",
+        )
+        checked = checked.hiding(
+            dominated,
+            "p-ratio",
+            f"{len(dominated) // 2} correlations are nearly what one contributor adds, whose "
+            "square is most of all squares of a column, and are hidden",
         )
         pairs = [pair for pair in combinations(range(frame.shape[1]), 2)
                  if pair not in checked.hidden]  # fmt: skip

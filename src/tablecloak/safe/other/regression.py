@@ -16,7 +16,7 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import same_records, unsearched
 from tablecloak.safe.joint.leverage import combinations_within, is_low
@@ -31,15 +31,20 @@ from tablecloak.safe.other.fitted_model import (
 )
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status
+from tablecloak.safe.squares import column_is_told
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.request import TableAxis, TableGrid
-from tablecloak.safe.values import MOST_LEVELS
+from tablecloak.safe.values import MOST_LEVELS, ValueLevels
 
 EXACT = 1e-8
 """Share of a group's indicator that may be left outside of the column space: rounding alone."""
 
 PERFECT = 1e-12
 """Share of the variation left over up to which a fit is perfect: rounding alone."""
+
+LEAST_LEVERAGE = 0.3
+"""Leverage from which it is looked at whether a fitted value is nearly that of its record: beside
+a leverage of 0.3 all others have 0.7 of a mean, and hide seven times as much as it within 10 %."""
 
 MOST_KINDS = 2**62
 """Combinations of codes that are numbered without a look at which there are."""
@@ -129,6 +134,31 @@ class DesignMatrix:
     def leverage(self) -> Floats:
         """Leverage of each record: 1 if the fit goes through it whatever its value."""
         return np.asarray((self.basis**2).sum(axis=1), dtype=np.float64)
+
+    def nearly_told(self, y: Floats, ratio: float, tells_squares: bool) -> Integers:
+        """Return the records of which the fit tells y within the p% rule, for who knows X.
+
+        Over its leverage h, a fitted value is y plus the sum of all others times h_ij / h, which
+        must hide it from the contributor with the largest of these. The residuals of all others
+        are part of the residual sum of squares as well, so that y lies no further from the fitted
+        value than the root of 1 - h times that sum: without the record it is less by the square of
+        its residual over 1 - h (Cook and Weisberg, 1982, *Residuals and influence in regression*).
+        """
+        roots = np.sqrt(self.weights)
+        amounts = np.abs(y - max(float(y.min()), 0.0)) * roots
+        apart = y * roots
+        apart = apart - self.basis @ (self.basis.T @ apart)
+        largest = np.sort(apart**2)[-2:]
+        beside = np.where(apart**2 == largest[-1], largest[0], largest[-1])
+        room = np.sqrt(np.maximum((1 - self.leverage) * ((apart**2).sum() - beside), 0.0))
+        is_bounded = tells_squares & (room - apart < ratio * amounts)
+        _, who = np.unique(self.contributor, return_inverse=True)
+        for record in np.flatnonzero(self.leverage > LEAST_LEVERAGE):
+            others = np.bincount(who, np.abs(self.basis @ self.basis[record]) * amounts)
+            others[who[record]] = 0.0
+            hidden_by = others.sum() - others.max()
+            is_bounded[record] |= hidden_by < ratio * self.leverage[record] * amounts[record]
+        return np.flatnonzero(is_bounded)
 
     @property
     def is_of_means(self) -> bool:
@@ -291,6 +321,8 @@ class Fit:
         Name of the model, such as "ols".
     weights : (n,) array of float
         By what each record counts; records to which somebody gave no weight are left out.
+    n_left_out : int, default=0
+        How many these are.
     """
 
     exog: Floats
@@ -300,6 +332,7 @@ class Fit:
     result: Any
     method: str
     weights: Floats
+    n_left_out: int = 0
 
     @classmethod
     def of(cls, result: Any) -> Fit:
@@ -353,7 +386,7 @@ class Fit:
         counts = (weights > 0) | is_robust(model)
         return cls(
             exog[counts], endog[counts], tuple(names), index if counts.all() else index[counts],
-            result, type(model).__name__.lower(), weights[counts],
+            result, type(model).__name__.lower(), weights[counts], int((~counts).sum()),
         )  # fmt: skip
 
     @property
@@ -364,9 +397,25 @@ class Fit:
         columns = pd.DataFrame(
             self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
         )
-        is_given = np.ptp(self.weights) and not is_robust(self.result.model)
-        weighted = {WEIGHTS: self.weights} if is_given else {}
+        weighted = {WEIGHTS: self.weights} if self.is_weighted else {}
         return columns.assign(**{self.y: self.endog}, **weighted)
+
+    @property
+    def tells_squares(self) -> bool:
+        """Whether anything is shown beside coefficients: a fit as a whole, or standard errors."""
+        return any(_figure(self.result, name) is not None for name in ("bse", "rsquared", "llf"))
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether y is an amount whose residuals the fit tells of: no code, and no robust scale."""
+        model = self.result.model
+        is_other = is_of_categories(model) or is_robust(model)
+        return not is_other and not ValueLevels.of(self.endog).is_code
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether weights are a column of somebody: those of a robust fit are its own."""
+        return bool(np.ptp(self.weights)) and not is_robust(self.result.model)
 
     @property
     def y(self) -> str:
@@ -425,11 +474,21 @@ class RegressionOutput(Kind):
         if given is not None and np.isfinite(given):
             free = min(free, int(given))
         reasons = [*_singled_out(design, limits), *_as_tables(design, fit, limits)]
-        reasons += _crossed(design, limits)
+        reasons += [
+            *_nearly_told(design, fit, limits),
+            *_crossed(design, limits),
+            *_squares(design, fit, limits),
+        ]
         least = limits.safe_dof_threshold
         if free < least:
             text = f"{free} residual degrees of freedom; at least {least} are needed"
             reasons.insert(0, Reason("fail", "degrees of freedom", text))
+        if fit.n_left_out:
+            text = (
+                f"{fit.n_left_out} records have weight 0: degrees of freedom count them, and "
+                "`observations` does not. Leave them out of the data of the fit"
+            )
+            reasons.append(Reason("review", "weights", text))
         if fit.left_over <= PERFECT:
             text = "the fit is perfect: every value of y follows from the coefficients (R2 is 1)"
             reasons.append(Reason("fail", "perfect fit", text))
@@ -456,7 +515,7 @@ def _counts(
     counts of it. With other columns the sum over all records is told, since their means are in most
     papers; the rest of X'y, sums of y times a column, follows for whoever knows X. Where y is a
     category, the sums are counts of each. Standard errors are those of X'X: they tell how many have
-    each flag, and the sum of each other column.
+    each flag, and the sum of each other column; with weights, the sum of these.
     """
     y = fit.y
     of_flags, amounts = design.matrix == 1, fit.endog * fit.weights
@@ -485,6 +544,13 @@ def _counts(
         records.positions, group, sums[counted], tuple(labels[number] for number in counted),
         (None,) * len(counted),
     )  # fmt: skip
+    # Errors are those of X'WX, and degrees of freedom count `freq_weights`.
+    weighted = (
+        replace(
+            counts, labels=tuple(f"weights of {label}" for label in counts.labels),
+            amounts=fit.weights, variable=WEIGHTS,
+        ),
+    ) if fit.is_weighted else ()  # fmt: skip
     products = tuple(
         Counts(
             records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
@@ -503,7 +569,7 @@ def _counts(
     )  # fmt: skip
     left = [number for number in every if number not in free]
     if is_of_categories(fit.result.model):
-        return (counts, *(replace(
+        return (counts, *weighted, *(replace(
             counts, labels=tuple(f"{label} with {y} = {code:g}" for label in counts.labels),
             amounts=(fit.endog == code).astype(np.float64), variable=f"{y} = {code:g}",
         ) for code in np.unique(fit.endog))), ()  # fmt: skip
@@ -511,7 +577,7 @@ def _counts(
     is_flag = bool(np.isin(fit.endog, (0, 1)).all())
     has_all = any(sums[number].all() for number in free)
     free = [0, *free] if is_flag and not has_all else free
-    return (counts, *of_sums(free)), (*of_sums(left), *products, *of_columns)
+    return (counts, *weighted, *of_sums(free)), (*of_sums(left), *products, *of_columns)
 
 
 def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
@@ -547,6 +613,24 @@ def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
     return reasons
 
 
+def _nearly_told(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
+    """Return a reason for records whose y the fit tells within p per cent, though not exactly."""
+    if not fit.has_amounts or fit.left_over <= PERFECT:
+        return []
+    records = design.nearly_told(fit.endog, limits.safe_pratio_p, fit.tells_squares)
+    # Above the limit they are told altogether.
+    records = records[design.leverage[records] <= limits.safe_leverage]
+    if not records.size:
+        return []
+    most = design.leverage[records].max()
+    text = (
+        f"whoever knows the columns is told {fit.y} of {len(records)} records within "
+        f"{limits.safe_pratio_p:.0%}: their leverage is up to {most:.3g}, and the fit "
+        f"leaves over {fit.left_over:.3g} of the variation"
+    )
+    return [Reason("review", "leverage", text)]
+
+
 def _crossed(design: DesignMatrix, limits: Appetite) -> list[Reason]:
     """Return a reason for few contributors with a value, or with values of two columns.
 
@@ -563,6 +647,28 @@ def _crossed(design: DesignMatrix, limits: Appetite) -> list[Reason]:
         f"{min(small)}): join categories, or leave one of the columns out"
     )
     return [Reason("review", "threshold", text)]
+
+
+def _squares(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
+    """Return a reason for columns one amount of which is nearly told by their sum of squares.
+
+    Residuals tell that of y, and standard errors, which are those of X'X, that of each column:
+    of the only one beside a constant without any other knowledge.
+    """
+    if not fit.tells_squares:
+        return []
+    p = limits.safe_pratio_p
+    names = [name for name, column in zip(fit.names, design.matrix.T, strict=True)
+            if column_is_told(column, design.contributor, p)]  # fmt: skip
+    of_y = fit.has_amounts and column_is_told(fit.endog, design.contributor, p)
+    if not names and not of_y:
+        return []
+    named = listed([*[fit.y] * of_y, *names], limit=MOST_LISTED)
+    text = (
+        f"residuals and standard errors tell sums of squares, of which one contributor has nearly "
+        f"all of {named}: that amount follows within {p:.0%}. Clip it, or take logarithms"
+    )
+    return [Reason("fail" if of_y or design.rank <= 2 else "review", "p-ratio", text)]
 
 
 def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.squares import squares_tell
 from tablecloak.safe.tables.request import Adds, TableGrid
 from tablecloak.safe.values import ValueLevels
 
@@ -54,6 +55,8 @@ class CellMeasure:
         n of the (n, k) rule.
     threshold : int
         Contributors that are enough.
+    power : float, default=1
+        How many times as fast as an amount of the data what is added up grows, in per cent.
     """
 
     adds: Adds
@@ -65,6 +68,7 @@ class CellMeasure:
     weights: Floats | None
     n_largest: int
     threshold: int
+    power: float = 1.0
 
     @property
     def is_whole(self) -> bool:
@@ -188,6 +192,17 @@ class CellMeasure:
         differs = np.where(self.group >= 0, self.codes.own(self.amounts), 0.0)
         return replace(self, group=np.where(differs != 0, self.group, -1)).n
 
+    def ratio(self, appetite: Appetite) -> float:
+        """Return p of the p% rule, of what is added up: x^k is known less closely than x."""
+        return float((1 + appetite.safe_pratio_p) ** self.power - 1)
+
+    def squares_tell(self, ratio: float) -> Flags:
+        """Return the cells whose squares tell the largest amount; codes have none."""
+        if self.is_code:
+            return np.zeros(self.grid.n_cells, dtype=np.bool_)
+        cells, who, record = self._stacked
+        return squares_tell(np.sqrt(self.amounts[record]), cells, who, self.grid.n_cells, ratio)
+
     def statistic(self, name: str, values: pd.Series[Any]) -> pd.Series[Any]:
         """Return a statistic of the values of all records of each cell that has some."""
         cells, _, record = self._stacked
@@ -263,9 +278,12 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
     up to zero, breaks "zeros" if the data centre says so. Dominance is judged by absolute amounts.
     Sums of codes count: few records that differ from the lowest or the highest code break the
     threshold, none at all "zeros". Elsewhere a value that most records share contributes nothing,
-    be it most of the table or most of a cell.
+    be it most of the table or most of a cell. A sum of squares stands beside the sum, whose
+    rules are not asked twice: it breaks the p% rule of squares alone.
     """
     n, threshold = measure.n, appetite.safe_threshold
+    if measure.adds == "square":
+        return {"p-ratio": measure.squares_tell(measure.ratio(appetite))}
     rules = {"threshold": (n > 0) & (n < threshold)}
     if measure.is_code:
         few = np.array(measure.apart)
@@ -283,10 +301,11 @@ def broken_rules(measure: CellMeasure, appetite: Appetite) -> dict[str, Flags]:
         over = measure.beyond_least
         first, two, *_ = over.largest
         rest = over.absolute - two
-        rules["p-ratio"] = (n > 0) & (first > 0) & (rest < appetite.safe_pratio_p * first)
+        ratio = measure.ratio(appetite)
+        rules["p-ratio"] = (n > 0) & (first > 0) & (rest < ratio * first)
         others, first, rest = measure.beside_shared
         rules["threshold"] |= (others > 0) & (others < threshold)
-        rules["p-ratio"] |= (others > 0) & (rest < appetite.safe_pratio_p * first)
+        rules["p-ratio"] |= (others > 0) & (rest < ratio * first)
         rules["nk-rule"] = filled & (several >= appetite.safe_nk_k * measure.absolute)
     return rules
 
@@ -304,8 +323,11 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         up = np.where(few, np.maximum(appetite.safe_threshold - values, 1), 1.0)
         return np.where(primary, np.minimum(values, 1.0), 0.0), np.where(primary, up, 0.0)
     one, two, several, _ = measure.largest
+    ratio = measure.ratio(appetite)
+    if measure.adds == "square":
+        ratio = (1 + ratio) ** 2 - 1
     short = np.maximum(
-        appetite.safe_pratio_p * one - (measure.absolute - two),
+        ratio * one - (measure.absolute - two),
         several / appetite.safe_nk_k - measure.absolute,
     )
     there = measure.absolute[measure.absolute > 0]

@@ -5,7 +5,7 @@ Its cells are judged one by one, protected together, and compared with all other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, ClassVar
@@ -119,14 +119,21 @@ class TableCheck:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, request: TableRequest, who: Integers, appetite: Appetite) -> TableCheck:
-        """Judge all cells that the frame shows."""
+    def of(
+        cls,
+        request: TableRequest,
+        who: Integers,
+        appetite: Appetite,
+        powers: Mapping[Hashable, float],
+    ) -> TableCheck:
+        """Judge all cells that the frame shows; `powers` are those of `CellMeasure`."""
         grid, pieces = request.grid()
-        measures = _measures(request, grid, pieces, who, appetite)
+        measures = [
+            replace(measure, power=powers.get(measure.variable, 1.0))
+            for measure in _measures(request, grid, pieces, who, appetite)
+        ]
         broken: dict[str, Flags] = {}
         for measure in measures:
-            if measure.adds == "square":
-                continue
             for rule, cells in broken_rules(measure, appetite).items():
                 broken[rule] = broken.get(rule, np.zeros(grid.n_cells, dtype=bool)) | cells
         shown = np.zeros(grid.n_cells, dtype=bool)
@@ -406,7 +413,8 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     reasons += ledger.of_all(records[list(request.values.values())] if request.values else records)
     who = ledger.who_is(positions)
     reasons += _of_keys(request, who, ledger.appetite)
-    table = TableCheck.of(request, who, ledger.appetite)
+    powers = ledger.powers({name: records[of] for name, of in request.values.items()}, positions)
+    table = TableCheck.of(request, who, ledger.appetite, powers)
     reasons += table.reviews()
     if protect == "rounding":
         return _rounded(table, ledger, positions, reasons, command)

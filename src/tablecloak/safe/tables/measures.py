@@ -12,6 +12,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
+from tablecloak.safe.tables.level_counts import LevelCounts
 from tablecloak.safe.tables.request import Adds, TableGrid
 from tablecloak.safe.values import ValueLevels
 
@@ -148,6 +149,11 @@ class CellMeasure:
     def records(self) -> Floats:
         """Number of records of each cell."""
         return self._by_cell(np.ones(len(self.amounts)))
+
+    @cached_property
+    def by_level(self) -> LevelCounts:
+        """How many records of each cell have each value."""
+        return LevelCounts.of(self.amounts, self.group, self.grid.members, self.threshold)
 
     @cached_property
     def apart(self) -> tuple[Floats, Floats]:

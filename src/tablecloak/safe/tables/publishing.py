@@ -5,7 +5,7 @@ Its cells are judged one by one, protected together, and compared with all other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.arrays import Flags, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.rounding.controlled import controlled_rounding
 from tablecloak.errors import InputError
 from tablecloak.publish.audit import audit
@@ -29,9 +29,17 @@ from tablecloak.safe.joint.disclosure import (
 )  # fmt: skip
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
+from tablecloak.safe.tables.level_counts import ALL_DIGITS, rounded
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
-from tablecloak.safe.tables.request import STATISTICS, Piece, Protect, TableGrid, TableRequest
+from tablecloak.safe.tables.request import (
+    STATISTICS,
+    Adds,
+    Piece,
+    Protect,
+    TableGrid,
+    TableRequest,
+)
 from tablecloak.safe.values import may_be_amounts
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -138,7 +146,65 @@ class TableCheck:
             broken["threshold"] = broken["threshold"] | unsafe
         broken = {rule: cells & shown for rule, cells in broken.items()}
         frame, notes = _true_figures(request, grid, pieces, measures)
-        return cls(request, grid, pieces, measures, appetite, broken, frame, notes)
+        table = cls(request, grid, pieces, measures, appetite, broken, frame, notes)
+        table.show_fewer_digits(shown)
+        return table
+
+    def show_fewer_digits(self, shown: Flags) -> None:
+        """Round figures whose digits tell how many have a value, and hide those of few digits.
+
+        Parameters
+        ----------
+        shown : (cells,) array of bool
+            Cells that stand in the frame.
+        """
+        digits: dict[tuple[Adds, Hashable], tuple[int, int]] = {}
+        for measure in self.measures:
+            if measure.is_whole or measure.adds == "square":
+                continue
+            of_same = (other for other in self.measures if other.variable == measure.variable)
+            with_squares = measure.adds == "sum" and any(
+                other.adds == "square" for other in of_same
+            )
+            judged = shown & ~self.primary & (measure.n > 0)
+            few = judged & measure.by_level.few_beyond_a_gap(with_squares=with_squares)
+            cells = np.flatnonzero(judged & ~few)
+            *enough, hardly = measure.by_level.digits(cells, with_squares=with_squares)
+            digits[measure.adds, measure.variable] = (enough[0], enough[1])
+            self.broken["threshold"] = self.broken["threshold"] | few | hardly
+        for at, piece in enumerate(self.pieces):
+            sums = STATISTICS[piece.statistic]
+            of = [digits.get((adds, piece.variable), (ALL_DIGITS, ALL_DIGITS)) for adds in sums]
+            fewest = min(pair["square" in sums] for pair in of)
+            if fewest == ALL_DIGITS or piece.statistic in ("median", "min", "max"):
+                continue
+            figures = self._with_digits(piece, fewest, [pair[0] for pair in of])
+            column = self.frame.iloc[:, at]
+            self.frame = self.frame.copy() if self.frame is self.request.frame else self.frame
+            figures = np.where(column.isna(), np.nan, figures[self.grid.places[:, at]])
+            self.frame.isetitem(at, figures)
+            name = "records" if piece.variable is None else piece.variable
+            self.notes.append(
+                f"{piece.statistic} of {name} is shown with {fewest} digits: from all digits would "
+                "follow how many records have which value"
+            )
+
+    def _with_digits(self, piece: Piece, digits: int, of_means: Sequence[int]) -> Floats:
+        """Return what a piece says of each cell, from means per record of fewer digits."""
+        sums = STATISTICS[piece.statistic]
+        of = [measure_of(self.measures, adds, piece.variable) for adds in sums]
+        n = np.maximum(of[0].records, 1)
+        if "square" in sums:
+            values = self.request.records[self.request.values[piece.variable]]
+            spread = of[0].statistic("std", values).to_numpy(np.float64)
+            shown = rounded(spread, digits)
+            return rounded(shown**2, digits) if piece.statistic == "var" else shown
+        kept = [
+            n * rounded(measure.values / n, means)
+            for measure, means in zip(of, of_means, strict=True)
+        ]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return rounded(kept[1] / kept[0] if len(kept) > 1 else kept[0], digits)
 
     # -- what is said -----------------------------------------------------------------------
 

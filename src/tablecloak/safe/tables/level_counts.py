@@ -103,7 +103,7 @@ class CellFigures:
         self.levels, self.with_squares = levels, with_squares
         self.apart = levels.values - levels.values[0]
         self.counts = csr_array(levels.counts[shown])
-        self.n = levels.records[shown]
+        self.n, self.have_few = levels.records[shown], levels.have_few[shown]
         self.sums = np.asarray(self.counts @ self.apart, dtype=np.float64)
         squares = np.asarray(self.counts @ self.apart**2, dtype=np.float64)
         n = np.maximum(self.n, 1.0)
@@ -148,7 +148,8 @@ class Multisets(CellFigures):
             squares = np.log10(np.minimum(self.n * steps**2 + 1, 10.0**ALL_DIGITS))
             told_apart = told_apart + np.minimum(squares, of_deviations)
         is_on_lattice = levels.step > 0 and of_means == ALL_DIGITS
-        return np.asarray(multisets >= told_apart + (ON_LATTICE if is_on_lattice else RESERVE))
+        told_apart = told_apart + (ON_LATTICE if is_on_lattice else RESERVE)
+        return np.asarray(~self.have_few | (multisets >= told_apart), dtype=np.bool_)
 
 
 class Exchanges(CellFigures):
@@ -329,7 +330,7 @@ class LevelCounts:
         choices += [(digits, digits) for digits in DIGITS[1:]]
         if figures.are_safe(*choices[0]).all():
             return *choices[0], few
-        is_few = ~figures.are_safe(*choices[-1]) & self._has_few[shown]
+        is_few = ~figures.are_safe(*choices[-1]) & self.have_few[shown]
         few[shown[is_few]] = True
         enough = next(
             (choice for choice in choices if (figures.are_safe(*choice) | is_few).all()),
@@ -338,7 +339,7 @@ class LevelCounts:
         return *enough, few
 
     @cached_property
-    def _has_few(self) -> Flags:
+    def have_few(self) -> Flags:
         """Which cells have a value that few of their records have, or all but few."""
         counts = self.counts.tocoo()
         often, n = counts.data, self.records[counts.row]

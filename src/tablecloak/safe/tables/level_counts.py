@@ -48,6 +48,17 @@ def rounded(figures: Floats, digits: int) -> Floats:
     return np.array([float(f"{figure:.{digits - 1}e}") for figure in figures], dtype=np.float64)
 
 
+def rounded_sums(sums: Floats, records: Floats, digits: int) -> Floats:
+    """Return sums as means of so many digits tell them, without digits that these leave open."""
+    if digits >= ALL_DIGITS:
+        return sums
+    n = np.maximum(records, 1.0)
+    means, unit = sums / n, 2 * half_unit(sums / n, digits) * n
+    places = np.ceil(np.log10(np.where(unit > 0, unit, 1.0)) - SAME).astype(np.int64)
+    pairs = zip((n * rounded(means, digits)).tolist(), places.tolist(), strict=True)
+    return np.array([round(figure, -place) for figure, place in pairs], dtype=np.float64)
+
+
 def half_unit(figures: Floats, digits: int) -> Floats:
     """Return how far a figure shown with so many digits may be from the true one."""
     size = np.abs(np.where(figures == 0, 1.0, figures))
@@ -165,7 +176,7 @@ class Exchanges(CellFigures):
         moves = exchanges(n_values)
         sums, squares = moves @ self.apart, moves @ self.apart**2
         is_exact = of_means >= ALL_DIGITS
-        is_kept = np.abs(sums) <= SAME * self.apart[-1]
+        is_kept = np.abs(sums) <= SAME * (np.abs(moves) @ self.apart)
         on_lattice = is_exact and bool(is_kept.any())
         if is_exact:
             moves, sums, squares = moves[is_kept], sums[is_kept], squares[is_kept]
@@ -194,16 +205,15 @@ class Exchanges(CellFigures):
 
     def _room(self, figures: Floats, digits: int, times: Floats) -> tuple[Floats, Floats]:
         """Return by how much sums may be less and more, so that the figure shown is the same."""
-        slack = SAME * self.apart[-1] * np.maximum(times, 1.0)
         if digits >= ALL_DIGITS:
-            return -slack, slack
+            return -SAME * self.sums, SAME * self.sums
         shown, half = rounded(figures, digits), half_unit(figures, digits)
         return times * (shown - half - figures), times * (shown + half - figures)
 
     def _squares_between(self, digits: int) -> tuple[Floats, Floats]:
         """Return between what sums of squares are, by the deviation shown."""
-        slack = SAME * self.apart[-1] ** 2 * np.maximum(self.n, 1.0)
         if digits >= ALL_DIGITS:
+            slack = SAME * (self.squares + self.sums**2 / np.maximum(self.n, 1.0))
             return self.squares - slack, self.squares + slack
         shown, half = rounded(self.deviations, digits), half_unit(self.deviations, digits)
         ends = (np.maximum(shown - half, 0.0), shown + half)
@@ -258,9 +268,10 @@ class LevelCounts:
         """Count records, whose group is -1 for none, in cells that add up groups."""
         there = group >= 0
         # The same value computed twice may differ by a rounding error.
-        scale = SAME * (float(np.abs(amounts[there]).max(initial=0.0)) or 1.0)
+        size = np.abs(np.where(amounts[there] == 0, 1.0, amounts[there]))
+        unit = SAME * 10.0 ** np.ceil(np.log10(size))
         _, first, codes, often = np.unique(
-            np.rint(amounts[there] / scale),
+            np.rint(amounts[there] / unit) * unit,
             return_index=True, return_inverse=True, return_counts=True,
         )  # fmt: skip
         shape = (members.shape[1], len(first))
@@ -293,11 +304,12 @@ class LevelCounts:
         """
         n, sums = np.maximum(self.records, 1.0), np.asarray(counts @ levels)
         slack = SAME * n
-        first = np.searchsorted(levels, sums / n - SAME * levels[-1])
+        first = np.searchsorted(levels, sums / n * (1 - SAME))
         above, below = levels[first], levels[np.maximum(first - 1, 0)]
         with np.errstate(divide="ignore", invalid="ignore"):
             most = np.floor(sums / above + slack)
             least = np.ceil((sums - n * below) / (levels[-1] - below) - slack)
+        least = np.maximum(least, 1.0)
         # Of hardly more records than the threshold, few always lie on one side of the mean.
         is_minority = (most == least) | (n - most >= self.threshold)
         return np.asarray((first > 0) & (most < self.threshold) & is_minority, dtype=np.bool_)

@@ -29,7 +29,7 @@ from tablecloak.safe.joint.disclosure import (
 )  # fmt: skip
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
-from tablecloak.safe.tables.level_counts import ALL_DIGITS, rounded
+from tablecloak.safe.tables.level_counts import ALL_DIGITS, rounded, rounded_sums
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
 from tablecloak.safe.tables.request import (
@@ -199,12 +199,15 @@ class TableCheck:
             spread = of[0].statistic("std", values).to_numpy(np.float64)
             shown = rounded(spread, digits)
             return rounded(shown**2, digits) if piece.statistic == "var" else shown
-        kept = [
-            n * rounded(measure.values / n, means)
-            for measure, means in zip(of, of_means, strict=True)
-        ]
+        if len(of) == 1:
+            return rounded_sums(of[0].values, n, digits)
+        # Of what means per record tell of both sums, so that no figure tells more than these.
+        part, whole = (
+            rounded(measure.values / n, means)
+            for measure, means in zip(reversed(of), reversed(of_means), strict=True)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
-            return rounded(kept[1] / kept[0] if len(kept) > 1 else kept[0], digits)
+            return rounded(part / whole, digits)
 
     # -- what is said -----------------------------------------------------------------------
 

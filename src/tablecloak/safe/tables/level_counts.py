@@ -177,7 +177,7 @@ class Exchanges(CellFigures):
         sums, squares = moves @ self.apart, moves @ self.apart**2
         is_exact = of_means >= ALL_DIGITS
         is_kept = np.abs(sums) <= SAME * (np.abs(moves) @ self.apart)
-        on_lattice = is_exact and bool(is_kept.any())
+        on_lattice = is_exact and self.levels.step > 0 and bool(is_kept.any())
         if is_exact:
             moves, sums, squares = moves[is_kept], sums[is_kept], squares[is_kept]
         numbers_of_moves = with_tails(moves)

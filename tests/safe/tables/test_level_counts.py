@@ -248,6 +248,26 @@ def test_weighted_counts_do_not_tell_how_many_have_the_large_weight():
         assert not settled(every[np.isclose(shown, total, rtol=1e-12)])
 
 
+def test_a_second_function_of_one_code_goes_to_review_and_the_first_again_does_not():
+    frame = survey()
+    frame["squared"], frame["percent"] = frame["level"] ** 2, 25 * (frame["level"] - 1)
+    project = Project(LIMITS, data=frame)
+
+    def rules(name, statistic="mean"):
+        table = project.pivot_table(frame, values=name, index="region", aggfunc=statistic)
+        if table.outcome.status == "review":
+            project.remove_output(table.output)
+        return {reason.rule for reason in table.outcome.reasons}
+
+    assert not rules("level")
+    assert rules("root") == {"digits"}
+    assert not rules("percent")
+    assert not rules("level", ["mean", "std"])
+    assert "digits" in rules("squared")
+    assert not rules("visits")
+    assert rules("log") == {"digits"}
+
+
 def test_a_step_is_what_all_differences_are_multiples_of():
     assert step_of(np.array([1.0, 2, 3, 99])) == 1
     assert step_of(np.array([12.37, 12.40, 101.33])) == pytest.approx(0.01)

@@ -82,6 +82,23 @@ def step_of(values: Floats) -> float:
     return 0.0
 
 
+def is_other_function(values: Floats, others: Floats) -> bool | None:
+    """Whether two columns tell each other at each record, and neither is a multiple of the other.
+
+    Returns
+    -------
+    bool or None
+        None if they are multiples, but for a constant.
+    """
+    pairs = np.unique(np.column_stack([values, others]), axis=0)
+    if any(len(np.unique(column)) < len(pairs) for column in pairs.T):
+        return False
+    low, high = pairs[0], pairs[-1]
+    line = low[1] + (pairs[:, 0] - low[0]) * (high[1] - low[1]) / max(high[0] - low[0], SAME)
+    room = ROUGH * float(np.abs(pairs[:, 1]).max())
+    return None if np.allclose(pairs[:, 1], line, rtol=0, atol=room) else True
+
+
 @lru_cache(maxsize=MOST_LEVELS)
 def exchanges(n_values: int) -> Integers:
     """Return changes of the numbers of records with each value that leave their total as it is.
@@ -336,7 +353,7 @@ class LevelCounts:
         if len(self.values) < 3:
             # Two values are counts, which are judged as such.
             return ALL_DIGITS, ALL_DIGITS, few
-        judged = Exchanges if self.n_values <= MOST_LEVELS else Multisets
+        judged = Exchanges if self.is_code else Multisets
         figures = judged(self, shown, with_squares)
         choices = [(ALL_DIGITS, digits) for digits in DIGITS[: None if with_squares else 1]]
         choices += [(digits, digits) for digits in DIGITS[1:]]
@@ -349,6 +366,11 @@ class LevelCounts:
             choices[-1],
         )
         return *enough, few
+
+    @property
+    def is_code(self) -> bool:
+        """Whether records have one of a few values, of which two are no more than a count."""
+        return len(self.values) > 2 and self.n_values <= MOST_LEVELS
 
     @cached_property
     def have_few(self) -> Flags:

@@ -326,6 +326,6 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         t = float(appetite.safe_threshold)
         up = np.where(few_low < t, step * np.maximum(t - few_low, 1.0), step)
         down = np.where(few_high < t, step * np.maximum(t - few_high, 1.0), step)
-        up = np.minimum(up, measure.records * high - values)
-        down = np.minimum(down, values - measure.records * low)
+        up = np.minimum(up, np.maximum(measure.records * high - values, 0.0))
+        down = np.minimum(down, np.maximum(values - measure.records * low, 0.0))
     return np.where(primary, down, 0.0), np.where(primary, up, 0.0)

@@ -5,7 +5,7 @@ Its cells are judged one by one, protected together, and compared with all other
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ import pandas as pd
 
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import (
@@ -28,8 +28,13 @@ from tablecloak.safe.joint.disclosure import (
     why_hidden,
 )  # fmt: skip
 from tablecloak.safe.ledger import Ledger
-from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
-from tablecloak.safe.tables.level_counts import ALL_DIGITS, rounded, rounded_sums
+from tablecloak.safe.output import Figures, Outcome, Output, Reason, rules_by_cell
+from tablecloak.safe.tables.level_counts import (
+    ALL_DIGITS,
+    is_other_function,
+    rounded,
+    rounded_sums,
+)
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
 from tablecloak.safe.tables.request import (
@@ -125,6 +130,7 @@ class TableCheck:
     broken: dict[str, Flags]
     frame: pd.DataFrame
     notes: list[str] = field(default_factory=list)
+    of_few_solutions: list[CellMeasure] = field(default_factory=list)
 
     @classmethod
     def of(cls, request: TableRequest, who: Integers, appetite: Appetite) -> TableCheck:
@@ -172,6 +178,8 @@ class TableCheck:
             *enough, hardly = measure.by_level.digits(cells, with_squares=with_squares)
             digits[measure.adds, measure.variable] = (enough[0], enough[1])
             self.broken["threshold"] = self.broken["threshold"] | few | hardly
+            if measure.by_level.is_code or enough[0] < ALL_DIGITS:
+                self.of_few_solutions.append(measure)
         for at, piece in enumerate(self.pieces):
             sums = STATISTICS[piece.statistic]
             of = [digits.get((adds, piece.variable), (ALL_DIGITS, ALL_DIGITS)) for adds in sums]
@@ -291,6 +299,33 @@ class TableCheck:
     def _axis(names: Sequence[Any], keys: Sequence[str]) -> str:
         named = [str(name) for name in names if name is not None]
         return " and ".join(named) or " and ".join(filter(None, map(said_name, keys))) or "cell"
+
+    def functions_of(self, leaving: Mapping[str, Output], positions: Integers) -> list[Reason]:
+        """Return reasons for review: values that other outputs have shown another function of."""
+        reasons = []
+        for measure in self.of_few_solutions:
+            in_table = measure.group >= 0
+            by_position = pd.Series(measure.amounts[in_table], index=positions[in_table])
+            beside = []
+            for name, output in leaving.items():
+                are_others = set()
+                for figures in output.figures:
+                    if figures.amounts is None:
+                        continue
+                    shared = np.asarray(by_position.reindex(figures.records), dtype=np.float64)
+                    both = (figures.group >= 0) & ~np.isnan(shared)
+                    if len(np.unique(shared[both])) > 2:
+                        are_others.add(is_other_function(shared[both], figures.amounts[both]))
+                if True in are_others and None not in are_others:
+                    beside.append(name)
+            if beside:
+                text = (
+                    f"{measure.variable or 'a weight'} has one value for each value of a column of "
+                    f"{listed(beside)}: from several functions of one column may follow how many "
+                    "have which value. Ask for one of them, or count classes"
+                )
+                reasons.append(Reason("review", "digits", text))
+        return reasons
 
     def is_related(self) -> bool:
         """Whether some cells add up to others that are shown, or known."""
@@ -476,7 +511,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     who = ledger.who_is(positions)
     reasons += _of_keys(request, who, ledger.appetite)
     table = TableCheck.of(request, who, ledger.appetite)
-    reasons += table.reviews()
+    reasons += [*table.reviews(), *table.functions_of(ledger.leaving(), positions)]
     if protect == "rounding":
         return _rounded(table, ledger, positions, reasons, command)
     if protect is None:

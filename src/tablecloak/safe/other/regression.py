@@ -32,6 +32,7 @@ from tablecloak.safe.other.fitted_model import (
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status
 from tablecloak.safe.squares import column_is_told
+from tablecloak.safe.tables.level_counts import ALL_DIGITS, rounded
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.request import TableAxis, TableGrid
 from tablecloak.safe.values import MOST_LEVELS, ValueLevels
@@ -473,7 +474,8 @@ class RegressionOutput(Kind):
         given = getattr(fit.result, "df_resid", None)
         if given is not None and np.isfinite(given):
             free = min(free, int(given))
-        reasons = [*_singled_out(design, limits), *_as_tables(design, fit, limits)]
+        of_tables, digits = _as_tables(design, fit, limits)
+        reasons = [*_singled_out(design, limits), *of_tables]
         reasons += [
             *_nearly_told(design, fit, limits),
             *_crossed(design, limits),
@@ -496,10 +498,18 @@ class RegressionOutput(Kind):
             Reason("review", "method", text)
             for text in unchecked(fit.result, (*list(COLUMNS)[1:], *NUMBERS))
         ]
-        note = f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
+        notes = [
+            f"{free} residual degrees of freedom; largest leverage {design.leverage.max():.3g}"
+        ]
+        if digits < ALL_DIGITS:
+            notes.append(
+                f"figures are shown with {digits} digits: from all digits would follow how many "
+                f"records have which value of {fit.y}"
+            )
         counts, conditional = _counts(records, design, fit)
         return Checked(
-            _frames(fit), tuple(reasons), (note,), counts=counts, conditional=conditional,
+            _frames(fit, digits), tuple(reasons), tuple(notes),
+            counts=counts, conditional=conditional,
             properties={"method": fit.method, "dof": free},
             base=same_records(len(fit.endog), fit.columns) if fit.leaves_out else "",
         )  # fmt: skip
@@ -671,9 +681,13 @@ def _squares(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
     return [Reason("fail" if of_y or design.rank <= 2 else "review", "p-ratio", text)]
 
 
-def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]:
-    """Return reasons for categories whose sum of y is told, and would be hidden in a table."""
-    y = fit.y
+def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> tuple[list[Reason], int]:
+    """Return reasons for categories whose sum of y is told, and would be hidden in a table.
+
+    With them come the digits with which figures may be shown. Several figures tell a mean, and more
+    of its digits than each: they have one less than the mean would have.
+    """
+    y, digits = fit.y, ALL_DIGITS
     alike: dict[str, bool] = {}
     unsafe: dict[str, str] = {}
     for codes in design.partitions():
@@ -683,6 +697,14 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
         is_one = np.maximum.reduceat(sorted_y, starts) == np.minimum.reduceat(sorted_y, starts)
         measure = _measure(y, codes, fit.endog, design.contributor, limits)
         broken = broken_rules(measure, limits)
+        tells = [number for number in range(len(counts))
+                 if measure.n[measure.grid.places[number, 0]] >= limits.safe_threshold
+                 and design.singled_out(order[starts[number] :][: counts[number]])]  # fmt: skip
+        cells = measure.grid.places[tells, 0]
+        fewest, _, few = measure.by_level.digits(cells, with_squares=False)
+        digits = min(digits, fewest - (fewest < ALL_DIGITS))
+        few[cells] |= measure.by_level.few_beyond_a_gap(with_squares=False)[cells]
+        broken["threshold"] = broken["threshold"] | few
         for number, cell in enumerate(measure.grid.places[:, 0]):
             if measure.n[cell] < limits.safe_threshold:
                 continue
@@ -712,7 +734,7 @@ def _as_tables(design: DesignMatrix, fit: Fit, limits: Appetite) -> list[Reason]
         text += f"would hide ({rule}): {remedy}"
         status = "fail" if is_told else "review"
         reasons.append(Reason(status, rule, text, tuple(unsafe)[:MOST_LISTED]))
-    return reasons
+    return reasons, digits
 
 
 def _measure(
@@ -737,20 +759,23 @@ def _figure(result: Any, name: str) -> Any:
         return None
 
 
-def _frames(fit: Fit) -> tuple[pd.DataFrame, ...]:
-    """Return coefficients, and figures of the fit as a whole."""
+def _frames(fit: Fit, digits: int) -> tuple[pd.DataFrame, ...]:
+    """Return coefficients, and figures of the fit as a whole, with so many digits."""
     columns = {}
     for name, label in COLUMNS.items():
         figure = _figure(fit.result, name)
         if figure is not None and np.size(figure) == len(fit.names):
-            columns[label] = np.asarray(figure, dtype=np.float64).ravel()
+            columns[label] = rounded(np.asarray(figure, dtype=np.float64).ravel(), digits)
     if not columns:
-        columns["coefficient"] = np.asarray(fit.result.params, dtype=np.float64).ravel()
+        params = np.asarray(fit.result.params, dtype=np.float64).ravel()
+        columns["coefficient"] = rounded(params, digits)
     rows = fit.names if len(columns["coefficient"]) == len(fit.names) else None
     coefficients = pd.DataFrame(columns, index=None if rows is None else pd.Index(rows))
     numbers: dict[str, float] = {"observations": float(len(fit.endog))}
     for name in NUMBERS:
         found = _figure(fit.result, name)
         if name != "nobs" and found is not None and np.ndim(found) == 0:
-            numbers[name] = float(found)
+            # Degrees of freedom are no function of y.
+            is_whole = float(found).is_integer()
+            numbers[name] = float(found if is_whole else rounded(np.array([found]), digits)[0])
     return coefficients, pd.DataFrame({"value": pd.Series(numbers)})

@@ -13,6 +13,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.squares import squares_tell
+from tablecloak.safe.tables.level_counts import LevelCounts
 from tablecloak.safe.tables.request import Adds, TableGrid
 from tablecloak.safe.values import ValueLevels
 
@@ -152,6 +153,11 @@ class CellMeasure:
     def records(self) -> Floats:
         """Number of records of each cell."""
         return self._by_cell(np.ones(len(self.amounts)))
+
+    @cached_property
+    def by_level(self) -> LevelCounts:
+        """How many records of each cell have each value."""
+        return LevelCounts.of(self.amounts, self.group, self.grid.members, self.threshold)
 
     @cached_property
     def apart(self) -> tuple[Floats, Floats]:
@@ -342,6 +348,6 @@ def levels(measure: CellMeasure, primary: Flags, appetite: Appetite) -> tuple[Fl
         t = float(appetite.safe_threshold)
         up = np.where(few_low < t, step * np.maximum(t - few_low, 1.0), step)
         down = np.where(few_high < t, step * np.maximum(t - few_high, 1.0), step)
-        up = np.minimum(up, measure.records * high - values)
-        down = np.minimum(down, values - measure.records * low)
+        up = np.minimum(up, np.maximum(measure.records * high - values, 0.0))
+        down = np.minimum(down, np.maximum(values - measure.records * low, 0.0))
     return np.where(primary, down, 0.0), np.where(primary, up, 0.0)

@@ -136,6 +136,8 @@ def _problem(
     upper = np.full(table.n_cells, np.inf)
     if measure.is_code:
         ends = np.outer(measure.codes.values[[0, -1]], measure.records)
+        # Where all have one end, the sum is there but for a rounding error.
+        ends = np.vstack([ends, table.values])
         lower, upper = ends.min(axis=0), ends.max(axis=0)
     return ProtectionProblem(
         table=table,

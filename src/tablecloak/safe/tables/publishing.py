@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tablecloak.arrays import Flags, Integers
+from tablecloak.arrays import Flags, Floats, Integers
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.publish.audit import audit
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import (
@@ -28,10 +28,23 @@ from tablecloak.safe.joint.disclosure import (
     why_hidden,
 )  # fmt: skip
 from tablecloak.safe.ledger import Ledger
-from tablecloak.safe.output import Figures, Outcome, Reason, rules_by_cell
+from tablecloak.safe.output import Figures, Outcome, Output, Reason, rules_by_cell
+from tablecloak.safe.tables.level_counts import (
+    ALL_DIGITS,
+    is_other_function,
+    rounded,
+    rounded_sums,
+)
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.pattern import Gaps, find_gaps, table_of
-from tablecloak.safe.tables.request import STATISTICS, Piece, Protect, TableGrid, TableRequest
+from tablecloak.safe.tables.request import (
+    STATISTICS,
+    Adds,
+    Piece,
+    Protect,
+    TableGrid,
+    TableRequest,
+)
 from tablecloak.safe.values import may_be_amounts
 from tablecloak.tables.problem import ProtectionProblem
 
@@ -117,6 +130,7 @@ class TableCheck:
     broken: dict[str, Flags]
     frame: pd.DataFrame
     notes: list[str] = field(default_factory=list)
+    of_few_solutions: list[CellMeasure] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -145,7 +159,70 @@ class TableCheck:
             broken["threshold"] = broken["threshold"] | unsafe
         broken = {rule: cells & shown for rule, cells in broken.items()}
         frame, notes = _true_figures(request, grid, pieces, measures)
-        return cls(request, grid, pieces, measures, appetite, broken, frame, notes)
+        table = cls(request, grid, pieces, measures, appetite, broken, frame, notes)
+        table.show_fewer_digits(shown)
+        return table
+
+    def show_fewer_digits(self, shown: Flags) -> None:
+        """Round figures whose digits tell how many have a value, and hide those of few digits.
+
+        Parameters
+        ----------
+        shown : (cells,) array of bool
+            Cells that stand in the frame.
+        """
+        digits: dict[tuple[Adds, Hashable], tuple[int, int]] = {}
+        for measure in self.measures:
+            if measure.is_whole or measure.adds == "square":
+                continue
+            of_same = (other for other in self.measures if other.variable == measure.variable)
+            with_squares = measure.adds == "sum" and any(
+                other.adds == "square" for other in of_same
+            )
+            judged = shown & ~self.primary & (measure.n > 0)
+            few = judged & measure.by_level.few_beyond_a_gap(with_squares=with_squares)
+            cells = np.flatnonzero(judged & ~few)
+            *enough, hardly = measure.by_level.digits(cells, with_squares=with_squares)
+            digits[measure.adds, measure.variable] = (enough[0], enough[1])
+            self.broken["threshold"] = self.broken["threshold"] | few | hardly
+            if measure.by_level.is_code or enough[0] < ALL_DIGITS:
+                self.of_few_solutions.append(measure)
+        for at, piece in enumerate(self.pieces):
+            sums = STATISTICS[piece.statistic]
+            of = [digits.get((adds, piece.variable), (ALL_DIGITS, ALL_DIGITS)) for adds in sums]
+            fewest = min(pair["square" in sums] for pair in of)
+            if fewest == ALL_DIGITS or piece.statistic in ("median", "min", "max"):
+                continue
+            figures = self._with_digits(piece, fewest, [pair[0] for pair in of])
+            column = self.frame.iloc[:, at]
+            self.frame = self.frame.copy() if self.frame is self.request.frame else self.frame
+            figures = np.where(column.isna(), np.nan, figures[self.grid.places[:, at]])
+            self.frame.isetitem(at, figures)
+            name = "records" if piece.variable is None else piece.variable
+            self.notes.append(
+                f"{piece.statistic} of {name} is shown with {fewest} digits: from all digits would "
+                "follow how many records have which value"
+            )
+
+    def _with_digits(self, piece: Piece, digits: int, of_means: Sequence[int]) -> Floats:
+        """Return what a piece says of each cell, from means per record of fewer digits."""
+        sums = STATISTICS[piece.statistic]
+        of = [measure_of(self.measures, adds, piece.variable) for adds in sums]
+        n = np.maximum(of[0].records, 1)
+        if "square" in sums:
+            values = self.request.records[self.request.values[piece.variable]]
+            spread = of[0].statistic("std", values).to_numpy(np.float64)
+            shown = rounded(spread, digits)
+            return rounded(shown**2, digits) if piece.statistic == "var" else shown
+        if len(of) == 1:
+            return rounded_sums(of[0].values, n, digits)
+        # Of what means per record tell of both sums, so that no figure tells more than these.
+        part, whole = (
+            rounded(measure.values / n, means)
+            for measure, means in zip(reversed(of), reversed(of_means), strict=True)
+        )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return rounded(part / whole, digits)
 
     # -- what is said -----------------------------------------------------------------------
 
@@ -229,6 +306,33 @@ class TableCheck:
     def _axis(names: Sequence[Any], keys: Sequence[str]) -> str:
         named = [str(name) for name in names if name is not None]
         return " and ".join(named) or " and ".join(filter(None, map(said_name, keys))) or "cell"
+
+    def functions_of(self, leaving: Mapping[str, Output], positions: Integers) -> list[Reason]:
+        """Return reasons for review: values that other outputs have shown another function of."""
+        reasons = []
+        for measure in self.of_few_solutions:
+            in_table = measure.group >= 0
+            by_position = pd.Series(measure.amounts[in_table], index=positions[in_table])
+            beside = []
+            for name, output in leaving.items():
+                are_others = set()
+                for figures in output.figures:
+                    if figures.amounts is None:
+                        continue
+                    shared = np.asarray(by_position.reindex(figures.records), dtype=np.float64)
+                    both = (figures.group >= 0) & ~np.isnan(shared)
+                    if len(np.unique(shared[both])) > 2:
+                        are_others.add(is_other_function(shared[both], figures.amounts[both]))
+                if True in are_others and None not in are_others:
+                    beside.append(name)
+            if beside:
+                text = (
+                    f"{measure.variable or 'a weight'} has one value for each value of a column of "
+                    f"{listed(beside)}: from several functions of one column may follow how many "
+                    "have which value. Ask for one of them, or count classes"
+                )
+                reasons.append(Reason("review", "digits", text))
+        return reasons
 
     def is_related(self) -> bool:
         """Whether some cells add up to others that are shown, or known."""
@@ -415,7 +519,7 @@ def publish(ledger: Ledger, request: TableRequest, protect: Protect, command: st
     reasons += _of_keys(request, who, ledger.appetite)
     powers = ledger.powers({name: records[of] for name, of in request.values.items()}, positions)
     table = TableCheck.of(request, who, ledger.appetite, powers)
-    reasons += table.reviews()
+    reasons += [*table.reviews(), *table.functions_of(ledger.leaving(), positions)]
     if protect == "rounding":
         return _rounded(table, ledger, positions, reasons, command)
     if protect is None:

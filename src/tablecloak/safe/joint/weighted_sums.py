@@ -28,7 +28,7 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.sparse import csr_array, vstack
 
-from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.safe.joint.copies import AmountColumn, is_still, moved_sums
 from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.system import members_of
@@ -79,7 +79,7 @@ def tells_of_few(
         Points that may still be tried; by default `MOST_TRIED`.
     """
     # A sum of few alone is judged where it is published.
-    enough = [len(np.unique(who[row != 0])) >= threshold for row in sums]
+    enough = [_are_enough(who[row != 0], threshold) for row in sums]
     there = sums[enough].any(axis=0)
     points, who = sums[enough][:, there], who[there]
     if len(points) < FEW_COLUMNS:
@@ -111,6 +111,11 @@ def tells_of_few(
     return True
 
 
+def _are_enough(who: Integers, threshold: int) -> bool:
+    """Whether records are of so many contributors; the first ones nearly always are."""
+    return any(len(np.unique(some)) >= threshold for some in (who[: 10 * threshold], who))
+
+
 def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) -> bool:
     """Whether a hyperplane nearly holds the points of all but few contributors, as far as seen.
 
@@ -119,11 +124,10 @@ def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) ->
     random = np.random.default_rng(1)
     d, n = points.shape
     some = points if n <= MOST_TRIMMED else points[:, random.choice(n, MOST_TRIMMED, False)]
-    drawn = [some[:, random.choice(some.shape[1], d - 1)] for _ in range(STARTS)]
-    starts = [*np.eye(d), *(np.linalg.svd(through)[0][:, -1] for through in drawn)]
+    drawn = some[:, random.integers(0, some.shape[1], (STARTS, d - 1))].transpose(1, 0, 2)
+    starts = np.vstack([np.eye(d), np.linalg.svd(drawn)[0][:, :, -1]])
     tried: list[Floats] = []
-    for start in starts:
-        normal = _trimmed(some, start)
+    for normal in _trimmed(some, starts):
         if any(abs(abs(normal @ other) - 1) < NOTHING for other in tried):
             continue
         tried.append(normal)
@@ -136,15 +140,20 @@ def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) ->
     return False
 
 
-def _trimmed(points: Floats, normal: Floats) -> Floats:
-    """Return the normal of the hyperplane nearest to half of all points, begun with another."""
-    half = points.shape[1] // 2
+def _trimmed(points: Floats, normals: Floats) -> Floats:
+    """Return the normals of hyperplanes nearest to half of all points, begun with others."""
+    half, moves = points.shape[1] // 2, np.arange(len(normals))
+    normals = normals.copy()
     for _ in range(ROUNDS):
-        held = points[:, np.argpartition(np.abs(normal @ points), half)[: half + 1]]
-        before, normal = normal, np.linalg.eigh(held @ held.T)[1][:, 0]
-        if abs(abs(normal @ before) - 1) < NOTHING:
+        before = normals[moves]
+        nearest = np.argpartition(np.abs(before @ points), half, axis=1)[:, : half + 1]
+        held = points[:, nearest].transpose(1, 0, 2)
+        normals[moves] = np.linalg.eigh(held @ held.transpose(0, 2, 1))[1][:, :, 0]
+        turned = np.abs((normals[moves] * before).sum(axis=1))
+        moves = moves[np.abs(turned - 1) >= NOTHING]
+        if not len(moves):
             break
-    return normal
+    return normals
 
 
 def _off_common_directions(points: Floats, who: Integers, few: int) -> Floats:
@@ -243,11 +252,10 @@ def together(
         is_new &= ~before.tells(figures, n_records)
         past = np.where(np.isnan(column_with.amounts)[:, None], 0.0, before.moves(n_records))
     searched: set[tuple[int, ...]] = set()
-    for row, combined, follows in chain(
+    for row, records, follows in chain(
         _of_the_same(figures, is_new, past, moves, others, n_records),
         _of_differences(figures, is_new, before, moves, n_records),
     ):
-        records = np.flatnonzero(combined)
         chosen = np.flatnonzero(follows).tolist()
         key = (hash(records.tobytes()), *chosen)
         if key not in searched:
@@ -283,25 +291,29 @@ def _of_the_same(
     moves: Sequence[Floats],
     others: Sequence[AmountColumn],
     n_records: int,
-) -> Iterator[tuple[int, Floats, Flags]]:
+) -> Iterator[tuple[int, Integers, Flags]]:
     """Yield sums that new figures tell and other columns as well: a new figure, and the records.
 
     Looked at are the new figures, those of other columns, and the totals of each.
     """
+    group = _group_of_each(figures, n_records)
     for entry in (figures, *(entry for column in others for entry in column.figures)):
         rows = _with_total(entry)
         follows = np.array([is_still(*moved_sums(entry, rows, move)) for move in moves])
         is_asked = follows[0] & follows[1:].any(axis=0)
         if past is not None and is_asked.any():
             is_asked &= ~is_still(*moved_sums(entry, rows, past))
+        if not is_asked.any():
+            continue
+        members = _Members(entry.group, entry.records)
+        shape = (figures.sums.shape[1] + 1, rows.shape[1] + 1)
+        both = _shared_records(group[entry.records], entry.group, shape)
+        shared = figures.sums @ (both @ (rows != 0).T)
         for row in np.flatnonzero(is_asked):
-            combined = _of_records(entry, rows[[row]].toarray().ravel(), n_records)
-            is_in = combined[figures.records] != 0
-            by_group = np.bincount(figures.group[is_in] + 1, minlength=figures.sums.shape[1] + 1)
-            shares = is_new & (figures.sums @ by_group[1:] > 0)
+            shares = is_new & (shared[:, row] > 0)
             if shares.any():
                 first = row if entry is figures and row < len(is_new) else np.argmax(shares)
-                yield int(first), combined, follows[:, row]
+                yield int(first), members.of(rows[[row]].indices), follows[:, row]
 
 
 def _of_differences(
@@ -310,7 +322,7 @@ def _of_differences(
     before: AmountColumn | None,
     moves: Sequence[Floats],
     n_records: int,
-) -> Iterator[tuple[int, Floats, Flags]]:
+) -> Iterator[tuple[int, Integers, Flags]]:
     """Yield differences between new figures and earlier ones that other columns tell as well.
 
     Looked at are those of few records, and those where one figure contains the other.
@@ -318,14 +330,12 @@ def _of_differences(
     sums, chosen = csr_array(figures.sums), np.flatnonzero(is_new)
     if before is None or not len(chosen):
         return
-    group = np.full(n_records, -1, dtype=np.int64)
-    group[figures.records] = figures.group
+    group = _group_of_each(figures, n_records)
     moved = [moved_sums(figures, sums[chosen], move)[0] for move in moves[1:]]
     for entry in before.figures:
         rows = csr_array(entry.sums)
         shape = (sums.shape[1] + 1, rows.shape[1] + 1)
-        code = (group[entry.records] + 1) * shape[1] + entry.group + 1
-        both = np.bincount(code, minlength=shape[0] * shape[1]).reshape(shape)[1:, 1:]
+        both = _shared_records(group[entry.records], entry.group, shape)
         shared = (sums[chosen] @ both) @ rows.T
         size = sums[chosen] @ np.bincount(group + 1, minlength=shape[0])[1:]
         of_entry = rows @ np.bincount(entry.group + 1, minlength=shape[1])[1:]
@@ -338,10 +348,52 @@ def _of_differences(
                 for new, move in zip(moved, moves[1:], strict=True)
             ]
         )
-        for new, old in np.argwhere(is_near & follows.any(axis=0)):
-            combined = _of_records(figures, sums[[chosen[new]]].toarray().ravel(), n_records)
-            combined -= _of_records(entry, rows[[old]].toarray().ravel(), n_records)
-            yield int(chosen[new]), combined, np.append(True, follows[:, new, old])
+        pairs = np.argwhere(is_near & follows.any(axis=0))
+        if not len(pairs):
+            continue
+        of_entry_too = _group_of_each(entry, n_records)
+        members = _Members((group + 1) * shape[1] + of_entry_too + 1, np.arange(n_records))
+        codes = np.arange(shape[0] * shape[1])
+        for new, old in pairs:
+            here = np.append(0.0, sums[[chosen[new]]].toarray())[codes // shape[1]]
+            there = np.append(0.0, rows[[old]].toarray())[codes % shape[1]]
+            records = members.of(np.flatnonzero(here != there))
+            yield int(chosen[new]), records, np.append(True, follows[:, new, old])
+
+
+class _Members:
+    """The records of groups, sorted once instead of being looked for in each sum.
+
+    Parameters
+    ----------
+    group : (n,) array of int
+        -1 for none.
+    records : (n,) array of int
+    """
+
+    def __init__(self, group: AnyIntegers, records: AnyIntegers) -> None:
+        order = np.argsort(group, kind="stable")
+        self.records, counts = records[order], np.bincount(group + 1)
+        self.ends = np.cumsum(counts)
+
+    def of(self, groups: Integers) -> Integers:
+        """Return the records of some groups in ascending order."""
+        there = groups[groups + 1 < len(self.ends)]
+        parts = [self.records[self.ends[one] : self.ends[one + 1]] for one in there.tolist()]
+        return np.sort(np.concatenate([self.records[:0], *parts]))
+
+
+def _group_of_each(figures: Figures, n_records: int) -> Integers:
+    """Return the group of each record of the project; -1 for none."""
+    group = np.full(n_records, -1, dtype=np.int64)
+    group[figures.records] = figures.group
+    return group
+
+
+def _shared_records(one: AnyIntegers, other: AnyIntegers, shape: tuple[int, int]) -> Integers:
+    """Return how many records each two groups share; `shape` counts -1 as a group of both."""
+    code = (one + 1) * shape[1] + other + 1
+    return np.bincount(code, minlength=shape[0] * shape[1]).reshape(shape)[1:, 1:]
 
 
 def _with_total(figures: Figures) -> csr_array:
@@ -352,15 +404,7 @@ def _with_total(figures: Figures) -> csr_array:
     return csr_array(vstack([sums, csr_array(alone)]))
 
 
-def _of_records(figures: Figures, of_groups: Floats, n_records: int) -> Floats:
-    """Return what a sum over groups adds up of each record."""
-    total = np.zeros(n_records)
-    total[figures.records] = np.append(of_groups, 0.0)[figures.group]
-    return total
-
-
 def _rows(figures: Figures, n_records: int) -> csr_array:
     """Return which records each figure adds up, shape (f, n_records)."""
-    group = np.full(n_records, -1, dtype=np.int64)
-    group[figures.records] = figures.group
+    group = _group_of_each(figures, n_records)
     return csr_array(csr_array(figures.sums) @ members_of(group, figures.sums.shape[1]))

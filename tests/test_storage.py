@@ -105,8 +105,11 @@ def test_a_name_that_leads_nowhere_is_refused_before_the_work(tmp_path):
 
 
 def test_what_should_be_read_is_a_file_and_there(tmp_path):
-    (tmp_path / "a.csv").write_text("")
+    (tmp_path / "a.csv").write_text("a\n")
     assert existing_file(tmp_path / "a.csv") == tmp_path / "a.csv"
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(InputError, match="empty.csv: this file is empty"):
+        existing_file(tmp_path / "empty.csv")
     with pytest.raises(InputError, match="this is a folder"):
         existing_file(tmp_path)
     with pytest.raises(InputError, match="does not exist"):

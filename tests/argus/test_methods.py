@@ -8,6 +8,8 @@ import pytest
 import tablecloak as tc
 from shops import run, write_shops
 from tablecloak.argus import run_batch
+from tablecloak.argus.methods import further_advice
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPairs, WhyOpen
 
 READ = "<SAFETYRULE> FREQ(3,20)\n<READTABLE> 0\n"
 
@@ -110,7 +112,7 @@ def rounded(folder, numbers: str, rules: str = "FREQ(4,20)"):
 
 
 def test_a_base_below_the_smallest_count_is_refused_as_by_tau_argus(folder):
-    with pytest.raises(tc.InputError, match="line 6: The base 3 is too small .* Take 4 or more"):
+    with pytest.raises(tc.InputError, match="line 6: The base 3 is too small .* Take 4, the next"):
         rounded(folder, "(1,3)")
 
 
@@ -119,3 +121,56 @@ def test_rounding_names_what_it_does_in_another_way(folder):
     assert any("not needed: partitions" in line for line in result.log)
     assert [line.split(": ")[2] for line in result.not_applied] == ["stop at the first rounding"]
     assert np.all(result.tables[0].values % 10 == 0)
+
+
+STATUSES = '<SEPARATOR> ";"\na\n<RECODEABLE>\nv\n<NUMERIC>\ns\n<STATUS>\n'
+
+
+def of_cells(folder, rows: str, commands: str, rda: str = STATUSES):
+    """Run commands on a table of one dimension that is given with its cells."""
+    (folder / "t.tab").write_text(rows.replace(" ", "\n"))
+    (folder / "t.rda").write_text(rda)
+    (folder / "t.arb").write_text(
+        '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "a"|"v"\n<SAFETYRULE>\n'
+        f'<READTABLE> 0\n{commands}\n<WRITETABLE> (1,3,,"out.txt")\n'
+    )
+    return run_batch(folder / "t.arb", time_limit=10)
+
+
+def test_the_base_that_is_named_instead_protects_all_cells(tmp_path):
+    # 30 lies in the middle of 24 and 36: less than its level of 6 is left on one side of either.
+    rows = "Total;170;S a1;30;U a2;60;S a3;80;S"
+    with pytest.raises(tc.InputError, match="The base 1 is too small") as small:
+        of_cells(tmp_path, rows, "<SUPPRESS> RND(1,1)")
+    with pytest.raises(tc.InputError, match=r"base 12 does not protect 1 cell,.*\(a=a1\)") as near:
+        of_cells(tmp_path, rows, "<SUPPRESS> RND(1,12)")
+    bases = {int(str(error.value).split("Take ")[1].split(",")[0]) for error in (small, near)}
+    assert len(bases) == 1 and min(bases) > 12
+    done = of_cells(tmp_path, rows, f"<SUPPRESS> RND(1,{bases.pop()})")
+    assert done.exit_code == 0 and len(done.files) == 1
+
+
+def test_where_no_base_helps_that_is_said_with_its_reason(tmp_path):
+    with pytest.raises(tc.InputError, match="No base up to .* whole numbers?.*such as MOD"):
+        of_cells(tmp_path, "Total;30.5;S a1;10;U a2;20.5;S", "<SUPPRESS> RND(1,1)")
+
+
+def test_cells_that_everybody_knows_exactly_are_said_to_be_known(tmp_path):
+    levels = STATUSES + "l\n<NUMERIC> <LOWERPL>\nu\n<NUMERIC> <UPPERPL>\n"
+    rows = "Total;100;S;0;0 a1;0;U;0;5 a2;40;S;0;0 a3;60;S;0;0"
+    [line] = of_cells(tmp_path, rows, "<SUPPRESS> GH(1,75,0,0)", levels).not_reached
+    assert "All of them can be computed exactly" in line and "as far as" not in line
+    rows = "Total;100;S;0;0 a1;0;U;0;5 a2;40;U;35;35 a3;60;S;0;0"
+    [line] = of_cells(tmp_path, rows, "<SUPPRESS> GH(1,75,0,0)", levels).not_reached
+    assert "Of them (a=a1) can be computed exactly" in line and "as far as" in line
+
+
+@pytest.mark.parametrize(("n_late", "more"), [(0, False), (1, True)])
+def test_more_time_is_advised_only_where_it_can_help(n_late, more):
+    problem = tc.examples.cox_rounded()
+    pairs = OpenPairs.of(["Miller", "Smith"], [0, 1][: 1 + n_late], [0, 1][: 1 + n_late],
+                         {("Miller", 0): WhyOpen.HOPELESS})  # fmt: skip
+    told = AgainstInsiders(problem, {}, problem.sensitive, problem.sensitive, 1, 0, pairs)
+    said = further_advice(told, 10)
+    assert f"({problem.table.label(0)}) from Miller" in said and "Smith" not in said
+    assert ("--time-limit 20" in said) == more

@@ -26,7 +26,7 @@ from tablecloak.argus.outputs import OPTIONS_OF, SBS, BatchOutput, BatchTable, O
 from tablecloak.argus.preparation import tabulate_records, take_cells
 from tablecloak.argus.rules import check_rules, describe, is_active, n_largest, numbers_of
 from tablecloak.argus.state import BatchState, TableJob
-from tablecloak.errors import InputError, VerificationError
+from tablecloak.errors import InputError, VerificationError, counted
 from tablecloak.tables.problem import ProtectionProblem
 
 Action = Callable[[BatchState, Command, Arguments], None]
@@ -277,6 +277,14 @@ def suppress(batch: BatchState, command: Command, arguments: Arguments) -> None:
     done = method.protect(Task(batch, command, wanted, jobs, problem, seconds))
     for job, own in zip(jobs, problems, strict=True):
         job.protected = replace(_part(done, problem, job, own), line=command.line)
+        if done.method == "suppressed":
+            hidden, unsafe = job.protected.suppressed, own.sensitive
+            batch.say(
+                command,
+                f"table {job.number}: {counted(int(hidden.sum()), 'cell')} hidden, "
+                f"{int((hidden & unsafe).sum())} unsafe and {int((hidden & ~unsafe).sum())} "
+                f"secondary",
+            )
 
 
 def _part(

@@ -161,9 +161,10 @@ def check_together(one: BatchTable, others: Sequence[BatchTable]) -> None:
         elif one.method == "suppressed":
             odd = [here[codes][0] for codes in shared if here[codes][2] != there[codes][2]]
             if odd:
+                names = listed(one.problem.table.labels(odd))
                 raise VerificationError(
                     f"Nothing was written: {counted(len(odd), 'cell')} hidden in one published "
-                    f"table and shown in another, {listed(one.problem.table.labels(odd))}. {AS_ONE}",
+                    f"table and shown in another, {names}. {AS_ONE}",
                     cells=odd,
                 )
             if any(here[codes][2] for codes in shared):

@@ -140,8 +140,13 @@ class _Pattern(ProtectionMethod):
             change, against = self._with_singletons(task)
         pattern = self._pattern(task, change.problem, against)
         checked = pattern.verify().checked
-        task.say(f"{self.name} is done as one problem, {pattern.summary()}")
-        task.say(f"the protection of {checked} sensitive cells is proved, checked without a solver")
+        extra = change.problem.table.n_cells - task.problem.table.n_cells
+        sums = f" that counts {extra} virtual cells" if extra else ""
+        task.say(f"{self.name} is done as one problem{sums}, {pattern.summary()}")
+        task.say(
+            f"the protection of {checked} sensitive cells{' with virtual ones' * (extra > 0)} is "
+            f"proved, checked without a solver"
+        )
         if pattern.insiders is not None and (open_ := pattern.insiders.statements()):
             task.batch.miss(
                 task.command,
@@ -254,7 +259,7 @@ class Hypercube(_Pattern):
                 reachable = lower
 
     def _advice(self, task: Task, missed: Integers, exact: Integers) -> str:
-        """Name cells, those that are known exactly, and the line of the batch that asks for less."""
+        """Name cells, those known exactly, and the line of the batch that asks for less."""
         problem, numbers = task.problem, task.wanted.numbers
         size = np.abs(problem.table.values[missed])
         level = np.maximum(problem.lower_protection, problem.upper_protection)[missed]

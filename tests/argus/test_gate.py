@@ -99,7 +99,7 @@ def test_apriori_lines_that_publish_an_unsafe_cell_are_named_and_never_exit_0(fo
     apriori = '<APRIORI> "last.hst",1,";",0\n'
     result = run(folder, f"{RULES}<READTABLE> 0\n{apriori}{PUBLISH}")
     (line,) = result.not_applied
-    assert line.startswith("line 8, WRITETABLE: not applied: the rules on 1 cells that APRIORI")
+    assert line.startswith("line 8, WRITETABLE: not applied: the rules on 1 cell that APRIORI")
     assert f"{cell.Town}, {cell.Kind}" in line
     assert result.exit_code == 3
 

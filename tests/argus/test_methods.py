@@ -8,6 +8,7 @@ import pytest
 import tablecloak as tc
 from shops import run, write_shops
 from tablecloak.argus import run_batch
+from tablecloak.argus.metadata import read_metadata, read_microdata
 from tablecloak.argus.methods import further_advice
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders, OpenPairs, WhyOpen
 
@@ -174,3 +175,93 @@ def test_more_time_is_advised_only_where_it_can_help(n_late, more):
     said = further_advice(told, 10)
     assert f"({problem.table.label(0)}) from Miller" in said and "Smith" not in said
     assert ("--time-limit 20" in said) == more
+
+
+def test_where_frozen_cells_prevent_protection_the_batch_says_which_lines_to_remove(tmp_path):
+    rows = "Total;100;S a1;40;U a2;60;P"
+    with pytest.raises(tc.ModelError, match=r"line 6: .*a=a2.* \(p\)") as error:
+        of_cells(tmp_path, rows, "<SUPPRESS> OPT(1,1)")
+    assert "unfreeze=" not in str(error.value)
+
+
+RECORDS = """\
+r 1 2
+<RECODEABLE>
+<HIERARCHICAL>
+<HIERCODELIST> "r.hrc"
+<HIERLEADSTRING> "@"
+s 3 1
+<RECODEABLE>
+v 4 2
+<NUMERIC>
+w 6 2
+<NUMERIC>
+h 8 2
+<HOLDING>
+k 10 1
+<WEIGHT>
+"""
+
+
+def of_records(folder, *, rda: str = RECORDS, table: str = '"r""s"|"v"', rules="FREQ(3,20)",
+               more: str = ""):  # fmt: skip
+    """Run a batch over records of two towns in a region, and two sizes."""
+    codes = [f"{town}{size}" for town in ("N1", "N2") for size in "ab"]
+    lines = [f"{code}{10 + at}{20 + at} {at % 3}1" for code in codes for at in range(5)]
+    (folder / "m.asc").write_text("\n".join(lines) + "\n")
+    (folder / "m.rda").write_text(rda)
+    (folder / "job.arb").write_text(
+        f'<OPENMICRODATA> "m.asc"\n<OPENMETADATA> "m.rda"\n<SPECIFYTABLE> {table}\n'
+        f"<SAFETYRULE> {rules}\n{more}<READMICRODATA>\n<SUPPRESS> MOD(0,1)\n"
+    )
+    return run_batch(folder / "job.arb", time_limit=5)
+
+
+def test_errors_name_the_line_to_be_mended(tmp_path):
+    with pytest.raises(tc.InputError, match=r"line 3: .*m.rda, line 4: .*r.hrc.*not exist"):
+        of_records(tmp_path)
+    (tmp_path / "r.hrc").write_text("N\n#N1\n#N2\n")
+    with pytest.raises(tc.InputError, match="line 3: .*no variable 'vv'"):
+        of_records(tmp_path, table='"r""s"|"vv"')
+    with pytest.raises(
+        tc.InputError, match=r"m.rda, line 5: .* is '@', but .*r.hrc begin with '#'"
+    ):
+        of_records(tmp_path)
+    (tmp_path / "r.hrc").write_text("N\n@N1\n@N2\n")
+    assert of_records(tmp_path).exit_code == 0
+
+
+def test_what_a_batch_cannot_join_or_weigh_is_said_in_its_words(tmp_path):
+    (tmp_path / "r.hrc").write_text("N\n@N1\n@N2\n")
+    second = '<SPECIFYTABLE> "r""s"|"w"\n<SAFETYRULE> FREQ(3,20)\n'
+    with pytest.raises(tc.InputError, match="line 8: Table 0 joins .* of one response.* v and w"):
+        of_records(tmp_path, more=second)
+    holdings = "NK(0,0)|NK(0,0)|NK(1,75)|WGT(1)"
+    with pytest.raises(tc.InputError, match=r"line 4: .*NK.1,75.*Take WGT.0., or drop the hold"):
+        of_records(tmp_path, rules=holdings)
+
+
+def test_a_line_with_a_field_too_many_is_named_with_its_fields(tmp_path):
+    (tmp_path / "m.asc").write_text("a;1\n;b;2\nc;3\n")
+    metadata = tmp_path / "m.rda"
+    metadata.write_text('<SEPARATOR> ";"\nr 1\n<RECODEABLE>\nv 2\n<NUMERIC>\n')
+    with pytest.raises(tc.InputError, match="line 2: 3 fields, but m.rda describes 2 variables"):
+        read_microdata(read_metadata(metadata), tmp_path / "m.asc", ["r", "v"])
+    (tmp_path / "m.asc").write_text("a;1\n;2\n")
+    with pytest.raises(tc.InputError, match=r"line 2: it has no 'r' \(field 1\)"):
+        read_microdata(read_metadata(metadata), tmp_path / "m.asc", ["r", "v"])
+    # What each line has beyond the description is no mistake of one line.
+    (tmp_path / "m.asc").write_text("a;1;x\nb;2;y\n")
+    assert len(read_microdata(read_metadata(metadata), tmp_path / "m.asc", ["r", "v"])[0]) == 2
+
+
+def test_a_later_batch_finds_what_an_earlier_one_wrote_inside_its_out(tmp_path, folder):
+    inside = tmp_path / "out" / "internal"
+    inside.mkdir(parents=True)
+    for name in ("shops.tab", "shops.rda"):
+        (folder / name).rename(inside / name)
+    head = '<OPENTABLEDATA> "shops.tab"\n<OPENMETADATA> "shops.rda"\n'
+    (folder / "job.arb").write_text(f'{head}<SPECIFYTABLE> "Town""Kind"|"Sales"\n{READ}')
+    assert len(run_batch(folder / "job.arb", tmp_path / "out").problems) == 1
+    with pytest.raises(tc.InputError, match="shops.tab: .*not exist, nor in .*internal"):
+        run_batch(folder / "job.arb")

@@ -35,6 +35,7 @@ from tablecloak.registry import Registry
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders, WhyOpen
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.search.unfreezing import UNFREEZE
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
@@ -161,13 +162,20 @@ class _Pattern(ProtectionMethod):
         self, task: Task, problem: ProtectionProblem, against: list[str]
     ) -> SuppressionPattern:
         """Return a proved pattern."""
-        return suppress(
-            problem,
-            protect_against=against,
-            hold="possible",
-            time_limit=task.seconds,
-            progress=task.batch.progress,
-        )
+        try:
+            return suppress(
+                problem,
+                protect_against=against,
+                hold="possible",
+                time_limit=task.seconds,
+                progress=task.batch.progress,
+            )
+        except ModelError as error:
+            remedy = (
+                "Remove some of the lines that protect them (p) from the a priori list, or of "
+                "their statuses in the table."
+            )
+            raise ModelError(str(error).replace(UNFREEZE, remedy), cells=error.cells) from error
 
     def _with_singletons(self, task: Task) -> tuple[Change, list[str]]:
         """Return the change to virtual cells, and the intruders to protect against."""

@@ -175,7 +175,8 @@ class BatchState:
 
     def input_path(self, name: str) -> Path:
         """Return the path of an input file, and record that it must not be overwritten."""
-        path = find_file(name, self.path.parent)
+        inside = [self.out / INTERNAL] if self.out.resolve() != self.path.parent.resolve() else []
+        path = find_file(name, self.path.parent, inside)
         self.inputs.add(path.resolve())
         return path
 

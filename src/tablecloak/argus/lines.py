@@ -362,7 +362,7 @@ def read_writing(arguments: Arguments) -> Writing:
         if name not in OPTIONS or not sign:
             raise InputError(
                 f"{arguments.where}: WRITETABLE: {found.group(0)!r} is no option such as AS+ or "
-                f"SE-.{suggestion(name, [each for each in OPTIONS if each not in NEEDLESS])}"
+                f"SE-.{suggestion(name, [option for option in OPTIONS if option not in NEEDLESS])}"
             )
         if name in options:
             raise arguments.fail(f"WRITETABLE: the option {name} is given twice")

@@ -182,15 +182,15 @@ AS_ONE = (
 def _attack_together(tables: Sequence[BatchTable]) -> None:
     """Raise if a cell that no table tells by itself can be computed from all of them."""
     try:
-        problem = linked([each.problem for each in tables])
+        problem = linked([table.problem for table in tables])
     except InputError:
         return  # Other values or other codes: no reader can join the tables.
-    places = [positions(problem.table, each.problem.table) for each in tables]
+    places = [positions(problem.table, table.problem.table) for table in tables]
     hidden = np.zeros(problem.table.n_cells, dtype=bool)
     exposed_alone = hidden.copy()
-    for each, at in zip(tables, places, strict=True):
-        hidden[at] |= each.suppressed
-        exposed_alone[at] |= _exposed(each.problem, each.suppressed)
+    for table, place in zip(tables, places, strict=True):
+        hidden[place] |= table.suppressed
+        exposed_alone[place] |= _exposed(table.problem, table.suppressed)
     odd = np.flatnonzero(_exposed(problem, hidden) & ~exposed_alone)
     if len(odd):
         raise VerificationError(

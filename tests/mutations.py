@@ -223,7 +223,7 @@ MUTATIONS = (
     Mutation(
         "A batch publishes cells that are unsafe and not hidden",
         "argus/gate.py",
-        "shown |= needs & ~_is_hidden(protected)",
+        "shown |= needs & ~is_hidden(protected)",
         "shown |= needs & False",
         ("tests/argus/test_gate.py",),
     ),

@@ -143,6 +143,11 @@ def listed(items: Sequence[object], limit: int = 5) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which has an s unless the number is 1."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 CHANGED = "Check that the result was not changed, and that it belongs to this problem."
 """What to do after a failed verification; the end of its messages."""
 

@@ -99,7 +99,7 @@ def test_apriori_lines_that_publish_an_unsafe_cell_are_named_and_never_exit_0(fo
     apriori = '<APRIORI> "last.hst",1,";",0\n'
     result = run(folder, f"{RULES}<READTABLE> 0\n{apriori}{PUBLISH}")
     (line,) = result.not_applied
-    assert line.startswith("line 8, WRITETABLE: not applied: the rules on 1 cells that APRIORI")
+    assert line.startswith("line 8, WRITETABLE: not applied: the rules on 1 cell that APRIORI")
     assert f"{cell.Town}, {cell.Kind}" in line
     assert result.exit_code == 3
 
@@ -280,7 +280,7 @@ def test_totals_are_made_of_the_contributions_of_all_parts():
 
 def test_what_is_unsafe_may_be_published_only_hidden_and_marked():
     given = (evidence(), rules("FREQ(3,10)"), {})
-    with pytest.raises(tc.VerificationError, match="1 cells that must be protected .*code=c"):
+    with pytest.raises(tc.VerificationError, match="1 cell that must be protected .*code=c"):
         check(protected(unsafe="c"), *given, is_public=True)
     with pytest.raises(tc.VerificationError, match="must be protected"):
         check(protected("c a"), *given, is_public=True)
@@ -342,13 +342,13 @@ def test_a_rounded_cell_is_known_to_less_than_its_reach(reach, is_fit):
     if is_fit:
         check(one, *given, is_public=True)
     else:
-        with pytest.raises(tc.VerificationError, match="code=c"):
+        with pytest.raises(tc.VerificationError, match="code=c.* take a larger base in RND"):
             check(one, *given, is_public=True)
 
 
 def test_one_cell_is_not_hidden_here_and_shown_there():
     check_together(protected("a b"), [protected("a b")])
-    with pytest.raises(tc.VerificationError, match="1 cells are hidden in one .*code=b"):
+    with pytest.raises(tc.VerificationError, match="1 cell hidden in one .*code=b"):
         check_together(protected("a b"), [protected("a")])
     with pytest.raises(tc.VerificationError, match="suppressed.*adjusted.*Publish one"):
         check_together(protected("a b"), [protected(method="adjusted")])

@@ -179,8 +179,10 @@ def test_rules_have_their_numbers(text, rules):
     [
         ("Q(10)", "there is no rule 'Q'"),
         ("P 10", "is no rule such as"),
+        ("REQ(15,5,3)", "REQ takes 4 numbers, found 3; write REQ.k1,k2,n,r.: per cents"),
+        ("NK(80,2)", "did you mean NK.2,80."),
         ("P(10,1,2,3)", "P takes 1 to 3 numbers, found 4"),
-        ("FREQ(3)", "FREQ takes 2 numbers, found 1"),
+        ("FREQ(3)", "FREQ takes 2 numbers, found 1; write FREQ.n,r."),
         ("FREQ(2.5,10)", "number 1 of FREQ must be whole, found 2.5"),
         ("P(10,1.5)", "number 2 of P must be whole"),
         ("NK(3,-5)", "number 2 of NK must be a number from 0"),
@@ -247,7 +249,8 @@ def test_numbers_of_older_batches_stand_for_named_options(kind, number, options)
     ("text", "message"),
     [
         ('(1,3,4,"a")', "type 3 takes the numbers 0 to 3, found 4"),
-        ('(1,3,XX+,"a")', "'XX.' is no option such as"),
+        ('(1,3,XX+,"a")', r"'XX.' is no option such as AS. or SE-.(?!.*TR)"),
+        ('(1,1,"a")', r"write WRITETABLE as .table, type, options, file."),
         ('(1,3,AS,"a")', "'AS' is no option such as"),
         ('(1,3,AS+AS-,"a")', "the option AS is given twice"),
         ("(1,3,AS+,)", "the name of a file is missing"),

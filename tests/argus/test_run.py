@@ -7,8 +7,10 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+import tablecloak as tc
 import tablecloak.argus.preparation as preparation
 from shops import run, write_shops
+from tablecloak.argus import run_batch
 from tablecloak.cli.main import app
 
 pytestmark = pytest.mark.usefixtures("solved_once")
@@ -39,7 +41,7 @@ def command(folder, commands: str):
         (RULES + "<SOLVER> CPLEX\n" + PUBLISH, 3, "line 6, SOLVER: not applied: CPLEX"),
         (RULES + PUBLISH + "<GOINTERACTIVE>\n", 3, "line 8, GOINTERACTIVE: not applied"),
         ("<SAFETYRULE> FRE(3,30)\n<READTABLE> 0\n" + PUBLISH, 2, "there is no rule 'FRE'"),
-        (RULES + PUBLISH.replace("OPT(1,1)", "GH(1,1,0,0)"), 1, "line 6, SUPPRESS: not reached: "),
+        (RULES + PUBLISH.replace("OPT(1,1)", "GH(1,1,0,0)"), 4, "line 6, SUPPRESS: not reached: "),
     ],
 )
 def test_the_exit_code_says_whether_all_was_applied(folder, commands, code, words):
@@ -83,10 +85,35 @@ def test_what_must_not_be_published_ends_with_1_and_no_file(folder, monkeypatch)
     assert not (folder / "safe.csv").exists()
 
 
+def test_each_line_of_the_log_is_given_as_soon_as_it_is_known(folder):
+    command(folder, RULES + PUBLISH + "<SUPPRESS> OPT(2)\n")
+    lines: list[str] = []
+    with pytest.raises(tc.InputError, match="There is no table '2'"):
+        run_batch(folder / "job.arb", on_line=lines.append)
+    assert lines[0].startswith("line 1, OPENTABLEDATA") and "safe.csv" in lines[-1]
+
+
+def test_the_log_counts_the_cells_that_stand_in_the_file(folder):
+    result = run(folder, f"{RULES}{PUBLISH.replace('OPT(1,1)', 'MOD(1,1,1,1,1)')}")
+    assert any("virtual cells" in line for line in result.log)
+    table = result.tables[0]
+    [line] = [line for line in result.log if "line 6, SUPPRESS: table 1: " in line]
+    text = (folder / "safe.csv").read_text()
+    n_hidden = sum(line.endswith(",x") for line in text.splitlines())
+    n_unsafe = int(table.problem.sensitive.sum())
+    assert f"{n_hidden} cells hidden, {n_unsafe} unsafe and {n_hidden - n_unsafe}" in line
+
+
 def test_help_says_what_each_exit_code_means():
     text = CliRunner().invoke(app, ["argus", "--help"]).output
     plain = re.sub(r"\s+", " ", re.sub(r"[│╭╮╰╯─]", " ", text))
-    for words in ("Exit code 0: everything", "1: a table", "2: the batch stopped", "3: every"):
+    for words in (
+        "Exit code 0: everything",
+        "1: a table",
+        "2: the batch stopped",
+        "3: all",
+        "4: all",
+    ):
         assert words in plain
 
 

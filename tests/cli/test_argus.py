@@ -30,7 +30,12 @@ class Result:
 @pytest.fixture
 def argus(monkeypatch):
     def run(result: Result):
-        monkeypatch.setattr("tablecloak.argus.run_batch", lambda *_, **__: result)
+        def run_batch(*_, on_line, **__) -> Result:
+            for line in result.log:
+                on_line(line)
+            return result
+
+        monkeypatch.setattr("tablecloak.argus.run_batch", run_batch)
         return RUN.invoke(app, ["argus", "job.arb"])
 
     return run
@@ -48,14 +53,17 @@ def test_the_log_and_all_files_are_told(argus):
 @pytest.mark.parametrize(
     ("result", "code", "told"),
     [
-        (Result(is_safe=False, exit_code=1), 1, "NOT SAFE: a sensitive cell is not protected."),
+        (Result(is_safe=False, exit_code=1), 1, "NOT SAFE: a sensitive cell is not protected"),
         (Result(not_applied=("line 7, SUPPRESS: not applied: 2",), exit_code=3), 3, "line 7, SUP"),
+        (Result(not_reached=("line 7, SUPPRESS: not reached: 2",), exit_code=4), 4, "line 7, SUP"),
     ],
 )
 def test_what_was_not_done_or_is_not_safe_is_told_on_stderr(argus, result, code, told):
     done = argus(result)
     assert done.exit_code == code
-    assert done.stderr.startswith(told)
+    assert told in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"Exit code {code}: ")
+    assert ("all files are written" in done.stderr.splitlines()[-1]) == (code != 1)
 
 
 def test_the_example_of_a_batch_runs_and_writes_what_it_asks_for(tmp_path):
@@ -74,6 +82,7 @@ def test_a_batch_that_cannot_be_read_writes_nothing(tmp_path):
     done = RUN.invoke(app, ["argus", str(tmp_path / "job.arb"), "--out", str(tmp_path / "out")])
     assert done.exit_code == 2
     assert "line 1: expected <COMMAND>" in " ".join(done.output.split())
+    assert done.output.rstrip().endswith("Nothing was written.")
     assert not (tmp_path / "out").exists()
 
 

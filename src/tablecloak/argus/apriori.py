@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tablecloak.argus.metadata import Variable
 from tablecloak.argus.places import decoded, lines_of, plain_lines
 from tablecloak.arrays import Flags, Floats, Texts
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, counted
 from tablecloak.graph import parents_of, path_to_root
 from tablecloak.storage import existing_file, replacing
 from tablecloak.suppression.result.pattern import SuppressionPattern
@@ -252,7 +252,9 @@ def _numbers(action: list[str], where: str) -> list[float]:
     except ValueError:
         raise InputError(f"{where}: {given} are not numbers.") from None
     if len(numbers) > most:
-        raise InputError(f"{where}: {action[0]!r} takes {most} numbers, found {len(numbers)}.")
+        levels = " Give levels in a line of their own, with pl." * (action[0].lower() == "u")
+        wanted = counted(most, "number") if most else "no number"
+        raise InputError(f"{where}: {action[0]!r} takes {wanted}, found {len(numbers)}.{levels}")
     if not np.all(np.isfinite(numbers)):
         raise InputError(f"{where}: {given} are not finite numbers.")
     return numbers

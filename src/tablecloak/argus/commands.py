@@ -26,7 +26,7 @@ from tablecloak.argus.outputs import OPTIONS_OF, SBS, BatchOutput, BatchTable, O
 from tablecloak.argus.preparation import tabulate_records, take_cells
 from tablecloak.argus.rules import check_rules, describe, is_active, n_largest, numbers_of
 from tablecloak.argus.state import BatchState, TableJob
-from tablecloak.errors import InputError, VerificationError
+from tablecloak.errors import InputError, VerificationError, counted
 from tablecloak.tables.problem import ProtectionProblem
 
 Action = Callable[[BatchState, Command, Arguments], None]
@@ -53,6 +53,11 @@ def specify_table(batch: BatchState, command: Command, arguments: Arguments) -> 
     if batch.metadata is None or batch.data is None:
         raise InputError("Open data and metadata first (OPENMICRODATA, OPENMETADATA).")
     wanted = read_specification(arguments)
+    for name in (wanted.response, wanted.shadow, wanted.cost):
+        if name and not name.startswith(("<", "-")):
+            batch.metadata.variable(name)
+    for name in wanted.dimensions:
+        batch.metadata.code_list(batch.metadata.variable(name))
     number = len(batch.jobs) + 1
     job = TableJob(number, command, wanted, batch.metadata, batch.data, batch.is_microdata)
     batch.jobs.append(job)
@@ -248,7 +253,7 @@ def apriori(batch: BatchState, command: Command, arguments: Arguments) -> None:
     job.asked.update(done.asked)
     chains = ", what cannot be done is named" if flags[0] else ""
     chains += ", with trivial levels" if flags[1] else ""
-    batch.say(command, f"table {number}: {done.done} lines of {path.name}{chains}")
+    batch.say(command, f"table {number}: {counted(done.done, 'line')} of {path.name}{chains}")
 
 
 UNUSED = {
@@ -269,7 +274,7 @@ def suppress(batch: BatchState, command: Command, arguments: Arguments) -> None:
     problems = [batch.known(job) for job in jobs]
     if not problems:
         raise InputError("Read the data first (READMICRODATA or READTABLE).")
-    problem = problems[0] if len(problems) == 1 else linked(problems)
+    problem = problems[0] if len(problems) == 1 else _joined(jobs, problems)
     _say(batch, command, wanted)
     method = METHODS[wanted.method]()
     minutes = wanted.numbers.get("minutes") or method.minutes
@@ -277,6 +282,29 @@ def suppress(batch: BatchState, command: Command, arguments: Arguments) -> None:
     done = method.protect(Task(batch, command, wanted, jobs, problem, seconds))
     for job, own in zip(jobs, problems, strict=True):
         job.protected = replace(_part(done, problem, job, own), line=command.line)
+        if done.method == "suppressed":
+            hidden, unsafe = job.protected.suppressed, own.sensitive
+            batch.say(
+                command,
+                f"table {job.number}: {counted(int(hidden.sum()), 'cell')} hidden, "
+                f"{int((hidden & unsafe).sum())} unsafe and {int((hidden & ~unsafe).sum())} "
+                f"secondary",
+            )
+
+
+def _joined(jobs: list[TableJob], problems: list[ProtectionProblem]) -> ProtectionProblem:
+    """Return all tables as one; of several responses only where their values agree."""
+    try:
+        return linked(problems)
+    except InputError as error:
+        responses = list(dict.fromkeys(job.specification.response for job in jobs))
+        if len(responses) == 1:
+            raise
+        raise InputError(
+            f"Table 0 joins tables of one response, but these are tables of "
+            f"{' and '.join(responses)}. Protect each by a SUPPRESS with its own number, or "
+            f"specify those of each response after a CLEAR."
+        ) from error
 
 
 def _part(
@@ -357,7 +385,7 @@ def _check(
     if published and layout.is_public:
         batch.skip(
             command,
-            f"the rules on {len(published)} cells that APRIORI declares safe: "
+            f"the rules on {counted(len(published), 'cell')} that APRIORI declares safe: "
             f"{'; '.join(published)}",
         )
     if protected.line:

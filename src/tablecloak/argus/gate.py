@@ -17,7 +17,7 @@ from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.linked import linked, positions
 from tablecloak.argus.outputs import BatchTable
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, VerificationError, listed
+from tablecloak.errors import InputError, VerificationError, counted, listed
 from tablecloak.graph import parents_of
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.attack.finding import Verdict
@@ -104,15 +104,20 @@ def check(
     needs = np.array([key in demanded for key in keys], dtype=bool)
     shown = needs & ~problem.sensitive
     if is_public:
-        shown |= needs & ~_is_hidden(protected)
+        shown |= needs & ~is_hidden(protected)
         if protected.method == "suppressed":
             shown |= np.array([asked.get(key) == "m" for key in keys]) & ~protected.suppressed
     if np.any(shown):
         cells = np.flatnonzero(shown)
+        remedy = "Protect the table (SUPPRESS) after the last change."
+        if protected.method == "rounded" and np.all(problem.sensitive[cells]):
+            remedy = (
+                "Their rounded values leave less room than their levels: take a larger base in RND."
+            )
         raise VerificationError(
-            f"Nothing was written: {len(cells)} cells that must be protected would be published, "
-            f"{listed(problem.table.labels(cells[:5]))}. They are unsafe by the rules, by their "
-            f"status or by an a priori line. Protect the table (SUPPRESS) after the last change.",
+            f"Nothing was written: {counted(len(cells), 'cell')} that must be protected would be "
+            f"published, {listed(problem.table.labels(cells))}, unsafe by the rules, a status or "
+            f"an a priori line. {remedy}",
             cells=cells,
         )
     let_go = (by_rule | evidence.unsafe) & waived
@@ -156,9 +161,10 @@ def check_together(one: BatchTable, others: Sequence[BatchTable]) -> None:
         elif one.method == "suppressed":
             odd = [here[codes][0] for codes in shared if here[codes][2] != there[codes][2]]
             if odd:
+                names = listed(one.problem.table.labels(odd))
                 raise VerificationError(
-                    f"Nothing was written: {len(odd)} cells are hidden in one published table and "
-                    f"shown in another, {listed(one.problem.table.labels(odd[:5]))}. {AS_ONE}",
+                    f"Nothing was written: {counted(len(odd), 'cell')} hidden in one published "
+                    f"table and shown in another, {names}. {AS_ONE}",
                     cells=odd,
                 )
             if any(here[codes][2] for codes in shared):
@@ -188,9 +194,9 @@ def _attack_together(tables: Sequence[BatchTable]) -> None:
     odd = np.flatnonzero(_exposed(problem, hidden) & ~exposed_alone)
     if len(odd):
         raise VerificationError(
-            f"Nothing was written: {len(odd)} sensitive cells are protected in each published "
-            f"table, and can be computed too closely from all of them together, "
-            f"{listed(problem.table.labels(odd[:5]))}. {AS_ONE}",
+            f"Nothing was written: {counted(len(odd), 'sensitive cell')} protected in each "
+            f"published table can be computed too closely from all of them together, "
+            f"{listed(problem.table.labels(odd))}. {AS_ONE}",
             cells=odd,
         )
 
@@ -218,8 +224,8 @@ def _by_codes(protected: BatchTable) -> dict[frozenset[tuple[str, str]], tuple[i
     }
 
 
-def _is_hidden(protected: BatchTable) -> Flags:
-    """Which cells are suppressed, or altered as far as their levels ask for."""
+def is_hidden(protected: BatchTable) -> Flags:
+    """Return which cells are suppressed, or altered as far as their levels ask for."""
     problem, true = protected.problem, protected.problem.table.values
     if protected.method == "adjusted":
         moved = protected.values - true

@@ -139,10 +139,22 @@ RULES = {
 }  # fmt: skip
 """For each rule the fewest and the most numbers, and how often it may be given."""
 
+FORMS = {
+    "P": "P(p), P(p,n) or P(p,q,n): per cent, prior knowledge, intruders together",
+    "NK": "NK(n,k): number of largest contributions, per cent of the cell",
+    "FREQ": "FREQ(n,r): smallest number of contributors, range in per cent",
+    "REQ": "REQ(k1,k2,n,r): per cents of the cell for the two codes of a request, smallest number "
+    "of contributors, range in per cent",
+}
+"""What the numbers of rules mean that take several."""
+
 WHOLE = {("P", 1), ("P", 2), ("NK", 0), ("FREQ", 0), ("REQ", 2)}
 """Numbers of rules that must be whole, since they count; of P with three numbers the last one."""
 
-OPTIONS = ("AS", "FL", "QU", "SE", "SO", "AR", "HI", "HL", "TR", "AO", "AD", "AC")
+OPTIONS = ("AS", "FL", "QU", "SE", "SO", "HI", "HL", "AR", "TR", "AO", "AD", "AC")
+
+NEEDLESS = ("AR", "TR", "AO", "AD", "AC")
+"""Options of tau-ARGUS that say nothing about any type here."""
 
 NUMBERED_OPTIONS: dict[int, tuple[dict[str, bool], ...]] = {
     1: ({}, {}),
@@ -307,7 +319,14 @@ def _rule(arguments: Arguments, name: str) -> BatchRule:
     arguments.take(")")
     if not fewest <= len(numbers) <= most:
         wanted = str(most) if fewest == most else f"{fewest} to {most}"
-        raise arguments.fail(f"{name} takes {wanted} numbers, found {len(numbers)}")
+        form = f"; write {FORMS[name]}" if name in FORMS else ""
+        counting = "number" if wanted == "1" else "numbers"
+        raise arguments.fail(f"{name} takes {wanted} {counting}, found {len(numbers)}{form}")
+    if name == "NK" and numbers[0] > numbers[1] > 0:
+        raise arguments.fail(
+            f"NK({numbers[0]:g},{numbers[1]:g}) has more contributions than per cent; did you mean "
+            f"NK({numbers[1]:g},{numbers[0]:g})? Write {FORMS[name]}"
+        )
     for at, number in enumerate(numbers):
         counts = (name, at) in WHOLE and (name != "P" or at == len(numbers) - 1)
         if counts and not number.is_integer():
@@ -325,7 +344,11 @@ def read_writing(arguments: Arguments) -> Writing:
     kind = arguments.whole("the type", 0)
     arguments.take(",")
     text = arguments.optional().upper().replace(" ", "")
-    arguments.take(",")
+    if not arguments.maybe(","):
+        raise arguments.fail(
+            f"expected ',', found {arguments.left or 'the end of the line'!r}; write WRITETABLE as "
+            f'(table, type, options, file), as in (1,3,AS+,"a.txt") or (1,3,,"a.txt")'
+        )
     file = arguments.word("the name of a file")
     arguments.take(")")
     arguments.end()
@@ -339,7 +362,7 @@ def read_writing(arguments: Arguments) -> Writing:
         if name not in OPTIONS or not sign:
             raise InputError(
                 f"{arguments.where}: WRITETABLE: {found.group(0)!r} is no option such as AS+ or "
-                f"SE-.{suggestion(name, OPTIONS)}"
+                f"SE-.{suggestion(name, [option for option in OPTIONS if option not in NEEDLESS])}"
             )
         if name in options:
             raise arguments.fail(f"WRITETABLE: the option {name} is given twice")

@@ -43,6 +43,8 @@ class Variable:
         Codes that mean missing, or the code of the total in a file of cells.
     tags : dict of str to list of str
         Keywords without brackets, and what follows them.
+    lines : dict of str to int
+        Where in the file each keyword stands.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Variable:
     width: int = 0
     missing: tuple[str, ...] = ()
     tags: dict[str, list[str]] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
 
     def has(self, tag: str) -> bool:
         """Whether the variable has a tag."""
@@ -120,6 +123,22 @@ class Metadata:
         """Return the variables that have a tag."""
         return [variable for variable in self.variables if variable.has(tag)]
 
+    def code_list(self, variable: Variable) -> Path | None:
+        """Return the file of a hierarchy; None where the metadata name none.
+
+        Raises
+        ------
+        InputError
+            Names the line of the metadata whose file does not exist.
+        """
+        if not variable.has("HIERCODELIST"):
+            return None
+        try:
+            return find_file(variable.first("HIERCODELIST"), self.path.parent)
+        except InputError as error:
+            line = variable.lines["HIERCODELIST"]
+            raise InputError(f"{self.path}, line {line}: {error}") from error
+
     def hierarchy(self, variable: Variable, codes: set[str]) -> Hierarchy:
         """Return the hierarchy of a dimension.
 
@@ -132,10 +151,11 @@ class Metadata:
             Codes that occur in the data, without the total.
         """
         total = variable.total
-        if variable.has("HIERCODELIST"):
+        path = self.code_list(variable)
+        if path is not None:
             lead = variable.first("HIERLEADSTRING", "@")
-            path = find_file(variable.first("HIERCODELIST"), self.path.parent)
             tree = Hierarchy.from_hrc(path, total, lead, encoding=_encoding(path))
+            self._require_lead(variable, lead, path, tree, codes)
             rename = {code: code if code == total else variable.padded(code) for code in tree.codes}
             if len(set(rename.values())) < len(rename):
                 raise InputError(
@@ -170,6 +190,21 @@ class Metadata:
             return _by_digits(codes, [int(width) for width in widths], total)
         return Hierarchy.flat(sorted(codes), total)
 
+    def _require_lead(
+        self, variable: Variable, lead: str, path: Path, tree: Hierarchy, codes: set[str]
+    ) -> None:
+        """Raise if codes of the data stand in a file of codes behind another lead string."""
+        plain = {code.strip() for code in codes} - {code.strip() for code in tree.codes}
+        marked = [code for code in tree.codes if code and code.lstrip(code[0]).strip() in plain]
+        marks = sorted({code[0] for code in marked if not code[0].isalnum()})
+        if marks:
+            line = variable.lines.get("HIERLEADSTRING", variable.lines["HIERCODELIST"])
+            raise InputError(
+                f"{self.path}, line {line}: the lead string of {variable.name!r} is {lead!r}, but "
+                f"codes in {path.name} begin with {marks[0]!r}, such as {marked[0]!r}. Write "
+                f'<HIERLEADSTRING> "{marks[0]}".'
+            )
+
 
 def read_metadata(path: str | Path) -> Metadata:
     """Read an .rda file, of microdata or of a table.
@@ -200,6 +235,7 @@ def read_metadata(path: str | Path) -> Metadata:
             )
         if not words[0].startswith("<"):
             variables.append(_variable(path, number, words, separator))
+            variables[-1].lines.update(dict.fromkeys(variables[-1].tags, number))
             continue
         for keyword, arguments in _tagged(words):
             if keyword in _HEADS and not variables:
@@ -220,6 +256,7 @@ def read_metadata(path: str | Path) -> Metadata:
                 )
             require_known(keyword, _KNOWN, f"{path}, line {number}: <{keyword}> is not known.")
             variables[-1].tags[keyword] = arguments
+            variables[-1].lines[keyword] = number
     if not variables:
         raise InputError(f"{path}: no variable was found. Is this a metadata file (.rda)?")
     names = [variable.name.lower() for variable in variables]
@@ -317,6 +354,16 @@ def read_microdata(
     if not len(lines):
         raise InputError(f"{path}: there are no records. Check that it is the right file.")
     fields = lines.str.split(metadata.separator, expand=True) if metadata.separator else None
+    n_fields = len(metadata.variables)
+    if fields is not None and fields.shape[1] > n_fields:
+        # A field that all lines have beyond those described is nobody's mistake.
+        beyond = (fields.iloc[:, n_fields:].fillna("") != "").any(axis=1).to_numpy()
+        if not beyond.all() and beyond.any():
+            at = int(np.argmax(beyond))
+            raise InputError(
+                f"{path}, line {at + 1}: {fields.iloc[at].notna().sum()} fields, but "
+                f"{metadata.path.name} describes {n_fields} variables. Remove what is too much."
+            )
     found: dict[str, Any] = {}
     notes: list[str] = []
     for name in names:
@@ -335,10 +382,10 @@ def read_microdata(
         may_be_empty = is_number and fields is not None
         short = np.flatnonzero(text.isna() | ((text == "") & (not may_be_empty)))
         if len(short):
-            raise InputError(
-                f"{path}, line {short[0] + 1}: it ends before {name!r}. Complete the line, or "
-                f"correct the positions in {metadata.path.name}."
-            )
+            what = f"it ends before {name!r}. Complete the line, or correct the positions in"
+            if fields is not None:
+                what = f"it has no {name!r} (field {at + 1}). Complete the line, or correct"
+            raise InputError(f"{path}, line {short[0] + 1}: {what} {metadata.path.name}.")
         if is_number:
             text, n_missing = _without_missing(variable, text)
             if n_missing:

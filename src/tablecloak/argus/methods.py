@@ -12,18 +12,30 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from tablecloak.argus.gate import is_hidden
 from tablecloak.argus.lines import Arguments, Command, SuppressionLine
 from tablecloak.argus.outputs import BatchTable
 from tablecloak.argus.rules import numbers_of
 from tablecloak.argus.state import BatchState, TableJob
-from tablecloak.arrays import Floats, Integers
+from tablecloak.arrays import Flags, Floats, Integers
+from tablecloak.budget import Budget
 from tablecloak.cta.adjust import adjust
 from tablecloak.cta.rounding.controlled import controlled_rounding
-from tablecloak.errors import InputError, ModelError, listed, require_known
+from tablecloak.cta.rounding.rounded_table import RoundedTable
+from tablecloak.errors import (
+    InputError,
+    ModelError,
+    TablecloakError,
+    counted,
+    listed,
+    require_known,
+)
 from tablecloak.publish.audit import audit
 from tablecloak.registry import Registry
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders, WhyOpen
 from tablecloak.suppression.attack.audit import audit_pattern
 from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.search.unfreezing import UNFREEZE
 from tablecloak.suppression.suppress import suppress
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.changes.change import Change
@@ -129,13 +141,18 @@ class _Pattern(ProtectionMethod):
             change, against = self._with_singletons(task)
         pattern = self._pattern(task, change.problem, against)
         checked = pattern.verify().checked
-        task.say(f"{self.name} is done as one problem, {pattern.summary()}")
-        task.say(f"the protection of {checked} sensitive cells is proved, checked without a solver")
+        extra = change.problem.table.n_cells - task.problem.table.n_cells
+        sums = f" that counts {extra} virtual cells" if extra else ""
+        task.say(f"{self.name} is done as one problem{sums}, {pattern.summary()}")
+        task.say(
+            f"the protection of {checked} sensitive cells{' with virtual ones' * (extra > 0)} is "
+            f"proved, checked without a solver"
+        )
         if pattern.insiders is not None and (open_ := pattern.insiders.statements()):
             task.batch.miss(
                 task.command,
                 f"the protection against some single contributors. {' '.join(open_)} Everybody "
-                f"else is kept out. More may be proved with --time-limit {2 * task.seconds:g}",
+                f"else is kept out. {further_advice(pattern.insiders, task.seconds)}",
             )
         hidden = change.flags(pattern.suppressed)
         values = task.problem.table.values
@@ -145,13 +162,20 @@ class _Pattern(ProtectionMethod):
         self, task: Task, problem: ProtectionProblem, against: list[str]
     ) -> SuppressionPattern:
         """Return a proved pattern."""
-        return suppress(
-            problem,
-            protect_against=against,
-            hold="possible",
-            time_limit=task.seconds,
-            progress=task.batch.progress,
-        )
+        try:
+            return suppress(
+                problem,
+                protect_against=against,
+                hold="possible",
+                time_limit=task.seconds,
+                progress=task.batch.progress,
+            )
+        except ModelError as error:
+            remedy = (
+                "Remove some of the lines that protect them (p) from the a priori list, or of "
+                "their statuses in the table."
+            )
+            raise ModelError(str(error).replace(UNFREEZE, remedy), cells=error.cells) from error
 
     def _with_singletons(self, task: Task) -> tuple[Change, list[str]]:
         """Return the change to virtual cells, and the intruders to protect against."""
@@ -185,6 +209,22 @@ class _Pattern(ProtectionMethod):
     """Whether sums of several primaries in a row are always protected."""
 
 
+def further_advice(against: AgainstInsiders, seconds: float) -> str:
+    """Name what no pattern hides and from whom; advise more time only where it can help."""
+    hopeless = [pair for pair in against.open if pair.why == WhyOpen.HOPELESS]
+    said = []
+    if hopeless:
+        label = against.problem.table.label
+        pairs = listed([f"({label(pair.cell)}) from {pair.insider}" for pair in hopeless])
+        said.append(
+            f"What no pattern hides, more time does not hide either: {pairs}. Recode, or accept "
+            f"that these contributors know these cells"
+        )
+    if against.unjudged or len(against.open) > len(hopeless):
+        said.append(f"More may be proved with --time-limit {2 * seconds:g}")
+    return ". ".join(said)
+
+
 @METHODS.register
 class Hypercube(_Pattern):
     """The hypercube method."""
@@ -208,7 +248,8 @@ class Hypercube(_Pattern):
         done = super().protect(replace(task, problem=narrow))
         missed = lowered_cells(task.problem, done.problem)
         if len(missed):
-            task.batch.miss(task.command, self._advice(task, missed))
+            exact = exactly_known(narrow, done.suppressed, missed)
+            task.batch.miss(task.command, self._advice(task, missed, exact))
         return done
 
     def _pattern(
@@ -225,8 +266,8 @@ class Hypercube(_Pattern):
                     raise
                 reachable = lower
 
-    def _advice(self, task: Task, missed: Integers) -> str:
-        """Name cells, and the line of the batch that asks for less."""
+    def _advice(self, task: Task, missed: Integers, exact: Integers) -> str:
+        """Name cells, those known exactly, and the line of the batch that asks for less."""
         problem, numbers = task.problem, task.wanted.numbers
         size = np.abs(problem.table.values[missed])
         level = np.maximum(problem.lower_protection, problem.upper_protection)[missed]
@@ -239,11 +280,17 @@ class Hypercube(_Pattern):
                 )
                 line = f"GH({table},{percent}{more})"
         names = listed(problem.table.labels(missed))
+        left = "They are hidden, and protected as far as that leaves room."
+        if len(exact):
+            which = "All of them" if len(exact) == len(missed) else "Of them"
+            which += "" if len(exact) == len(missed) else f" {listed(problem.table.labels(exact))}"
+            left = f"{which} can be computed exactly, although hidden."
+            if len(exact) < len(missed):
+                left += " The others are protected as far as that leaves room."
         return (
             f"the full levels of {len(missed)} of {problem.n_sensitive} sensitive cells, since "
-            f"everybody knows these values up to {numbers['bounds']:g} %: {names}. They are "
-            f"hidden, and protected as far as that leaves room. For the full levels write "
-            f"<SUPPRESS> {line}"
+            f"everybody knows these values up to {numbers['bounds']:g} %: {names}. {left} For the "
+            f"full levels write <SUPPRESS> {line}"
         )
 
 
@@ -305,32 +352,69 @@ class RoundingMethod(ProtectionMethod):
         numbers, problem = task.wanted.numbers, task.problem
         if "base" not in numbers:
             raise InputError("RND needs a base, as in RND(1,5).")
-        base, steps = int(numbers["base"]), int(numbers.get("steps", 0))
-        least = self._least_base(task)
-        if base < least:
+        base, budget = int(numbers["base"]), Budget.begun(task.seconds)
+        if base < self._least_base(task):
             raise InputError(
-                f"The base {base} is too small for the protection levels. Take {least:g} or more."
+                f"The base {base} is too small for the protection levels. "
+                f"{self._larger_base(task, base, budget)}"
             )
-        rounded = controlled_rounding(
-            problem,
-            base=base,
-            max_steps=steps + 1,
-            weights=WeightRule.UNIT if numbers.get("unit", 1) else WeightRule.FILE,
-            time_limit=task.seconds,
-        )
+        rounded = self._rounded(task, base, budget)
+        done = self._table(problem, rounded)
+        open_ = np.flatnonzero(problem.sensitive & ~is_hidden(done))
+        if len(open_):
+            raise InputError(
+                f"The base {base} does not protect {counted(len(open_), 'cell')}, whose rounded "
+                f"values leave less room than their levels: {listed(problem.table.labels(open_))}. "
+                f"{self._larger_base(task, base, budget)}"
+            )
         task.say(rounded.summary())
+        return done
+
+    @staticmethod
+    def _rounded(task: Task, base: int, budget: Budget) -> RoundedTable:
+        numbers = task.wanted.numbers
+        return controlled_rounding(
+            task.problem,
+            base=base,
+            max_steps=int(numbers.get("steps", 0)) + 1,
+            weights=WeightRule.UNIT if numbers.get("unit", 1) else WeightRule.FILE,
+            time_limit=budget.left,
+        )
+
+    @staticmethod
+    def _table(problem: ProtectionProblem, rounded: RoundedTable) -> BatchTable:
         none = np.zeros(problem.table.n_cells, dtype=bool)
-        values = rounded.values.astype(np.float64)
-        return BatchTable(problem, none, values, 0, [], "rounded", float(rounded.steps * base))
+        values, reach = rounded.values.astype(np.float64), float(rounded.steps * rounded.base)
+        return BatchTable(problem, none, values, 0, [], "rounded", reach)
 
-    def _least_base(self, task: Task) -> float:
+    def _larger_base(self, task: Task, base: int, budget: Budget) -> str:
+        """Return the next base that protects all cells, tried out; or that none was found."""
+        first, why = max(base + 1, self._least_base(task)), ""
+        for larger in range(first, first + MOST_BASES):
+            if budget.is_over:
+                break
+            try:
+                done = self._table(task.problem, self._rounded(task, larger, budget))
+            except TablecloakError as error:
+                why = f": {error}"
+                continue
+            if not np.any(task.problem.sensitive & ~is_hidden(done)):
+                return f"Take {larger}, the next base with which all cells are protected."
+        return (
+            f"No base up to {larger} was found that protects all cells{why.rstrip('.')}. Take a "
+            f"much larger base, or another method such as MOD."
+        )
+
+    def _least_base(self, task: Task) -> int:
         if task.jobs[0].is_count:
-            return max(
-                [n[0] for j in task.jobs for n in numbers_of(j.all_rules, "FREQ")], default=1
-            )
+            least = [n[0] for j in task.jobs for n in numbers_of(j.all_rules, "FREQ")]
+            return math.ceil(max(least, default=1))
         levels = task.problem.lower_protection + task.problem.upper_protection
-        return float(np.max(levels, initial=0))
+        return math.ceil(float(np.max(levels, initial=0)) * (1 - 1e-9))
 
+
+MOST_BASES = 50
+"""Bases that are tried for one that protects all cells."""
 
 ROUNDING = 1e-6
 """Share of the reach of a cell that is given up, since the ends of intervals are rounded."""
@@ -380,6 +464,19 @@ def within_reach(problem: ProtectionProblem, cells: Sequence[int]) -> Protection
     down[kept] = up[kept] = 0.0
     lowered = _capped(problem, down, up)
     return lowered if len(lowered_cells(problem, lowered)) else None
+
+
+def exactly_known(problem: ProtectionProblem, hidden: Flags, cells: Integers) -> Integers:
+    """Return those of some hidden cells whose values everybody can compute exactly."""
+    status = np.where(problem.sensitive, CellStatus.FORCED.value, problem.status)
+    status[cells] = CellStatus.SENSITIVE.value
+    alone = within_bounds(problem.with_changes(status=status))
+    exact = np.isin(np.arange(problem.table.n_cells), cells) & ~alone.sensitive
+    if np.any(alone.sensitive):
+        audited = audit_pattern(alone, hidden, detail="intervals")
+        size = np.maximum(np.abs(problem.table.values[alone.sensitive]), 1.0)
+        exact[alone.sensitive] = audited.below + audited.above <= ROUNDING * size
+    return np.flatnonzero(exact)
 
 
 def _capped(problem: ProtectionProblem, down: Floats, up: Floats) -> ProtectionProblem:

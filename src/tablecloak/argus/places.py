@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PureWindowsPath
 
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, listed
 from tablecloak.packed import unpacked
 
 
-def find_file(name: str, folder: Path) -> Path:
+def find_file(name: str, folder: Path, others: Sequence[Path] = ()) -> Path:
     """Return the file of this name, in any case, below a folder, also if it is compressed.
 
     Of a Windows path that does not exist on this machine the last part counts; or, where the batch
-    was moved with the folders around it, what follows the name of a folder above the batch.
+    was moved with the folders around it, what follows the name of a folder above the batch. Other
+    folders are searched for the last part.
 
     Raises
     ------
@@ -29,6 +30,7 @@ def find_file(name: str, folder: Path) -> Path:
         tried.insert(1, folder.joinpath(*parts.parts))
     # Where an earlier batch wrote what must stay inside.
     tried.append(folder.joinpath("internal", *parts.parts[-1:]))
+    tried += [other.joinpath(*parts.parts[-1:]) for other in others]
     tried += _beside(parts.parts, folder)
     for path in tried:
         for candidate in (path, path.with_name(path.name + ".gz")):
@@ -39,7 +41,10 @@ def find_file(name: str, folder: Path) -> Path:
             for other in sorted(path.parent.iterdir()):
                 if other.name.lower() in wanted and other.is_file():
                     return other
-    raise InputError(f"{folder / parts.name}: this file does not exist. Check the name.")
+    beside = listed([folder / "internal", *others])
+    raise InputError(
+        f"{folder / parts.name}: this file does not exist, nor in {beside}. Check the name."
+    )
 
 
 def _beside(parts: tuple[str, ...], folder: Path) -> Iterator[Path]:

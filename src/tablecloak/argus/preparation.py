@@ -20,7 +20,7 @@ from tablecloak.argus.rules import check_rules, is_active, sensitivity_rules
 from tablecloak.argus.state import BatchState, TableJob
 from tablecloak.argus.tables import TableCells, from_cells, from_records, read_statuses
 from tablecloak.arrays import Floats, Texts
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, counted
 from tablecloak.tables.cell_arrays import CellStatus
 from tablecloak.tables.hierarchy import Dimension, Hierarchy
 from tablecloak.tables.problem import ProtectionProblem
@@ -221,7 +221,9 @@ def take_cells(
         given = letters == "u"
         if by_rule and np.any(given & ~problem.sensitive):
             n_left = int(np.sum(given & ~problem.sensitive))
-            batch.skip(command, f"the status of {n_left} cells, which the rules find safe")
+            batch.skip(
+                command, f"the status of {counted(n_left, 'cell')}, which the rules find safe"
+            )
         if not by_rule:
             problem = given_statuses(job, problem, letters, by_cell)
             keys = table.keys.itertuples(index=False, name=None)

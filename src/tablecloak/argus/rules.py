@@ -73,6 +73,13 @@ def check_rules(
             _need(rule, metadata, "REQUEST", is_microdata)
         if is_for_holdings(rules, rule):
             _need(rule, metadata, "HOLDING", is_microdata)
+            weighted = any(numbers[0] for numbers in numbers_of(rules, "WGT"))
+            if weighted and not _as_ours(rule, "holding").weighs_holdings:
+                raise InputError(
+                    f"The rule {rule} looks at holdings, for which it is not defined where records "
+                    f"have weights. Take WGT(0), or drop the holdings: switch the rule off by a "
+                    f"first number 0."
+                )
         looks_at_sizes = any(kind.applies_to_sums for kind in _kinds(rule))
         if not (is_microdata or looks_at_sizes or metadata.with_tag("FREQUENCY")):
             raise InputError(

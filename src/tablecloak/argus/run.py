@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,21 @@ PREPARING = frozenset(
 
 NOT_APPLIED = 3
 """Exit code: all tables are proved safe, but something that was asked for was not applied."""
+
+NOT_REACHED = 4
+"""Exit code: all files are written, but not every protection is proved in full."""
+
+UNPROVED = 1
+"""Exit code: a table is not proved safe, so that no file for the public is written."""
+
+ENDINGS = {
+    UNPROVED: "NOT SAFE: a sensitive cell is not protected; no file for the public is written",
+    NOT_APPLIED: "all files are written and every table is proved safe, but lines above say what "
+    'is "not applied"',
+    NOT_REACHED: 'all files are written, but lines above name protection that is "not reached": '
+    "decide whether it is enough before you publish",
+}
+"""What the exit codes of a batch mean that came to its end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +81,10 @@ class BatchResult:
 
     @property
     def exit_code(self) -> int:
-        """0 all applied and proved; 1 not proved, or not in full; 3 see `not_applied`."""
-        return 1 if self.not_reached or not self.is_safe else NOT_APPLIED if self.not_applied else 0
+        """0 all applied and proved; 1 not proved; 3 see `not_applied`; 4 see `not_reached`."""
+        if not self.is_safe:
+            return UNPROVED
+        return NOT_REACHED if self.not_reached else NOT_APPLIED if self.not_applied else 0
 
 
 def read_batch(path: str | Path) -> list[Command]:
@@ -103,6 +121,7 @@ def run_batch(
     *,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    on_line: Callable[[str], None] | None = None,
 ) -> BatchResult:
     """Run a batch file.
 
@@ -121,6 +140,8 @@ def run_batch(
         Seconds for each SUPPRESS, instead of the minutes in the file.
     progress : callable, optional
         Called with stage, loss, bound and what is still open.
+    on_line : callable, optional
+        Called with each line of the log as soon as it is known.
 
     Returns
     -------
@@ -134,12 +155,14 @@ def run_batch(
         If a file would show what must be protected. No file was written.
     """
     path = Path(path)
-    batch = BatchState(path, Path(out) if out else path.parent, time_limit, progress)
+    batch = BatchState(
+        path, Path(out) if out else path.parent, time_limit, progress, on_line=on_line
+    )
     for command in read_batch(path):
         _apply(command, batch)
     encoding = encoding_of(batch.inputs, [*batch.log, *(output.text for output in batch.outputs)])
     if encoding != "utf-8":
-        batch.log.append(f"the files are written in {encoding}, as those that were read are")
+        batch.record(f"the files are written in {encoding}, as those that were read are")
     for output in batch.outputs:
         output.write(encoding)
     tables = [job.protected for job in batch.jobs if job.protected is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,6 +128,8 @@ class BatchState:
     time_limit : float, optional
         Seconds for each SUPPRESS, instead of the minutes in the file.
     progress : callable, optional
+    on_line : callable, optional
+        Called with each line of the log as soon as it is known.
     """
 
     path: Path
@@ -145,13 +148,20 @@ class BatchState:
     log: list[str] = field(default_factory=list)
     not_applied: list[str] = field(default_factory=list)
     not_reached: list[str] = field(default_factory=list)
+    on_line: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         self.inputs.add(self.path.resolve())
 
+    def record(self, line: str) -> None:
+        """Add a line to the log."""
+        self.log.append(line)
+        if self.on_line is not None:
+            self.on_line(line)
+
     def say(self, command: Command, text: str) -> None:
         """Log what was done."""
-        self.log.append(f"line {command.line}, {command.name}: {text}")
+        self.record(f"line {command.line}, {command.name}: {text}")
 
     def skip(self, command: Command, text: str) -> None:
         """Log what is not applied; only for what cannot affect which cells are safe."""
@@ -165,7 +175,8 @@ class BatchState:
 
     def input_path(self, name: str) -> Path:
         """Return the path of an input file, and record that it must not be overwritten."""
-        path = find_file(name, self.path.parent)
+        inside = [self.out / INTERNAL] if self.out.resolve() != self.path.parent.resolve() else []
+        path = find_file(name, self.path.parent, inside)
         self.inputs.add(path.resolve())
         return path
 

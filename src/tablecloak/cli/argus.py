@@ -33,27 +33,33 @@ def argus(
     there, or beside the others if the batch names them with a folder.
 
     Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
-    not proved safe, or a file would have shown what must be protected, and no table is written; or
-    cells do not reach their full levels because of what everybody knows by GH, or the time was too
-    short for the proof against all single contributors: the tables are written, and the log says
-    what to change; 2: the batch stopped at
-    an error, nothing is written; 3: every table is proved safe, but the log has lines with "not
-    applied".
+    not proved safe, or a file would have shown what must be protected, and no file for the public
+    is written; 2: the batch stopped at an error, and nothing is written; 3: all files are written
+    and every table is proved safe, but the log has lines with "not applied"; 4: all files are
+    written, but the log has lines with "not reached": cells without their full levels because of
+    what everybody knows by GH, or single contributors against whom not all is proved. The last
+    line says which.
 
     Example: tablecloak argus job.arb --out results/
     """
     from tablecloak.argus import run_batch
+    from tablecloak.argus.run import ENDINGS
+    from tablecloak.errors import TablecloakError
 
-    with reporting() as reporter:
-        result = run_batch(batch, out, time_limit=time_limit, progress=reporter)
-    for line in result.log:
-        typer.echo(line)
+    try:
+        with reporting() as reporter:
+            result = run_batch(
+                batch, out, time_limit=time_limit, progress=reporter, on_line=typer.echo
+            )
+    except TablecloakError as error:
+        if "Nothing was written" in str(error):
+            raise
+        raise type(error)(f"{error} Nothing was written.", cells=error.cells) from error
     typer.echo("Written:")
     for path in (*result.files, *result.beside):
         typer.echo(f"    {path}")
-    if not result.is_safe:
-        typer.echo("NOT SAFE: a sensitive cell is not protected.", err=True)
     for line in (*result.not_applied, *result.not_reached):
         typer.echo(line, err=True)
     if result.exit_code:
+        typer.echo(f"Exit code {result.exit_code}: {ENDINGS[result.exit_code]}.", err=True)
         raise typer.Exit(result.exit_code)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tablecloak.arrays import Flags, Integers
+from tablecloak.errors import counted
 from tablecloak.suppression.attack.groups import SensitiveGroup, sensitive_groups
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import Rule
@@ -222,12 +223,12 @@ class AgainstInsiders:
             insiders, cells = self.count(why)
             if insiders:
                 told.append(
-                    f"From {_counted(insiders, 'insider')} {words} "
-                    f"{_counted(cells, 'sensitive cell')}: nothing is claimed of these."
+                    f"From {counted(insiders, 'insider')} {words} "
+                    f"{counted(cells, 'sensitive cell')}: nothing is claimed of these."
                 )
         if self.unjudged:
             told.append(
-                f"{_counted(self.unjudged, 'insider')} did not attack in the time given: nothing "
+                f"{counted(self.unjudged, 'insider')} did not attack in the time given: nothing "
                 f"is claimed against them."
             )
         return told
@@ -239,10 +240,6 @@ class AgainstInsiders:
             insider=self.open.names[self.open.insider],
             open=[why.value for why in self.open.why],
         )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _change(before: float, now: float) -> str:

@@ -71,6 +71,10 @@ class Unfreezing:
         )
 
 
+UNFREEZE = "Set unfreeze=True to suppress these."
+"""What to do where frozen cells prevent protection; the end of its message."""
+
+
 def naming_frozen_cells(
     error: ModelError, problem: ProtectionProblem, requirement: Requirement, budget: Budget
 ) -> ModelError:
@@ -86,8 +90,7 @@ def naming_frozen_cells(
     if not len(opened.cells):
         return error
     return ModelError(
-        f"{error} Frozen cells prevent it: {opened.summary()}. Set unfreeze=True to suppress "
-        f"these.",
+        f"{error} Frozen cells prevent it: {opened.summary()}. {UNFREEZE}",
         cells=error.cells,
     )
 

@@ -570,3 +570,54 @@ def test_results_have_what_acro_writes_and_reads(project, tmp_path):
     record = pytest.importorskip("acro.record")
     loaded = record.load_records(str(folder))
     assert loaded.get_index(0).status == "pass"
+
+
+# -- amounts that a contributor has in several records ---------------------------------------
+
+
+def panel(leaver: int) -> pd.DataFrame:
+    """Wages of 300 persons in four quarters, of whom one leaves after the second."""
+    random = np.random.default_rng(leaver)
+    person = pd.DataFrame(
+        {
+            "person": np.arange(300),
+            "area": random.choice(["North", "South", "East", "West"], 300),
+            "wage": random.lognormal(7, 0.5, 300).round(),
+        }
+    )
+    quarters = pd.concat([person.assign(quarter=q) for q in (1, 2, 3, 4)], ignore_index=True)
+    is_gone = (quarters.person == leaver) & (quarters.quarter >= 3)
+    return quarters[~is_gone].reset_index(drop=True)
+
+
+@pytest.mark.parametrize("leaver", [3, 50, 200])
+@pytest.mark.parametrize("drift", [0.0, 0.002])
+def test_the_wage_of_one_who_leaves_does_not_follow_from_two_quarters(leaver, drift):
+    data = panel(leaver)
+    random = np.random.default_rng(leaver)
+    data["wage"] *= random.normal(1, drift, len(data))
+    project = Project(data=data, contributor="person")
+    shown = project.pivot_table(data, "wage", "area", "quarter", aggfunc="sum")
+    area, wage = data.loc[data.person == leaver, ["area", "wage"]].iloc[0]
+    told = shown.loc[area, 2] - shown.loc[area, 3]
+    assert not abs(told / wage - 1) < 0.1  # A gap is no number.
+    assert shown.notna().sum().sum() >= 14
+
+
+def test_the_turnover_of_a_firm_without_a_branch_does_not_follow_from_heads_and_branches():
+    random = np.random.default_rng(1)
+    heads = pd.DataFrame(
+        {
+            "firm": np.arange(200),
+            "region": random.choice(["North", "South"], 200),
+            "turnover": random.lognormal(7, 0.6, 200).round(),
+        }
+    )
+    data = pd.concat([heads.assign(kind="head"), heads[1:].assign(kind="branch")])
+    data = data.reset_index(drop=True)
+    project = Project(data=data, contributor="firm")
+    shown = project.pivot_table(data, "turnover", "region", "kind", aggfunc=["mean", "count"])
+    region = heads.region[0]
+    means, counts = shown["mean"].loc[region], shown["count"].loc[region]
+    told = means["head"] * counts["head"] - means["branch"] * counts["branch"]
+    assert not abs(told / heads.turnover[0] - 1) < 0.1

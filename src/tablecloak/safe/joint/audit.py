@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import Disclosure, disclosure_of, estimates_of
 from tablecloak.safe.joint.nested_filters import nested_groups
 from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
+from tablecloak.safe.joint.repeated import RepeatedAmounts
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.output import Figures
 
@@ -106,6 +107,8 @@ class JointAudit:
 
     appetite: Appetite
     _variables: SummedVariables = field(default_factory=lambda: SummedVariables(0))
+    _repeated: RepeatedAmounts = field(default_factory=RepeatedAmounts)
+    _of_units: JointAudit | None = None
 
     def findings(
         self,
@@ -149,6 +152,7 @@ class JointAudit:
         of_several, unsure = self._of_weighted_sums(new, contributors)
         undecided += unsure
         findings: list[Disclosure] = []
+        asked = new
         new, names = self._with_differences(new, names)
         for variable, some in self._by_variable(new):
             question = VariableQuestion(
@@ -156,10 +160,51 @@ class JointAudit:
             )
             findings += _findings(question)
             undecided += question.undecided
+        if contributors is not None and not findings:
+            findings, unsure = self._of_repeated(asked, earlier, n_records, contributors)
+            undecided += unsure
         # A figure that tells of few beside others of its variable is to be hidden anyway.
         named = {term for finding in findings for term in finding.new_terms}
         findings = [one for one in of_several if named.isdisjoint(one.new_terms)] + findings
         return findings, list(dict.fromkeys(undecided))
+
+    def _of_repeated(
+        self,
+        new: Sequence[Figures],
+        earlier: Mapping[str, Sequence[Figures]],
+        n_records: int,
+        contributors: Integers,
+    ) -> tuple[list[Disclosure], list[str]]:
+        """Return what follows where a contributor has the same amount in several records."""
+        merged, past, places = self._repeated.merged(new, earlier, contributors)
+        if not merged:
+            return [], []
+        if self._of_units is None:
+            self._of_units = JointAudit(self.appetite)
+        audit = self._of_units
+        audit._bring_up_to([figures for some in past.values() for figures in some], n_records)
+        audit._variables.forget()
+        names = {
+            id(figures): (name, which)
+            for name, some in [*past.items(), ("", merged)]
+            for which, figures in enumerate(some)
+        }
+        findings: list[Disclosure] = []
+        undecided: list[str] = []
+        for variable, some in audit._by_variable(merged):
+            question = VariableQuestion(
+                self.appetite, audit._variables, variable, some, contributors, names
+            )
+            findings += _findings(question)
+            undecided += question.undecided
+        return [
+            replace(
+                finding,
+                new_terms=tuple((places[which], row) for which, row in finding.new_terms),
+                text=f"{finding.text} (contributors have the same amount in several records)",
+            )
+            for finding in findings
+        ], undecided
 
     def _of_weighted_sums(
         self, new: Sequence[Figures], contributors: Integers | None

@@ -621,3 +621,32 @@ def test_the_turnover_of_a_firm_without_a_branch_does_not_follow_from_heads_and_
     means, counts = shown["mean"].loc[region], shown["count"].loc[region]
     told = means["head"] * counts["head"] - means["branch"] * counts["branch"]
     assert not abs(told / heads.turnover[0] - 1) < 0.1
+
+
+def test_a_constant_in_a_relation_of_columns_does_not_hide_it():
+    """Income is a sum of two columns less 100, but for the one whose income was clipped in one."""
+    random = np.random.default_rng(1)
+    data = pd.DataFrame(
+        {
+            "person": np.arange(600),
+            "area": random.choice(["North", "South", "East"], 600),
+            "income": random.uniform(5, 120, 600).round(1),
+            "wealth": random.uniform(5, 90, 600).round(1),
+        }
+    )
+    data.loc[:15, "area"] = "West"
+    data.loc[0, "income"] = 210.0
+    high = random.choice(np.arange(30, 600), 200, replace=False)
+    data.loc[high, "income"] = random.uniform(121, 300, 200).round(1)
+    project = Project(data=data, contributor="person")
+    told = []
+    for name, formula in (
+        ("income", ""),
+        ("one", "wealth + where(income > 120, 120, income)"),
+        ("other", "100 + wealth"),
+    ):
+        column = project.compute(name, formula) if formula else data[name]
+        table = project.pivot_table(data.assign(**{name: column}), name, "area", aggfunc="sum")
+        told.append(table.loc["West", name])
+    assert project.outputs["output_0"].outcome.status == "pass"
+    assert not abs(told[0] - told[1] + told[2] - 16 * 100 + 120 - 210) < 1

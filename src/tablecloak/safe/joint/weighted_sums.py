@@ -52,6 +52,9 @@ NEAR, MOST_LEFT = 2e-2, 0.1
 """Share of a point's length up to which a hyperplane nearly holds it, and what all of these may add
 to a combination, beside what others add, if it tells of the others."""
 
+EXACTLY = 1e-7
+"""The same where it must hold it exactly, but for rounding errors."""
+
 STARTS, ROUNDS, MOST_TRIMMED = 30, 10, 2000
 """Hyperplanes through random points that least trimmed squares begin with, rounds of each, and
 points that are looked at."""
@@ -95,8 +98,11 @@ def tells_of_few(
     left = len(often) - d + 1
     few = min(threshold, left)
     rotated = axes[:, is_kept].T @ points
-    if (d > FEW_COLUMNS and left < threshold) or _is_nearly_told(
-        rotated, lengths, code, min(few, left // 2)
+    most = min(few, left // 2)
+    if (
+        (d > FEW_COLUMNS and left < threshold)
+        or _is_nearly_told(rotated, lengths, code, most)
+        or _is_told_beside_counts(rotated, lengths, code, most)
     ):
         return True
     points, step = _scaled(basis[is_kept]), max(n // SOME, 1)
@@ -116,7 +122,23 @@ def _are_enough(who: Integers, threshold: int) -> bool:
     return any(len(np.unique(some)) >= threshold for some in (who[: 10 * threshold], who))
 
 
-def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) -> bool:
+def _is_told_beside_counts(points: Floats, lengths: Floats, who: Integers, few: int) -> bool:
+    """Whether sums and the number of records tell of few, as far as seen.
+
+    The number is the sum of a constant, which is no product of anybody's amount and eliminates
+    none; so that relations count that are exact.
+    """
+    beside = np.vstack([points, 1 / lengths])
+    beside /= np.linalg.norm(beside, axis=1, keepdims=True)
+    axes, sizes, _ = np.linalg.svd(beside, full_matrices=False)
+    if sizes[-1] <= DEPENDENT * sizes[0]:
+        return False
+    return _is_nearly_told(axes.T @ beside, lengths, who, few, EXACTLY)
+
+
+def _is_nearly_told(
+    points: Floats, lengths: Floats, who: Integers, few: int, near: float = NEAR
+) -> bool:
     """Whether a hyperplane nearly holds the points of all but few contributors, as far as seen.
 
     What these add to the combination must be little beside what others add.
@@ -135,7 +157,7 @@ def _is_nearly_told(points: Floats, lengths: Floats, who: Integers, few: int) ->
         added = np.sort(np.bincount(who, away * lengths))[::-1]
         rest = np.sqrt((added[few - 1 :] ** 2).sum())
         is_little = rest <= MOST_LEFT * added[: few - 1].sum()
-        if is_little and len(np.unique(who[away > NEAR])) < few:
+        if is_little and len(np.unique(who[away > near])) < few:
             return True
     return False
 

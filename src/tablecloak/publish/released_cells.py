@@ -56,6 +56,9 @@ STATUSES = range(1, 15)
 ENDS = ("lower", "upper")
 """Columns of a release of intervals."""
 
+NAMED = 3
+"""Most cells that a message names."""
+
 NO_MEASURE = ("cell", "status", "value", *ENDS)
 """Columns of releases whose names say nothing of the variable."""
 
@@ -166,7 +169,13 @@ def read_release(
     ------
     InputError
         If cells are missing, unknown or given twice, a status is not understood, or a
-        published value of a suppression pattern is not the true one.
+        published value of a suppression pattern is not the true one. If some suppressed rows show
+        a value and others none.
+
+    Warns
+    -----
+    TablecloakWarning
+        If all suppressed rows show a value, as files that stay inside do; not with `of_table`.
     """
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
@@ -184,6 +193,7 @@ def read_release(
     column = _value_column(problem, frame)
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
+        _look_into_hidden(problem, frame, suppressed & ~rests, source, inside=of_table)
     elif column is None:
         raise InputError(
             f"{source}: there is neither a column 'status' nor a column 'value'; found "
@@ -499,6 +509,48 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
             source=source,
         )
     return words.isin(SUPPRESSED).to_numpy()
+
+
+def _look_into_hidden(
+    problem: ProtectionProblem, frame: pd.DataFrame, suppressed: Flags, source: str, *, inside: bool
+) -> None:
+    """Refuse suppressed rows of which some show a value; warn where all of them do.
+
+    Files of other programs keep the value beside each status, or write 0 for all that is hidden.
+    Zeros of which one is not the true value tell nothing.
+
+    Raises
+    ------
+    InputError
+        Names the first cells: somebody filled gaps, which a status does not close.
+    """
+    names = [name for name in ("value", problem.table.name) if name in frame.columns]
+    shown, tells = np.zeros(len(frame), dtype=bool), False
+    for name in names:
+        values = numbers_of(frame[name]).to_numpy()
+        has_value = suppressed & ~np.isnan(values)
+        is_filler = bool(np.all(values[has_value] == 0) and problem.table.values[has_value].any())
+        shown |= has_value
+        tells |= bool(has_value.any()) and not is_filler
+    if not tells:
+        return
+    cells = np.flatnonzero(shown)
+    n_hidden = int(suppressed.sum())
+    if len(cells) < n_hidden:
+        more = f" and {len(cells) - NAMED} more" * (len(cells) > NAMED)
+        raise InputError(
+            f"{source}: {len(cells)} of {n_hidden} suppressed rows show a value, whatever their "
+            f"status says: {listed(problem.table.labels(cells[:NAMED]))}{more}. Blank these "
+            f"values, or mark the rows as published.",
+            cells=cells,
+        )
+    if not inside:
+        warnings.warn(
+            f"{source}: {n_hidden} rows say suppressed but show a value. The verdict holds for the "
+            f"table without these values: blank them in what is published.",
+            TablecloakWarning,
+            stacklevel=3,
+        )
 
 
 def _check_published(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,13 @@ from typing import Any
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.errors import InputError, VerificationError, listed, suggestion
+from tablecloak.errors import (
+    InputError,
+    TablecloakWarning,
+    VerificationError,
+    listed,
+    suggestion,
+)
 from tablecloak.protection import required_way
 from tablecloak.publish.figures import released_figures
 from tablecloak.publish.leaks import find_leaks, has_flags
@@ -26,7 +33,13 @@ from tablecloak.publish.released_cells import ABOUT, FIGURES, TABLE
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.results import Result
-from tablecloak.storage import SECRET_MODE, replacing, require_writable, write_text
+from tablecloak.storage import (
+    SECRET_MODE,
+    private_folder,
+    replacing,
+    require_writable,
+    write_text,
+)
 from tablecloak.tables.formats import (
     FrameFormat,
     ReleaseFormat,
@@ -118,8 +131,8 @@ def write_release(
     report : bool, default=True
         Whether to add a page for readers.
     withheld : path, optional
-        Private folder to which files are moved if a hidden value stands in one of them; by default
-        they are removed.
+        Private folder for the files of a release that is not safe, and to which files are moved if
+        a hidden value stands in one of them; by default there are none.
 
     Returns
     -------
@@ -132,8 +145,41 @@ def write_release(
     SolverError
         If adjusted values cannot be written with the digits of the true ones.
     VerificationError
-        If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
+        If the release is not safe by its own verdict, such as a rounding to a small base, or a
+        hidden value stands in one of the files.
+
+    Warns
+    -----
+    TablecloakWarning
+        If it is not proved against all insiders against whom it was to hold.
     """
+    others: dict[str, Any] = {
+        "title": title, "formats": formats, "report": report, "layout": layout
+    }  # fmt: skip
+    if not getattr(release, "is_safe", True):
+        first, *_, advice = release.verdict().splitlines()
+        kept = "Nothing was written; `withheld` names a private folder for its files"
+        if withheld is not None:
+            for path in write_audited(release, private_folder(withheld), **others):
+                path.chmod(SECRET_MODE)
+            kept = f"Its files are in {withheld.name}, inside"
+        raise VerificationError(f"{first} {kept}. {advice}")
+    if required_way(release, "written").open_insiders(release):
+        warnings.warn(release.verdict().splitlines()[0], TablecloakWarning, stacklevel=2)
+    return write_audited(release, folder, withheld=withheld, **others)
+
+
+def write_audited(
+    release: Any,
+    folder: str | Path,
+    *,
+    title: str = "",
+    formats: Sequence[str | ReleaseFormat] = ("csv",),
+    report: bool = True,
+    withheld: Path | None = None,
+    layout: Layout = LONG,
+) -> list[Path]:
+    """Write a release whose audit the caller has; as `write_release` does otherwise."""
     way = required_way(release, "written")
     leaving = way.leaving(release)
     if "derived" in way.sections and release.problem.table.figures:

@@ -159,6 +159,26 @@ def test_intervals_have_two_numbers_for_each_cell_in_earlier_releases_too(end):
         tc.read_published(ends, PROBLEM)
 
 
+def test_frames_of_polars_and_pandas_are_read_like_files(tmp_path):
+    pl = pytest.importorskip("polars")
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem)
+    keys = list(problem.table.keys.columns)
+    cell = int(np.flatnonzero(pattern.suppressed)[0])
+    every = pattern.to_frame()
+    for frame in (pl.from_pandas(pattern.release()), pl.from_pandas(pattern.release()).to_arrow()):
+        assert tc.audit(problem, frame).is_safe
+        assert tc.explain(problem, frame, cell, time_limit=5).text()
+        read = tc.read_published(frame, problem)
+        assert np.array_equal(read.lower < read.upper, pattern.suppressed)
+    table = tc.Table.from_frame(pl.from_pandas(every).lazy(), keys, problem.table.name)
+    assert np.array_equal(np.sort(table.values), np.sort(problem.table.values))
+    for frame in (every, pl.from_pandas(every)):
+        assert np.array_equal(tc.read_previous(problem, frame), pattern.suppressed)
+    with pytest.raises(tc.InputError, match="previous: there is no column 'status'"):
+        tc.read_previous(problem, every.drop(columns="status"))
+
+
 def previous(tmp_path, rows, columns=("code", "status")):
     path = tmp_path / "last.csv"
     pd.DataFrame(rows, columns=list(columns)).to_csv(path, index=False)

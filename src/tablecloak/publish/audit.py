@@ -36,6 +36,7 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.formats import RecordFormat, can_hold, read_frame
+from tablecloak.tables.library_frames import as_pandas
 from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
@@ -193,7 +194,7 @@ def audit(
         The original table with its sensitive cells and levels.
     release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, SmallCountTable, \
         frame, path or array
-        A result of this package; a file or frame as read by `read_release`, or one with the columns
+        A result of this package; a file or frame (of pandas or polars) as read by `read_release`, or one with the columns
         ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
         values.
     require : Requirement or str, default="two-sided"
@@ -300,6 +301,7 @@ def told_by(
     made : Protection or str, optional
         As for `audit`.
     """
+    release = as_pandas(release)
     made = made_as(told_beside(release)) if made is None else made
     content = _as_it_looks(problem, release)
     if made is None:

@@ -31,6 +31,7 @@ from tablecloak.tables.formats.csv_file import CSV
 from tablecloak.tables.formats.cube import CubeFormat
 from tablecloak.tables.formats.format import TableFormat, reading
 from tablecloak.tables.keys import DERIVED, are_derived, are_rests
+from tablecloak.tables.library_frames import as_pandas
 from tablecloak.tables.number_codes import lost_zeros
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
@@ -612,7 +613,7 @@ def read_published(
 
     Parameters
     ----------
-    release : str, path or frame
+    release : str, path, or pandas or polars frame
         What was published: one row for each cell with its codes and ``status``, or a value that is
         missing where a cell is hidden, or ``lower`` and ``upper``; see `tablecloak.audit`.
     problem : ProtectionProblem
@@ -635,6 +636,7 @@ def read_published(
         if hidden values of the new table do not add up with the values published then. If a value
         cannot have been made as is said.
     """
+    release = as_pandas(release)
     made = made_as(told_beside(release)) if made is None else made
     if made is not None:
         if revised:
@@ -701,13 +703,13 @@ def _as_it_was(
     return problem.with_changes(table=table, lower_bound=low, upper_bound=high)
 
 
-def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
+def read_previous(problem: ProtectionProblem, pattern: str | Path | pd.DataFrame) -> Flags:
     """Read which cells were suppressed last period, matched by their codes.
 
     Parameters
     ----------
     problem : ProtectionProblem
-    path : str or path
+    pattern : str, path, or pandas or polars frame
         One row for each cell, with the codes of the dimensions (or a column ``cell``) and
         ``status``, as `tablecloak suppress` and jobs write it. Cells of other periods are
         skipped; cells that are new count as published.
@@ -722,16 +724,18 @@ def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
         If columns are missing, a status is not understood, or no cell is known.
     """
     keys = list(map(str, problem.table.keys.columns))
-    frame = read_released(problem, Path(path))
+    frame, source = as_pandas(pattern), "previous"
+    if not isinstance(frame, pd.DataFrame):
+        frame, source = read_released(problem, Path(pattern)), str(pattern)  # type: ignore[arg-type]
     if "status" not in frame.columns:
         raise InputError(
-            f"{path}: there is no column 'status'. Give a pattern of `tablecloak suppress`."
+            f"{source}: there is no column 'status'. Give a pattern of `tablecloak suppress`."
         )
-    given, wanted = names_of_cells(problem, frame, keys, str(path))
-    before = given[suppressed_in(frame, str(path))]
+    given, wanted = names_of_cells(problem, frame, keys, source)
+    before = given[suppressed_in(frame, source)]
     if not given.isin(wanted).any():
         raise InputError(
-            f"{path}: none of its cells is in this table. Check that the codes are spelt alike."
+            f"{source}: none of its cells is in this table. Check that the codes are spelt alike."
         )
     flags: Flags = wanted.isin(before)
     return flags

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import tablecloak as tc
 from tablecloak.argus import run_batch

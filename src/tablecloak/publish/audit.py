@@ -194,9 +194,9 @@ def audit(
         The original table with its sensitive cells and levels.
     release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, SmallCountTable, \
         frame, path or array
-        A result of this package; a file or frame (of pandas or polars) as read by `read_release`, or one with the columns
-        ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
-        values.
+        A result of this package; a file or frame, of pandas or polars, as read by `read_release`,
+        or one with the columns ``lower`` and ``upper``; a boolean array of suppressed cells, or an
+        array of adjusted values.
     require : Requirement or str, default="two-sided"
         What counts as protected in a suppression pattern.
     intruders : Intruder, str, or sequence of these, default="external"

@@ -588,3 +588,17 @@ def test_a_release_that_leaves_insiders_open_is_written_with_a_warning(tmp_path,
     monkeypatch.setattr(SuppressionPattern, "open_insiders", 2)
     with pytest.warns(tc.TablecloakWarning, match="NOT PROVED SAFE against 2 insiders"):
         write_release(pattern, tmp_path)
+
+
+def test_a_format_is_suggested_by_the_ending_of_its_files(tmp_path):
+    with pytest.raises(tc.InputError, match=r"'xlsx'\. Did you mean 'excel'"):
+        write_release(tc.suppress(tc.examples.cox_rounded()), tmp_path, formats=["xlsx"])
+
+
+def test_files_of_an_earlier_release_in_the_folder_are_named(tmp_path):
+    pattern = tc.suppress(tc.examples.cox_rounded())
+    (tmp_path / "notes.txt").write_text("mine")
+    write_release(pattern, tmp_path, formats=["csv", "excel"])
+    write_release(pattern, tmp_path, formats=["csv", "excel"])
+    with pytest.warns(tc.TablecloakWarning, match=r": report\.html and table\.xlsx .* earlier"):
+        write_release(pattern, tmp_path, report=False)

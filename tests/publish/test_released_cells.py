@@ -35,7 +35,7 @@ def test_words_for_suppressed_and_published_cells_are_understood():
         assert not read_release(PROBLEM, frame(status=[word] * 4))[0].any(), word
 
 
-@pytest.mark.parametrize("name", ["value", PROBLEM.table.name])
+@pytest.mark.parametrize("name", ["value", PROBLEM.table.name, "turnover"])
 def test_a_value_in_a_gap_is_refused_whatever_its_status_says(tmp_path, name):
     """Readers see the value; the word beside it hides nothing."""
     filled = frame(value=[50, np.nan, 70, 180], status=hidden(a="x", b="x"))
@@ -71,6 +71,14 @@ def test_zeros_may_stand_for_hidden_values_but_not_for_hidden_zeros():
 def test_an_unknown_word_is_named_by_its_row():
     with pytest.raises(tc.InputError, match="release, row 2: status 'supressed' is not known. Did"):
         read_release(PROBLEM, frame(status=hidden(b="supressed")))
+
+
+def test_rows_of_a_frame_are_counted_whatever_its_labels():
+    named = blank(status=hidden(a="x", b="supressed")).set_axis(list("wxyz"))
+    with pytest.raises(tc.InputError, match="release, row 2: status 'supressed' is not known"):
+        read_release(PROBLEM, named)
+    with pytest.raises(tc.InputError, match="previous, row 2: status 'supressed' is not known"):
+        read_previous(PROBLEM, named)
 
 
 def test_rows_may_come_in_any_order():
@@ -117,7 +125,7 @@ def test_a_release_that_is_not_one_of_this_table_is_refused(given, message):
 def test_a_pattern_publishes_true_values():
     wrong = frame(value=[np.nan, np.nan, 71, 180], status=hidden(a="x", b="x"))
     with pytest.raises(
-        tc.InputError, match="1 published cells do not have their true value"
+        tc.InputError, match="1 published cells do not have their true value.*of another year"
     ) as error:
         read_release(PROBLEM, wrong)
     assert error.value.cells == (2,)

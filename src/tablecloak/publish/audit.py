@@ -104,8 +104,9 @@ class AdjustedAudit:
     def summary(self) -> str:
         """Say in one line how the check went."""
         near = int(np.sum(self.shortfall > self.tolerance))
+        fails = "" if self.is_safe else "NOT SAFE: "
         return (
-            f"audit (adjusted table): {len(self.shortfall) - near} of {len(self.shortfall)} "
+            f"{fails}audit (adjusted table): {len(self.shortfall) - near} of {len(self.shortfall)} "
             f"sensitive cells published at least their levels away from the truth, {near} too near "
             f"to it; relations off by at most "
             f"{self.relations:g}, bounds by {self.bounds:g}, {self.frozen} frozen cells changed; "

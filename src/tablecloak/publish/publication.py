@@ -53,6 +53,9 @@ from tablecloak.tables.leaving import Leaving
 CODES = "codes.csv"
 """Labels of the codes beside a release, where a format has no place for them."""
 
+REPORT = "report.html"
+"""The page for readers."""
+
 
 def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Page:
     """Show a release to its readers, from what is released alone.
@@ -228,8 +231,9 @@ def write_leaving(
     files.append(folder / ABOUT)
     if report:
         page = public_report(title or leaving.measure, leaving, about)
-        page.write(folder / "report.html")
-        files.append(folder / "report.html")
+        page.write(folder / REPORT)
+        files.append(folder / REPORT)
+    _warn_of_older(folder, files)
     _refuse_leaks(leaving, files, about, withheld)
     _refuse_transmissions(folder, files)
     return files
@@ -306,7 +310,9 @@ def _release_format(name: str | ReleaseFormat) -> ReleaseFormat:
         return name
     formats = {each.name: each for each in formats_holding(ReleaseFormat)}
     if name not in formats:
-        raise InputError(f"Unknown format {name!r}.{suggestion(name, formats)}")
+        by_ending = [each.name for each in formats.values() if f".{name}" in each.suffixes]
+        hint = f" Did you mean {by_ending[0]!r}?" if by_ending else suggestion(name, formats)
+        raise InputError(f"Unknown format {name!r}.{hint}")
     return formats[name]
 
 
@@ -334,6 +340,19 @@ def _refuse_leaks(
         f"what stands there. If it is another number that looks like it by chance, leave out this "
         f"file, or write the number with fewer digits."
     )
+
+
+def _warn_of_older(folder: Path, files: Sequence[Path]) -> None:
+    """Warn of files that an earlier release left in the folder: they would leave as well."""
+    names = {FIGURES, CODES, REPORT}
+    others = {path.name for path in folder.iterdir()} - {path.name for path in files}
+    older = sorted(name for name in others if name in names or name.partition(".")[0] == TABLE)
+    if older:
+        warnings.warn(
+            f"{folder}: {listed(older)} is of an earlier release. Remove it, or take a new folder.",
+            TablecloakWarning,
+            stacklevel=4,
+        )
 
 
 def _refuse_transmissions(folder: Path, files: Sequence[Path]) -> None:

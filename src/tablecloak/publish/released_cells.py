@@ -180,7 +180,11 @@ def read_release(
     """
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
-    frame = release if isinstance(release, pd.DataFrame) else _read(problem, Path(release), keys)
+    if isinstance(release, pd.DataFrame):
+        # Rows are named by their numbers, whatever labels a frame has.
+        frame = release.reset_index(drop=True)
+    else:
+        frame = _read(problem, Path(release), keys)
     if not isinstance(release, pd.DataFrame):
         frame = _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
     if of_table and all(key in frame.columns for key in keys):
@@ -272,8 +276,21 @@ def _from_wide(
 
 
 def _value_column(problem: ProtectionProblem, frame: pd.DataFrame) -> str | None:
-    """Return the column of a release that holds its values, if there is one."""
-    return next((name for name in ("value", problem.table.name) if name in frame.columns), None)
+    """Return the column of a release that holds its values, if there is one.
+
+    That is one with a name for it; else the only one that says anything else than codes and status,
+    since a problem that was read from a file may not know how its variable is called.
+    """
+    named = [name for name in ("value", problem.table.name) if name in frame.columns]
+    if named or "status" not in frame.columns:
+        return named[0] if named else None
+    others = [
+        name
+        for name in frame.columns
+        if name not in (*problem.table.keys.columns, *NO_MEASURE)
+        and numbers_of(frame[name]).notna().any()
+    ]
+    return str(others[0]) if len(others) == 1 else None
 
 
 def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
@@ -525,7 +542,7 @@ def _look_into_hidden(
     InputError
         Names the first cells: somebody filled gaps, which a status does not close.
     """
-    names = [name for name in ("value", problem.table.name) if name in frame.columns]
+    names = {"value", problem.table.name, _value_column(problem, frame)} & set(frame.columns)
     shown, tells = np.zeros(len(frame), dtype=bool), False
     for name in names:
         values = numbers_of(frame[name]).to_numpy()
@@ -547,8 +564,8 @@ def _look_into_hidden(
         )
     if not inside:
         warnings.warn(
-            f"{source}: {n_hidden} rows say suppressed but show a value. The verdict holds for the "
-            f"table without these values: blank them in what is published.",
+            f"{source}: {n_hidden} rows say suppressed but show a value. They count as hidden, so "
+            f"that the values must be blank in what is published.",
             TablecloakWarning,
             stacklevel=3,
         )
@@ -570,7 +587,8 @@ def _check_published(
         raise InputError(
             f"{source}: {len(cells)} published cells do not have their true value, the first is "
             f"{problem.table.label(int(cells[0]))}. A suppression pattern publishes true values; "
-            f"leave the status out to audit an adjusted table.",
+            f"leave the status out to audit an adjusted table, and give the problem of that year "
+            f"with a release of another year.",
             cells=cells,
         )
 
@@ -724,9 +742,11 @@ def read_previous(problem: ProtectionProblem, pattern: str | Path | pd.DataFrame
         If columns are missing, a status is not understood, or no cell is known.
     """
     keys = list(map(str, problem.table.keys.columns))
-    frame, source = as_pandas(pattern), "previous"
-    if not isinstance(frame, pd.DataFrame):
-        frame, source = read_released(problem, Path(pattern)), str(pattern)  # type: ignore[arg-type]
+    given_frame = as_pandas(pattern)
+    if isinstance(given_frame, pd.DataFrame):
+        frame, source = given_frame.reset_index(drop=True), "previous"
+    else:
+        frame, source = read_released(problem, Path(given_frame)), str(given_frame)
     if "status" not in frame.columns:
         raise InputError(
             f"{source}: there is no column 'status'. Give a pattern of `tablecloak suppress`."

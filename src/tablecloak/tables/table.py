@@ -478,6 +478,12 @@ class Table:
         """
         if not rules:
             raise InputError(NO_RULES)
+        other = next((rule for rule in rules if not hasattr(rule, "protect")), None)
+        if other is not None:
+            raise InputError(
+                f"{other!r} is not a rule. Give rules such as `tc.PPercent(10)` or "
+                f"`tc.MinimumFrequency(3)`."
+            )
         first, *others = rules
         return first.protect(self, *others, **options)
 

@@ -310,7 +310,7 @@ def _release_format(name: str | ReleaseFormat) -> ReleaseFormat:
         return name
     formats = {each.name: each for each in formats_holding(ReleaseFormat)}
     if name not in formats:
-        by_ending = [each.name for each in formats.values() if f".{name}" in each.suffixes]
+        by_ending = [kind.name for kind in formats.values() if f".{name}" in kind.suffixes]
         hint = f" Did you mean {by_ending[0]!r}?" if by_ending else suggestion(name, formats)
         raise InputError(f"Unknown format {name!r}.{hint}")
     return formats[name]

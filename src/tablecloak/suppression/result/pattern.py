@@ -451,10 +451,10 @@ class SuppressionPattern(ProtectedTable):
         return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"
 
     def _beside_others(self) -> str:
-        told = "" if self.before is None else f"; {self.before.summary()}"
+        others = "" if self.before is None else f"; {self.before.summary()}"
         if self.last is not None:
-            told += f"; {self.last.summary(self.suppressed[self.given_cells])}"
-        return told if self.unfrozen is None else f"{told}; {self.unfrozen.summary()}"
+            others += f"; {self.last.summary(self.suppressed[self.given_cells])}"
+        return others if self.unfrozen is None else f"{others}; {self.unfrozen.summary()}"
 
     def _against_insiders(self) -> str:
         if self.insiders is None or not any(self.insiders.intruders.values()):

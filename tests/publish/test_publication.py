@@ -600,5 +600,5 @@ def test_files_of_an_earlier_release_in_the_folder_are_named(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     write_release(pattern, tmp_path, formats=["csv", "excel"])
     write_release(pattern, tmp_path, formats=["csv", "excel"])
-    with pytest.warns(tc.TablecloakWarning, match=r": report\.html and table\.xlsx .* earlier"):
+    with pytest.warns(tc.TablecloakWarning, match=r"earlier .*: report\.html, table\.xlsx\."):
         write_release(pattern, tmp_path, report=False)

@@ -349,8 +349,8 @@ def _warn_of_older(folder: Path, files: Sequence[Path]) -> None:
     older = sorted(name for name in others if name in names or name.partition(".")[0] == TABLE)
     if older:
         warnings.warn(
-            f"{folder}: files of an earlier release lie there: {listed(older)}. Remove them, or take "
-            f"a new folder.",
+            f"{folder}: files of an earlier release lie there: {listed(older)}. Remove them, or "
+            f"take a new folder.",
             TablecloakWarning,
             stacklevel=4,
         )

@@ -31,6 +31,12 @@ DRAWINGS = (
 FIRST_ROWS = 20
 """Rows of a frame that a notebook shows of results without a drawing of their own."""
 
+SECRET = (
+    "<p><strong>SECRET: shows hidden values; clear this output before you share the notebook"
+    "</strong></p>"
+)
+"""Begins what a notebook shows of true values of a problem: notebooks keep their outputs."""
+
 T = TypeVar("T")
 
 
@@ -61,6 +67,8 @@ class Hook(Generic[T]):
 def _summary_and_first_rows(shown: Any) -> str:
     text = f"<p>{escape(shown.summary())}</p>"
     if hasattr(shown, "to_frame"):
+        # Frames of what is made of a problem have the true values of its sensitive cells.
+        text = SECRET * hasattr(shown, "problem") + text
         text += shown.to_frame().head(FIRST_ROWS).to_html(index=False)
     return text
 

@@ -175,6 +175,7 @@ def test_adjustment_and_rounding_by_batch(folder):
     assert not np.any(rounded.problem.table.relations @ rounded.values)
 
 
+@pytest.mark.filterwarnings("ignore:.* rows say suppressed but show a value")
 def test_all_kinds_of_tables_are_written_and_code_value_and_jj_are_read_again(folder):
     writes = "".join(f'<WRITETABLE> (1,{kind},AS+FL+,"./t{kind}.txt")\n' for kind in (1, 3, 4, 5))
     result = run(

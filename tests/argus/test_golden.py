@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import tablecloak as tc
 from tablecloak.argus import run_batch
@@ -69,6 +70,7 @@ def expected() -> list[tuple[str, str, float, bool, bool]]:
     return cells
 
 
+@pytest.mark.filterwarnings("ignore:.* rows say suppressed but show a value")
 def test_cells_values_and_unsafe_cells_of_a_batch_on_records_equal_their_definition(tmp_path):
     lines = [f"00{size}-{region}-{value:7.1f}" for size, region, value in records()]
     (tmp_path / "records.asc").write_text("\n".join(lines) + "\n")

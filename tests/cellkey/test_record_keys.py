@@ -64,3 +64,8 @@ def test_a_file_that_is_no_secret_is_refused(tmp_path):
     for name in ("k", "bytes"):
         with pytest.raises(InputError, match="this is no secret"):
             read_secret(tmp_path / name)
+
+
+def test_a_secret_is_bytes():
+    with pytest.raises(InputError, match=r"`secret` must be bytes, as `read_secret\(path\)`"):
+        draw_record_keys(["p1", "p2"], secret="abc")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
@@ -164,7 +166,20 @@ def test_without_levels_errors_have_no_unit():
 
 
 def test_each_figure_of_a_comparison_is_explained():
-    told = " ".join(notes())
-    for name in ("safe", "guessed", "worst_error", "exact", "value_lost", "mean_change", "slope",
-                 "distance", "dimension", "told_by_one"):  # fmt: skip
-        assert name in told
+    counts = pd.DataFrame({"r": list("aabbbbcccc"), "b": list("xyxxyyxxxy")})
+    problem = tc.tabulate(counts, ["r", "b"]).protect(tc.MinimumFrequency(2))
+    found = tc.compare(problem, time_limit=5)
+    assert {"told_by_one", "mean_width", "sensitive_slope"} <= set(found.table.columns)
+    told = re.split(r"\W+", " ".join(found.notes()))
+    assert [name for name in found.table.columns if name not in told] == []
+    assert set(found.notes()) < set(notes())
+
+
+def test_what_is_compared_so_far_is_reported():
+    said = []
+    releases = {"plain": tc.suppress(PROBLEM), "moved": tc.adjust(PROBLEM)}
+    tc.compare(PROBLEM, releases, progress=lambda stage, *_: said.append(stage))
+    assert said == [
+        "0 of 2 releases compared", "1 of 2 releases compared, last plain",
+        "2 of 2 releases compared, last moved",
+    ]  # fmt: skip

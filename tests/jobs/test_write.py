@@ -124,14 +124,14 @@ def test_a_release_with_a_hidden_value_is_withheld_and_the_rest_is_written(
     done, tmp_path, monkeypatch
 ):
     job, result = done
-    release = write.write_release
+    release = write.write_audited
 
     def refusing(found, folder, **options):
         if folder.name == "suppression":
             raise VerificationError("a hidden value stands in table.csv")
         return release(found, folder, **options)
 
-    monkeypatch.setattr(write, "write_release", refusing)
+    monkeypatch.setattr(write, "write_audited", refusing)
     del result.files[:]
     write_results(job, result, tmp_path, "")
     assert result.withheld == {"suppression": "a hidden value stands in table.csv"}

@@ -218,3 +218,11 @@ def test_a_forced_cell_whose_value_bounds_tell_is_hidden_all_the_same():
     told = forced.with_changes(lower_bound=low, upper_bound=high)
     # b is known, so that a is too.
     assert not tc.audit(told, intervals((40, 60), (60, 60))).is_safe
+
+
+def test_the_summary_of_a_table_that_fails_says_so_first():
+    true = ADJUSTED.table.values
+    safe = audit_values(ADJUSTED, tc.adjust(ADJUSTED).values)
+    assert safe.summary().startswith("audit (adjusted table): 2 of 2")
+    off = np.where(np.arange(len(true)) == 1, true + 50, safe.values)
+    assert audit_values(ADJUSTED, off).summary().startswith("NOT SAFE: audit (adjusted table)")

@@ -18,6 +18,7 @@ def file(tmp_path, lines, name="t.csv"):
     return path
 
 
+@pytest.mark.filterwarnings("ignore:.* rows say suppressed but show a value")
 def test_statuses_tell_hidden_cells(tmp_path):
     frame = read_code_values(PROBLEM, file(tmp_path, LINES), ["code"])
     assert frame["status"].tolist() == ["suppressed", "suppressed", "published", "published"]

@@ -561,3 +561,44 @@ def test_an_empty_cell_is_never_called_confidential_and_a_rounded_zero_is_told_f
         assert text.count('<td class="none" title="empty (nobody contributes)') == 2
         assert ("a zero may stand for a small" in told) == (name != "pattern")
         assert ("confidential" in told) == (name == "pattern")
+
+
+def test_a_release_that_its_verdict_calls_unsafe_is_written_to_a_private_folder_alone(tmp_path):
+    problem = tc.tabulate(
+        tc.examples.firms(60), ["region", "industry"], "turnover", contributor="firm", decimals=0
+    ).protect(tc.PPercent(10))
+    rounded = tc.controlled_rounding(problem, base=2)
+    first = rounded.verdict().splitlines()[0]
+    assert first.startswith("NOT SAFE")
+    with pytest.raises(tc.VerificationError) as error:
+        write_release(rounded, tmp_path / "out")
+    assert str(error.value).startswith(first)
+    assert "Nothing was written" in str(error.value) and "a larger base" in str(error.value)
+    with pytest.raises(tc.VerificationError, match="NOT SAFE"):
+        rounded.write(tmp_path / "table.csv")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(tc.VerificationError, match="Its files are in kept, inside"):
+        write_release(rounded, tmp_path / "out", withheld=tmp_path / "kept")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "kept").iterdir())
+
+
+def test_a_release_that_leaves_insiders_open_is_written_with_a_warning(tmp_path, monkeypatch):
+    pattern = tc.suppress(tc.examples.cox_rounded())
+    monkeypatch.setattr(SuppressionPattern, "open_insiders", 2)
+    with pytest.warns(tc.TablecloakWarning, match="NOT PROVED SAFE against 2 insiders"):
+        write_release(pattern, tmp_path)
+
+
+def test_a_format_is_suggested_by_the_ending_of_its_files(tmp_path):
+    with pytest.raises(tc.InputError, match=r"'xlsx'\. Did you mean 'excel'"):
+        write_release(tc.suppress(tc.examples.cox_rounded()), tmp_path, formats=["xlsx"])
+
+
+def test_files_of_an_earlier_release_in_the_folder_are_named(tmp_path):
+    pattern = tc.suppress(tc.examples.cox_rounded())
+    (tmp_path / "notes.txt").write_text("mine")
+    write_release(pattern, tmp_path, formats=["csv", "excel"])
+    write_release(pattern, tmp_path, formats=["csv", "excel"])
+    with pytest.warns(tc.TablecloakWarning, match=r"earlier .*: report\.html, table\.xlsx\."):
+        write_release(pattern, tmp_path, report=False)

@@ -18,17 +18,54 @@ def frame(value=(50, 60, 70, 180), **columns) -> pd.DataFrame:
     return pd.DataFrame({"code": CODES, "value": list(value), **columns})
 
 
+def blank(**columns) -> pd.DataFrame:
+    return frame(value=[np.nan, np.nan, 70, 180], **columns)
+
+
 def hidden(**status: str) -> list[str]:
     return [status.get(code, "published") for code in CODES]
 
 
 def test_words_for_suppressed_and_published_cells_are_understood():
     for word in ("suppressed", "primary", "secondary", "X", " u ", "m"):
-        suppressed, values = read_release(PROBLEM, frame(status=hidden(a=word, b=word)))
+        suppressed, values = read_release(PROBLEM, blank(status=hidden(a=word, b=word)))
         assert suppressed.tolist() == [True, True, False, False], word
         assert values is None
     for word in ("published", "S", "safe", "v", "z"):
         assert not read_release(PROBLEM, frame(status=[word] * 4))[0].any(), word
+
+
+@pytest.mark.parametrize("name", ["value", PROBLEM.table.name, "turnover"])
+def test_a_value_in_a_gap_is_refused_whatever_its_status_says(tmp_path, name):
+    """Readers see the value; the word beside it hides nothing."""
+    filled = frame(value=[50, np.nan, 70, 180], status=hidden(a="x", b="x"))
+    filled = filled.rename(columns={"value": name})
+    filled.to_csv(tmp_path / "table.csv", index=False)
+    message = "1 of 2 suppressed rows show a value.*: .*a.*Blank these values, or mark"
+    for release in (filled, tmp_path / "table.csv"):
+        for read in (tc.audit, lambda problem, given: tc.read_published(given, problem)):
+            with pytest.raises(tc.InputError, match=message) as error:
+                read(PROBLEM, release)
+            assert error.value.cells == (0,)
+    beside = filled.assign(**{name: [np.nan, np.nan, 70, 180], "other": 1.0})
+    assert read_release(PROBLEM, beside)[0].sum() == 2
+
+
+def test_values_beside_every_status_are_warned_of_but_read():
+    """Frames and files that stay inside have them: `to_frame`, files of other programs."""
+    every = frame(status=hidden(a="x", b="x"))
+    with pytest.warns(tc.TablecloakWarning, match="2 rows say suppressed but show a value"):
+        assert tc.audit(PROBLEM, every).verdicts
+    assert read_release(PROBLEM, every, of_table=True)[0].sum() == 2
+
+
+def test_zeros_may_stand_for_hidden_values_but_not_for_hidden_zeros():
+    zeros = frame(value=[0, 0, 70, 180], status=hidden(a="x", b="x"))
+    assert read_release(PROBLEM, zeros)[0].sum() == 2
+    problem = one_row([0, 60, 70], {"a": (3, 5)})
+    told = frame(value=[0, np.nan, 70, 130], status=hidden(a="x", b="x"))
+    with pytest.raises(tc.InputError, match="1 of 2 suppressed rows show a value"):
+        read_release(problem, told)
 
 
 def test_an_unknown_word_is_named_by_its_row():
@@ -36,8 +73,16 @@ def test_an_unknown_word_is_named_by_its_row():
         read_release(PROBLEM, frame(status=hidden(b="supressed")))
 
 
+def test_rows_of_a_frame_are_counted_whatever_its_labels():
+    named = blank(status=hidden(a="x", b="supressed")).set_axis(list("wxyz"))
+    with pytest.raises(tc.InputError, match="release, row 2: status 'supressed' is not known"):
+        read_release(PROBLEM, named)
+    with pytest.raises(tc.InputError, match="previous, row 2: status 'supressed' is not known"):
+        read_previous(PROBLEM, named)
+
+
 def test_rows_may_come_in_any_order():
-    shuffled = frame(status=hidden(a="x", c="x")).iloc[[3, 2, 0, 1]]
+    shuffled = frame([np.nan, 60, np.nan, 180], status=hidden(a="x", c="x")).iloc[[3, 2, 0, 1]]
     assert read_release(PROBLEM, shuffled)[0].tolist() == [True, False, True, False]
     assert rows_in_table_order(PROBLEM, shuffled, ["code"], "f").tolist() == [2, 3, 1, 0]
 
@@ -80,20 +125,22 @@ def test_a_release_that_is_not_one_of_this_table_is_refused(given, message):
 def test_a_pattern_publishes_true_values():
     wrong = frame(value=[np.nan, np.nan, 71, 180], status=hidden(a="x", b="x"))
     with pytest.raises(
-        tc.InputError, match="1 published cells do not have their true value"
+        tc.InputError, match="1 published cells do not have their true value.*of another year"
     ) as error:
         read_release(PROBLEM, wrong)
     assert error.value.cells == (2,)
 
 
-def test_values_of_hidden_cells_are_not_looked_at():
+def test_values_of_hidden_cells_need_not_be_the_true_ones():
     shown = frame(value=[-999, 0, 70, 180], status=hidden(a="x", b="x"))
-    assert read_release(PROBLEM, shown)[0].sum() == 2
+    with pytest.warns(tc.TablecloakWarning, match="2 rows say suppressed"):
+        assert read_release(PROBLEM, shown)[0].sum() == 2
 
 
 def test_measurements_may_be_published_with_fewer_digits_but_not_others():
     thirds = one_row([100 / 3, 200 / 7, 300 / 11], {"a": (3, 5)})
     values = np.round(thirds.table.values, 9)
+    values[:2] = np.nan
     status = hidden(a="x", b="x")
     assert read_release(thirds, frame(value=values, status=status))[0].sum() == 2
     with pytest.raises(tc.InputError, match="do not have their true value"):
@@ -118,6 +165,26 @@ def test_intervals_have_two_numbers_for_each_cell_in_earlier_releases_too(end):
         tc.audit(PROBLEM, ends)
     with pytest.raises(tc.InputError, match=message):
         tc.read_published(ends, PROBLEM)
+
+
+def test_frames_of_polars_and_pandas_are_read_like_files(tmp_path):
+    pl = pytest.importorskip("polars")
+    problem = tc.examples.cox_rounded()
+    pattern = tc.suppress(problem)
+    keys = list(problem.table.keys.columns)
+    cell = int(np.flatnonzero(pattern.suppressed)[0])
+    every = pattern.to_frame()
+    for frame in (pl.from_pandas(pattern.release()), pl.from_pandas(pattern.release()).to_arrow()):
+        assert tc.audit(problem, frame).is_safe
+        assert tc.explain(problem, frame, cell, time_limit=5).text()
+        read = tc.read_published(frame, problem)
+        assert np.array_equal(read.lower < read.upper, pattern.suppressed)
+    table = tc.Table.from_frame(pl.from_pandas(every).lazy(), keys, problem.table.name)
+    assert np.array_equal(np.sort(table.values), np.sort(problem.table.values))
+    for frame in (every, pl.from_pandas(every)):
+        assert np.array_equal(tc.read_previous(problem, frame), pattern.suppressed)
+    with pytest.raises(tc.InputError, match="previous: there is no column 'status'"):
+        tc.read_previous(problem, every.drop(columns="status"))
 
 
 def previous(tmp_path, rows, columns=("code", "status")):

@@ -133,6 +133,7 @@ def test_a_person_may_give_other_flags_but_none_that_frees_a_hidden_cell(pattern
         tc.Transmission.of(pattern, cells=[({"d0": "none"}, "X")]).confidentiality()
 
 
+@pytest.mark.filterwarnings("ignore:.* rows say suppressed but show a value")
 def test_every_value_is_sent_and_the_flags_are_those_of_the_release(pattern, tmp_path):
     sent = tc.write_transmission(
         pattern, tmp_path / "sent.csv", constants=AGENCY, redistribution="ESTAT"

@@ -160,3 +160,17 @@ def test_notebooks_show_squares_or_rows():
     ]
     for shown in others:
         assert "<table" in shown._repr_html_()
+
+
+def test_a_notebook_that_shows_hidden_values_says_first_of_all_that_it_is_secret():
+    """Outputs are saved with a notebook, and are sent on with it."""
+    problem = tc.examples.cox_rounded()
+    pattern, adjusted = tc.suppress(problem), tc.adjust(problem)
+    secret = [
+        problem, pattern, adjusted, tc.controlled_rounding(problem, base=10),
+        tc.audit(problem, pattern), tc.audit(problem, adjusted), tc.attack_adjustment(adjusted),
+    ]  # fmt: skip
+    first = "<p><strong>SECRET: shows hidden values; clear this output before you share the"
+    for shown in secret:
+        assert shown._repr_html_().startswith(first), shown
+    assert "SECRET" not in problem.table._repr_html_()

@@ -248,9 +248,9 @@ def test_a_cell_published_before_is_named_with_its_value_and_the_rest_is_protect
     )
     hidden = tc.suppress(careless).suppressed.copy()
     hidden[cell] = False
-    earlier = tc.read_published(careless.table.to_frame().assign(
-        status=np.where(hidden, "suppressed", "published")
-    ), careless)  # fmt: skip
+    release = careless.table.to_frame().assign(status=np.where(hidden, "suppressed", "published"))
+    release.loc[hidden, careless.table.name] = np.nan
+    earlier = tc.read_published(release, careless)
     value = problem.table.values[cell]
     pattern = tc.suppress(problem, published=[earlier])
     (told,) = (each for each in pattern.before.disclosed if each.cell == cell)
@@ -268,8 +268,9 @@ def test_how_a_cell_is_disclosed_is_said_as_a_sum():
         table, np.array(["s"] * 4), *(np.zeros(4),) * 4, np.full(4, 99.0), np.ones(4)
     )
     first = tc.read_published(
-        table.to_frame().assign(status=["published", "suppressed", "published", "published"]), safe
-    )
+        table.to_frame().assign(status=["published", "suppressed", "published", "published"],
+                                value=[table.values[0], np.nan, *table.values[2:]]), safe
+    )  # fmt: skip
     status = np.where(table.keys["r"] == "a", "u", "s")
     level = (status == "u") * 2.0
     now = safe.with_changes(status=status, lower_protection=level, upper_protection=level)

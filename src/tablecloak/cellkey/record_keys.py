@@ -51,8 +51,13 @@ def draw_record_keys(
     Raises
     ------
     InputError
-        If an identifier is missing or occurs twice.
+        If an identifier is missing or occurs twice, or the secret is no bytes.
     """
+    if not isinstance(secret, bytes | None):
+        raise InputError(
+            f"`secret` must be bytes, as `read_secret(path)` returns them. Got "
+            f"{type(secret).__name__}."
+        )
     given = pd.Series(np.asarray(identifiers, dtype=object))
     _check_identifiers(given)
     size = 10**DIGITS if n_keys is None else n_keys

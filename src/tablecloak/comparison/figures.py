@@ -24,7 +24,7 @@ SAFE = (
 LOSSES = (
     "loss, bound: what each search minimised, and the least that is proved possible, each in the "
     "unit of its own search: losses of two methods cannot be compared. seconds: time of the "
-    "search. level_factor: by what the protection levels were multiplied."
+    "search. kind: the way to protect. level_factor: by what the protection levels were multiplied."
 )
 
 

@@ -21,8 +21,9 @@ are, since counts that large are not determined by their being whole."""
 
 COUNTED = (
     "determined, mean_width: of tables of counts, the share of sensitive counts that follow "
-    "exactly, and the mean width of their intervals, for one who knows that true counts are whole "
-    "and add up, and how far a method may change them. An adjustment promises no largest change."
+    "exactly, and the mean width of their intervals in counts, for one who knows that true counts "
+    "are whole and add up, and how far a method may change them. An adjustment promises no largest "
+    "change."
 )
 
 

@@ -81,7 +81,8 @@ class GuessErrors(Measure[TruthGuesses]):
 
     name: ClassVar[str] = "errors"
     note: ClassVar[str] = (
-        "worst_error, mean_error: distance of guess and truth, in protection levels."
+        "worst_error, mean_error: smallest and mean distance of guess and truth over the sensitive "
+        "cells, each in protection levels of its cell; a guess below 1 is right."
     )
 
     def figures(self, view: TruthGuesses) -> dict[str, float]:
@@ -101,8 +102,8 @@ class LostValue(Measure[AnalystView]):
 
     name: ClassVar[str] = "lost"
     note: ClassVar[str] = (
-        "exact: share of the cells that are published exactly. value_lost: share of the total "
-        "value that is suppressed, or changed."
+        "exact: share of the cells, from 0 to 1, that are published exactly. value_lost: sum of "
+        "the values that are suppressed, or of all changes, as a share of the sum of all values."
     )
 
     def figures(self, view: AnalystView) -> dict[str, float]:
@@ -120,8 +121,8 @@ class RelativeChanges(Measure[AnalystView]):
 
     name: ClassVar[str] = "changes"
     note: ClassVar[str] = (
-        "mean_change, median_change: of published against true values, relative to the true ones; "
-        "suppressed ones as the midpoint."
+        "mean_change, median_change: of the change of a cell as a share of its true value, over "
+        "cells that are not 0; of suppressed ones the midpoint counts as published."
     )
 
     def figures(self, view: AnalystView) -> dict[str, float]:
@@ -140,8 +141,11 @@ class MomentsOfValues(Measure[AnalystView]):
 
     name: ClassVar[str] = "moments"
     note: ClassVar[str] = (
-        "correlation, slope, variance_ratio, distance (Kolmogorov-Smirnov): published against "
-        "true values over all cells; suppressed ones as the midpoint."
+        "correlation, slope, variance_ratio, distance, sensitive_slope, sensitive_correlation: of "
+        "published and true values over all cells, and over the sensitive ones; of suppressed ones "
+        "the midpoint counts as published. No change gives 1: correlation, slope of published on "
+        "true values, variance of the published over that of the true ones; but 0 as the distance "
+        "of Kolmogorov and Smirnov, the largest difference of the two distributions, from 0 to 1."
     )
 
     def figures(self, view: AnalystView) -> dict[str, float]:

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.comparison.figures import compared, guesses, risk, utility
+from tablecloak.budget import Progress
+from tablecloak.comparison.figures import compared, guesses, notes, risk, utility
 from tablecloak.comparison.intervals import inferred
 from tablecloak.cta.result.adjustment import TOLERABLE_RISK
 from tablecloak.cta.risk.risk import TruthGuesses
@@ -49,7 +50,8 @@ class Comparison:
     table : pandas.DataFrame
         One row for each release: kind, factor of the levels, whether it is safe, the measures of
         risk and utility, loss, bound, seconds; for tables of counts also the share of sensitive
-        counts that follow exactly, and the mean width of their intervals.
+        counts that follow exactly, and the mean width of their intervals. `notes` defines each
+        column, with its unit.
     failures : dict of str to str
         Methods that gave no release, and why.
     risk_limit : float
@@ -115,6 +117,18 @@ class Comparison:
         failed = "; ".join(f"{name}: {why}" for name, why in self.failures.items())
         return f"{text} No release: {failed}" if failed else text
 
+    def notes(self) -> list[str]:
+        """Say what each column of the table means, and in which unit it is.
+
+        Examples
+        --------
+        >>> import tablecloak as tc
+        >>> found = tc.compare(tc.examples.cox_rounded(), time_limit=10)
+        >>> found.notes()[0]
+        'safe: whether every sensitive cell is protected by the levels that are required, ...'
+        """
+        return notes(self.table.columns)
+
     def measures(self) -> pd.DataFrame:
         """Return the table as pages show it: a method in each column, shares with four digits."""
         return self.table.T.map(_in_short)
@@ -144,6 +158,7 @@ def compare(
     risk_limit: float = TOLERABLE_RISK,
     time_limit: float = 60.0,
     executor: Executor | None = None,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Compare releases of one table, or methods applied to it.
 
@@ -173,6 +188,8 @@ def compare(
     executor : Executor, optional
         Where releases are made and attacked; see `tablecloak.executors`. Processes and dask need
         methods that can be pickled: functions of a module, not lambdas.
+    progress : callable, optional
+        Called with what is compared so far, two infinite numbers and 0; see `ProgressBar`.
 
     Returns
     -------
@@ -201,7 +218,13 @@ def compare(
         raise InputError(f"`level_factors` must be greater than 0. Got {list(level_factors)}.")
     wanted = list(_wanted(entries, level_factors))
     tasks = [(problem, name, entry, factor, knows, time_limit) for name, entry, factor in wanted]
-    results = dict((executor or SerialExecutor()).run(_measured, tasks))
+    report = progress or (lambda *_: None)
+    report(f"0 of {len(tasks)} releases compared", np.inf, -np.inf, 0)
+    results = {}
+    for number, result in (executor or SerialExecutor()).run(_measured, tasks):
+        results[number] = result
+        so_far = f"{len(results)} of {len(tasks)} releases compared"
+        report(f"{so_far}, last {wanted[number][0]}", np.inf, -np.inf, 0)
     made: dict[str, Any] = {}
     failures: dict[str, str] = {}
     rows: dict[str, dict[str, object]] = {}

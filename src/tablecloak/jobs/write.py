@@ -20,7 +20,7 @@ from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.schema import Job
 from tablecloak.protection import Product
 from tablecloak.publish.figures import covered_figures, lacking_figures
-from tablecloak.publish.publication import write_release
+from tablecloak.publish.publication import write_audited
 from tablecloak.render.page import Page
 from tablecloak.render.report import internal_report
 from tablecloak.storage import checksum, private_folder, write_text
@@ -138,7 +138,7 @@ def write_results(job: Job, result: JobResult, out: Path, fingerprint: str) -> N
     files.begin()
     for name, product in result.products.items():
         write = partial(
-            write_release, product.release, title=job.title, formats=job.output.formats,
+            write_audited, product.release, title=job.title, formats=job.output.formats,
             report=job.output.report, layout=job.output.laid_out,
         )  # fmt: skip
         is_safe = product.audit is None or product.audit.is_safe

@@ -59,7 +59,7 @@ class Suppression(TableProtection):
     is_on_bench: ClassVar[bool] = True
     note: ClassVar[str] = (
         "dimension: how many hidden values an intruder must learn before all others follow. "
-        "told_by_one: the most sensitive cells that follow from a single hidden value."
+        "told_by_one: the largest number of sensitive cells that follow from one hidden value."
     )
 
     method: Annotated[MethodName, Field(description="How to search.")] = "auto"

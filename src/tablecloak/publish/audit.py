@@ -36,6 +36,7 @@ from tablecloak.suppression.system.requirement import Requirement
 from tablecloak.tables.additivity import ADDITIVITY_TOLERANCE
 from tablecloak.tables.changes.earlier_releases import Published
 from tablecloak.tables.formats import RecordFormat, can_hold, read_frame
+from tablecloak.tables.library_frames import as_pandas
 from tablecloak.tables.problem import ProtectionProblem, require_problem
 from tablecloak.tables.rules.rule import Rule
 from tablecloak.tables.sums import Groups
@@ -103,8 +104,9 @@ class AdjustedAudit:
     def summary(self) -> str:
         """Say in one line how the check went."""
         near = int(np.sum(self.shortfall > self.tolerance))
+        fails = "" if self.is_safe else "NOT SAFE: "
         return (
-            f"audit (adjusted table): {len(self.shortfall) - near} of {len(self.shortfall)} "
+            f"{fails}audit (adjusted table): {len(self.shortfall) - near} of {len(self.shortfall)} "
             f"sensitive cells published at least their levels away from the truth, {near} too near "
             f"to it; relations off by at most "
             f"{self.relations:g}, bounds by {self.bounds:g}, {self.frozen} frozen cells changed; "
@@ -193,9 +195,9 @@ def audit(
         The original table with its sensitive cells and levels.
     release : SuppressionPattern, IntervalPattern, Adjustment, RoundedTable, SmallCountTable, \
         frame, path or array
-        A result of this package; a file or frame as read by `read_release`, or one with the columns
-        ``lower`` and ``upper``; a boolean array of suppressed cells, or an array of adjusted
-        values.
+        A result of this package; a file or frame, of pandas or polars, as read by `read_release`,
+        or one with the columns ``lower`` and ``upper``; a boolean array of suppressed cells, or an
+        array of adjusted values.
     require : Requirement or str, default="two-sided"
         What counts as protected in a suppression pattern.
     intruders : Intruder, str, or sequence of these, default="external"
@@ -300,6 +302,7 @@ def told_by(
     made : Protection or str, optional
         As for `audit`.
     """
+    release = as_pandas(release)
     made = made_as(told_beside(release)) if made is None else made
     content = _as_it_looks(problem, release)
     if made is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,13 @@ from typing import Any
 import pandas as pd
 
 from tablecloak import showing
-from tablecloak.errors import InputError, VerificationError, listed, suggestion
+from tablecloak.errors import (
+    InputError,
+    TablecloakWarning,
+    VerificationError,
+    listed,
+    suggestion,
+)
 from tablecloak.protection import required_way
 from tablecloak.publish.figures import released_figures
 from tablecloak.publish.leaks import find_leaks, has_flags
@@ -26,7 +33,13 @@ from tablecloak.publish.released_cells import ABOUT, FIGURES, TABLE
 from tablecloak.render.heat_map import add_heat_map, labels_of
 from tablecloak.render.page import Page, Square
 from tablecloak.results import Result
-from tablecloak.storage import SECRET_MODE, replacing, require_writable, write_text
+from tablecloak.storage import (
+    SECRET_MODE,
+    private_folder,
+    replacing,
+    require_writable,
+    write_text,
+)
 from tablecloak.tables.formats import (
     FrameFormat,
     ReleaseFormat,
@@ -39,6 +52,9 @@ from tablecloak.tables.leaving import Leaving
 
 CODES = "codes.csv"
 """Labels of the codes beside a release, where a format has no place for them."""
+
+REPORT = "report.html"
+"""The page for readers."""
 
 
 def public_report(title: str, leaving: Leaving, about: Mapping[str, Any]) -> Page:
@@ -118,8 +134,8 @@ def write_release(
     report : bool, default=True
         Whether to add a page for readers.
     withheld : path, optional
-        Private folder to which files are moved if a hidden value stands in one of them; by default
-        they are removed.
+        Private folder for the files of a release that is not safe, and to which files are moved if
+        a hidden value stands in one of them; by default there are none.
 
     Returns
     -------
@@ -132,8 +148,41 @@ def write_release(
     SolverError
         If adjusted values cannot be written with the digits of the true ones.
     VerificationError
-        If a hidden value stands in one of the files; they are removed, or moved to `withheld`.
+        If the release is not safe by its own verdict, such as a rounding to a small base, or a
+        hidden value stands in one of the files.
+
+    Warns
+    -----
+    TablecloakWarning
+        If it is not proved against all insiders against whom it was to hold.
     """
+    others: dict[str, Any] = {
+        "title": title, "formats": formats, "report": report, "layout": layout
+    }  # fmt: skip
+    if not getattr(release, "is_safe", True):
+        first, *_, advice = release.verdict().splitlines()
+        kept = "Nothing was written; `withheld` names a private folder for its files"
+        if withheld is not None:
+            for path in write_audited(release, private_folder(withheld), **others):
+                path.chmod(SECRET_MODE)
+            kept = f"Its files are in {withheld.name}, inside"
+        raise VerificationError(f"{first} {kept}. {advice}")
+    if required_way(release, "written").open_insiders(release):
+        warnings.warn(release.verdict().splitlines()[0], TablecloakWarning, stacklevel=2)
+    return write_audited(release, folder, withheld=withheld, **others)
+
+
+def write_audited(
+    release: Any,
+    folder: str | Path,
+    *,
+    title: str = "",
+    formats: Sequence[str | ReleaseFormat] = ("csv",),
+    report: bool = True,
+    withheld: Path | None = None,
+    layout: Layout = LONG,
+) -> list[Path]:
+    """Write a release whose audit the caller has; as `write_release` does otherwise."""
     way = required_way(release, "written")
     leaving = way.leaving(release)
     if "derived" in way.sections and release.problem.table.figures:
@@ -182,8 +231,9 @@ def write_leaving(
     files.append(folder / ABOUT)
     if report:
         page = public_report(title or leaving.measure, leaving, about)
-        page.write(folder / "report.html")
-        files.append(folder / "report.html")
+        page.write(folder / REPORT)
+        files.append(folder / REPORT)
+    _warn_of_older(folder, files)
     _refuse_leaks(leaving, files, about, withheld)
     _refuse_transmissions(folder, files)
     return files
@@ -260,7 +310,9 @@ def _release_format(name: str | ReleaseFormat) -> ReleaseFormat:
         return name
     formats = {each.name: each for each in formats_holding(ReleaseFormat)}
     if name not in formats:
-        raise InputError(f"Unknown format {name!r}.{suggestion(name, formats)}")
+        by_ending = [kind.name for kind in formats.values() if f".{name}" in kind.suffixes]
+        hint = f" Did you mean {by_ending[0]!r}?" if by_ending else suggestion(name, formats)
+        raise InputError(f"Unknown format {name!r}.{hint}")
     return formats[name]
 
 
@@ -288,6 +340,20 @@ def _refuse_leaks(
         f"what stands there. If it is another number that looks like it by chance, leave out this "
         f"file, or write the number with fewer digits."
     )
+
+
+def _warn_of_older(folder: Path, files: Sequence[Path]) -> None:
+    """Warn of files that an earlier release left in the folder: they would leave as well."""
+    names = {FIGURES, CODES, REPORT}
+    others = {path.name for path in folder.iterdir()} - {path.name for path in files}
+    older = sorted(name for name in others if name in names or name.partition(".")[0] == TABLE)
+    if older:
+        warnings.warn(
+            f"{folder}: files of an earlier release lie there: {listed(older)}. Remove them, or "
+            f"take a new folder.",
+            TablecloakWarning,
+            stacklevel=4,
+        )
 
 
 def _refuse_transmissions(folder: Path, files: Sequence[Path]) -> None:

@@ -31,6 +31,7 @@ from tablecloak.tables.formats.csv_file import CSV
 from tablecloak.tables.formats.cube import CubeFormat
 from tablecloak.tables.formats.format import TableFormat, reading
 from tablecloak.tables.keys import DERIVED, are_derived, are_rests
+from tablecloak.tables.library_frames import as_pandas
 from tablecloak.tables.number_codes import lost_zeros
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.published import common_decimals, published_decimals
@@ -55,6 +56,9 @@ STATUSES = range(1, 15)
 
 ENDS = ("lower", "upper")
 """Columns of a release of intervals."""
+
+NAMED = 3
+"""Most cells that a message names."""
 
 NO_MEASURE = ("cell", "status", "value", *ENDS)
 """Columns of releases whose names say nothing of the variable."""
@@ -166,11 +170,21 @@ def read_release(
     ------
     InputError
         If cells are missing, unknown or given twice, a status is not understood, or a
-        published value of a suppression pattern is not the true one.
+        published value of a suppression pattern is not the true one. If some suppressed rows show
+        a value and others none.
+
+    Warns
+    -----
+    TablecloakWarning
+        If all suppressed rows show a value, as files that stay inside do; not with `of_table`.
     """
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
-    frame = release if isinstance(release, pd.DataFrame) else _read(problem, Path(release), keys)
+    if isinstance(release, pd.DataFrame):
+        # Rows are named by their numbers, whatever labels a frame has.
+        frame = release.reset_index(drop=True)
+    else:
+        frame = _read(problem, Path(release), keys)
     if not isinstance(release, pd.DataFrame):
         frame = _with_figures_beside(problem, frame, keys, Path(release).with_name(FIGURES))
     if of_table and all(key in frame.columns for key in keys):
@@ -184,6 +198,7 @@ def read_release(
     column = _value_column(problem, frame)
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
+        _look_into_hidden(problem, frame, suppressed & ~rests, source, inside=of_table)
     elif column is None:
         raise InputError(
             f"{source}: there is neither a column 'status' nor a column 'value'; found "
@@ -261,8 +276,21 @@ def _from_wide(
 
 
 def _value_column(problem: ProtectionProblem, frame: pd.DataFrame) -> str | None:
-    """Return the column of a release that holds its values, if there is one."""
-    return next((name for name in ("value", problem.table.name) if name in frame.columns), None)
+    """Return the column of a release that holds its values, if there is one.
+
+    That is one with a name for it; else the only one that says anything else than codes and status,
+    since a problem that was read from a file may not know how its variable is called.
+    """
+    named = [name for name in ("value", problem.table.name) if name in frame.columns]
+    if named or "status" not in frame.columns:
+        return named[0] if named else None
+    others = [
+        name
+        for name in frame.columns
+        if name not in (*problem.table.keys.columns, *NO_MEASURE)
+        and numbers_of(frame[name]).notna().any()
+    ]
+    return str(others[0]) if len(others) == 1 else None
 
 
 def _adjusted_values(frame: pd.DataFrame, column: str, source: str) -> Floats:
@@ -501,6 +529,48 @@ def suppressed_in(frame: pd.DataFrame, source: str) -> Flags:
     return words.isin(SUPPRESSED).to_numpy()
 
 
+def _look_into_hidden(
+    problem: ProtectionProblem, frame: pd.DataFrame, suppressed: Flags, source: str, *, inside: bool
+) -> None:
+    """Refuse suppressed rows of which some show a value; warn where all of them do.
+
+    Files of other programs keep the value beside each status, or write 0 for all that is hidden.
+    Zeros of which one is not the true value tell nothing.
+
+    Raises
+    ------
+    InputError
+        Names the first cells: somebody filled gaps, which a status does not close.
+    """
+    names = {"value", problem.table.name, _value_column(problem, frame)} & set(frame.columns)
+    shown, tells = np.zeros(len(frame), dtype=bool), False
+    for name in names:
+        values = numbers_of(frame[name]).to_numpy()
+        has_value = suppressed & ~np.isnan(values)
+        is_filler = bool(np.all(values[has_value] == 0) and problem.table.values[has_value].any())
+        shown |= has_value
+        tells |= bool(has_value.any()) and not is_filler
+    if not tells:
+        return
+    cells = np.flatnonzero(shown)
+    n_hidden = int(suppressed.sum())
+    if len(cells) < n_hidden:
+        more = f" and {len(cells) - NAMED} more" * (len(cells) > NAMED)
+        raise InputError(
+            f"{source}: {len(cells)} of {n_hidden} suppressed rows show a value, whatever their "
+            f"status says: {listed(problem.table.labels(cells[:NAMED]))}{more}. Blank these "
+            f"values, or mark the rows as published.",
+            cells=cells,
+        )
+    if not inside:
+        warnings.warn(
+            f"{source}: {n_hidden} rows say suppressed but show a value. They count as hidden, so "
+            f"that the values must be blank in what is published.",
+            TablecloakWarning,
+            stacklevel=3,
+        )
+
+
 def _check_published(
     problem: ProtectionProblem, column: pd.Series, suppressed: Flags, source: str
 ) -> None:
@@ -517,7 +587,8 @@ def _check_published(
         raise InputError(
             f"{source}: {len(cells)} published cells do not have their true value, the first is "
             f"{problem.table.label(int(cells[0]))}. A suppression pattern publishes true values; "
-            f"leave the status out to audit an adjusted table.",
+            f"leave the status out to audit an adjusted table, and give the problem of that year "
+            f"with a release of another year.",
             cells=cells,
         )
 
@@ -560,7 +631,7 @@ def read_published(
 
     Parameters
     ----------
-    release : str, path or frame
+    release : str, path, or pandas or polars frame
         What was published: one row for each cell with its codes and ``status``, or a value that is
         missing where a cell is hidden, or ``lower`` and ``upper``; see `tablecloak.audit`.
     problem : ProtectionProblem
@@ -583,6 +654,7 @@ def read_published(
         if hidden values of the new table do not add up with the values published then. If a value
         cannot have been made as is said.
     """
+    release = as_pandas(release)
     made = made_as(told_beside(release)) if made is None else made
     if made is not None:
         if revised:
@@ -649,13 +721,13 @@ def _as_it_was(
     return problem.with_changes(table=table, lower_bound=low, upper_bound=high)
 
 
-def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
+def read_previous(problem: ProtectionProblem, pattern: str | Path | pd.DataFrame) -> Flags:
     """Read which cells were suppressed last period, matched by their codes.
 
     Parameters
     ----------
     problem : ProtectionProblem
-    path : str or path
+    pattern : str, path, or pandas or polars frame
         One row for each cell, with the codes of the dimensions (or a column ``cell``) and
         ``status``, as `tablecloak suppress` and jobs write it. Cells of other periods are
         skipped; cells that are new count as published.
@@ -670,16 +742,20 @@ def read_previous(problem: ProtectionProblem, path: str | Path) -> Flags:
         If columns are missing, a status is not understood, or no cell is known.
     """
     keys = list(map(str, problem.table.keys.columns))
-    frame = read_released(problem, Path(path))
+    given_frame = as_pandas(pattern)
+    if isinstance(given_frame, pd.DataFrame):
+        frame, source = given_frame.reset_index(drop=True), "previous"
+    else:
+        frame, source = read_released(problem, Path(given_frame)), str(given_frame)
     if "status" not in frame.columns:
         raise InputError(
-            f"{path}: there is no column 'status'. Give a pattern of `tablecloak suppress`."
+            f"{source}: there is no column 'status'. Give a pattern of `tablecloak suppress`."
         )
-    given, wanted = names_of_cells(problem, frame, keys, str(path))
-    before = given[suppressed_in(frame, str(path))]
+    given, wanted = names_of_cells(problem, frame, keys, source)
+    before = given[suppressed_in(frame, source)]
     if not given.isin(wanted).any():
         raise InputError(
-            f"{path}: none of its cells is in this table. Check that the codes are spelt alike."
+            f"{source}: none of its cells is in this table. Check that the codes are spelt alike."
         )
     flags: Flags = wanted.isin(before)
     return flags

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 import pandas as pd
 
+from tablecloak import showing
 from tablecloak.arrays import Floats, Texts
 from tablecloak.graph import children_of, parents_first
 from tablecloak.render.page import NOTEBOOK_STYLE, Page, Square, SquareGrid, as_number
@@ -162,12 +163,13 @@ class _Axes:
 
 
 def for_notebook(summary: str, table: Table, square: Drawing, legend: Mapping[str, str]) -> str:
-    """Return a heat map for a notebook: the summary, the legend and the squares."""
+    """Return a heat map of true values for a notebook: the summary, the legend and the squares."""
     page = Page("")
     page.legend(legend)
     add_heat_map(page, table.keys, table.hierarchies, square, most=MOST_IN_NOTEBOOK)
     lines = "<br>".join(escape(summary).splitlines())
-    return f"<style>{NOTEBOOK_STYLE}</style><p>{lines}</p>{''.join(page.parts)}"
+    style = f"<style>{NOTEBOOK_STYLE}</style>"
+    return f"{showing.SECRET}{style}<p>{lines}</p>{''.join(page.parts)}"
 
 
 def with_digits_of(values: Floats) -> Callable[[float], str]:

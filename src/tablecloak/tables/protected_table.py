@@ -33,7 +33,8 @@ class ProtectedTable(Result):
     """What is lost beyond what every release loses, for "of what is ..., 5 % could be saved"."""
 
     saving: ClassVar[str]
-    """What the best release has proved: "nothing as safe hides less"."""
+    """What the best release has proved, to be followed by its weights: "nothing as safe hides
+    less"."""
 
     problem: ProtectionProblem
     time_limit: float = inf
@@ -106,7 +107,10 @@ class ProtectedTable(Result):
     def _quality(self) -> str:
         """How near the release is to the best one."""
         if self.is_optimal:
-            return f"How good: proved to be the best; {self.saving}."
+            return (
+                f"How good: proved to be the best by the weights that were used; {self.saving} by "
+                f"them."
+            )
         if self.avoidable_gap >= 1.0:
             return "How good: not known; nothing was proved of how much less would do."
         is_near = self.avoidable_gap < NEARLY

@@ -28,6 +28,7 @@ from tablecloak.tables.keys import (
     label_of,
     number_rows,
 )
+from tablecloak.tables.library_frames import as_pandas
 from tablecloak.tables.number_codes import as_codes
 from tablecloak.tables.relations import hierarchical_relations, with_empty_rows
 from tablecloak.tables.text_numbers import numbers_of
@@ -58,6 +59,7 @@ def read_cells(
     empty_cells: bool = False,
 ) -> ReadyCells:
     """Read cells; arguments as those of `tablecloak.Table.from_frame`."""
+    frame = as_pandas(frame)
     needed = [*dimensions, value, *([frequency] if frequency else []), *largest]
     _check_columns(frame, needed)
     _check_filled(frame, list(dimensions))
@@ -345,7 +347,7 @@ class Table:
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas or polars frame, or pyarrow.Table
             One row for each cell. A combination of codes that does not occur is an empty
             cell: its value is 0 and everybody knows it.
         dimensions : mapping of str to hierarchy, or sequence of str
@@ -476,6 +478,12 @@ class Table:
         """
         if not rules:
             raise InputError(NO_RULES)
+        other = next((rule for rule in rules if not hasattr(rule, "protect")), None)
+        if other is not None:
+            raise InputError(
+                f"{other!r} is not a rule. Give rules such as `tc.PPercent(10)` or "
+                f"`tc.MinimumFrequency(3)`."
+            )
         first, *others = rules
         return first.protect(self, *others, **options)
 

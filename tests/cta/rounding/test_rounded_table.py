@@ -116,7 +116,7 @@ def test_bases_and_steps_are_whole_numbers_in_a_sensible_range(options, message)
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
-        (one_row([1.5, 2], {}), "needs a table of whole numbers"),
+        (one_row([1.5, 2], {}), r"needs a table of whole numbers.*`decimals=0`"),
         (one_row([12, 13], {}, frozen=["a"]), r"1 cells must be published as they are .*code=a"),
     ],
 )

@@ -27,3 +27,28 @@ def test_cells_of_last_years_pattern_are_found_by_their_codes_in_a_table_with_ot
         tc.suppress(now, previous=tmp_path / "p24.csv")
     with pytest.raises(tc.InputError, match="the dimensions"):
         tc.suppress(tc.examples.cox_rounded(), previous=old)
+
+
+def test_the_best_is_meant_by_weights_and_cells_of_last_period_count_less():
+    """A pattern that hides last period's cells again can hide more than one that need not."""
+    problem = tc.examples.cox_rounded()
+    plain = tc.suppress(problem)
+    first = plain.verdict().splitlines()[2]
+    assert first.startswith("How good: proved to be the best by the weights that were used;")
+    assert "last period" not in (plain.verdict() + plain.summary()).lower()
+    before = tc.suppress(problem, weights="unit").suppressed
+    kept = tc.suppress(problem, previous=before, discount=0.25)
+    again = int((kept.suppressed & before).sum())
+    said = f"of {before.sum()} cells hidden last period {again} stay hidden (their weights are 25 %"
+    assert said in kept.verdict() and said in kept.summary()
+
+
+def test_cells_that_have_ceased_are_not_counted_among_those_of_last_period():
+    rows = [(r, b, v) for r in "NSEW" for b in "xyz" for v in (40, 42, 44, 46)]
+    firms = pd.DataFrame([*rows, ("N", "u", 90), ("S", "u", 7)], columns=["r", "b", "v"])
+    old = tc.suppress(of(firms))
+    now = of(firms[firms["r"] != "S"])
+    keys = set(map(tuple, now.table.keys.to_numpy()))
+    left = sum(tuple(cell) in keys for cell in old.problem.table.keys[old.suppressed].to_numpy())
+    assert 0 < left < old.n_suppressed
+    assert f"of {left} cells hidden last period" in tc.suppress(now, previous=old).verdict()

@@ -646,3 +646,9 @@ def test_a_floor_that_fits_the_unit_is_not_talked_about(factor, floor):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert table.protect(tc.PPercent(10), tc.MinimumFrequency(3), floor=floor).n_sensitive
+
+
+@pytest.mark.parametrize("rules", [("p%",), (tc.PPercent(10), "p-percent"), (3,)])
+def test_what_is_no_rule_is_named(rules):
+    with pytest.raises(tc.InputError, match=f"{rules[-1]!r} is not a rule. Give rules such as"):
+        tc.examples.cox_rounded().table.protect(*rules)

@@ -91,7 +91,8 @@ class RoundingTask:
         table = problem.table
         if not table.integer:
             raise InputError(
-                "Controlled rounding needs a table of whole numbers, such as counts. Round the "
+                "Controlled rounding needs a table of whole numbers, such as counts. Tabulate with "
+                "`decimals=0`; of a finished table round the "
                 "values to whole numbers that add up first, or protect the table by suppression or "
                 "adjustment."
             )

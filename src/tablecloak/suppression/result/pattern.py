@@ -112,6 +112,30 @@ class ProtectedSums:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class LastPeriod:
+    """Cells that were hidden last period, and count less if they are hidden again. Secret.
+
+    Parameters
+    ----------
+    suppressed : numpy.ndarray of bool
+        Over the cells of the problem that was given.
+    discount : float
+        Share by which their weights were lowered.
+    """
+
+    suppressed: Flags
+    discount: float
+
+    def summary(self, hidden: Flags) -> str:
+        """Return in one phrase how many of them a pattern over the same cells hides again."""
+        kept, before = int(np.sum(hidden & self.suppressed)), int(self.suppressed.sum())
+        return (
+            f"of {before:,} cells hidden last period {kept:,} stay hidden (their weights are "
+            f"{100 * self.discount:.3g} % lower)"
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SuppressionPattern(ProtectedTable):
     """Which cells are suppressed, with the proof that they protect.
@@ -147,6 +171,8 @@ class SuppressionPattern(ProtectedTable):
         the problem, the last ones but sums.
     unfrozen : Unfrozen, optional
         Frozen cells that were suppressed all the same, because nothing else protects.
+    last : LastPeriod, optional
+        What was hidden last period, if this was to be kept.
     change : Change, optional
         How its problem was made of the one that was given; none if it is that.
     """
@@ -175,6 +201,7 @@ class SuppressionPattern(ProtectedTable):
     sums: ProtectedSums | None = None
     before: Before | None = None
     unfrozen: Unfrozen | None = None
+    last: LastPeriod | None = None
     change: Change | None = None
 
     @property
@@ -345,9 +372,12 @@ class SuppressionPattern(ProtectedTable):
     def _quality(self) -> str:
         if self.bound_certificate is None:
             return "How good: not known; no bound was computed."
+        quality = super()._quality()
+        if self.last is not None:
+            quality += f" Last period: {self.last.summary(self.suppressed[self.given_cells])}."
         if self.is_optimal or not self._from_inside():
-            return super()._quality()
-        return f"{super()._quality()} The bound leaves out what protection against insiders costs."
+            return quality
+        return f"{quality} The bound leaves out what protection against insiders costs."
 
     def _from_inside(self) -> str:
         """Say which insiders were tried, and how many of them succeed."""
@@ -421,8 +451,10 @@ class SuppressionPattern(ProtectedTable):
         return "" if self.sums is None else f"; {self.sums.summary(self.loss, self.n_suppressed)}"
 
     def _beside_others(self) -> str:
-        told = "" if self.before is None else f"; {self.before.summary()}"
-        return told if self.unfrozen is None else f"{told}; {self.unfrozen.summary()}"
+        others = "" if self.before is None else f"; {self.before.summary()}"
+        if self.last is not None:
+            others += f"; {self.last.summary(self.suppressed[self.given_cells])}"
+        return others if self.unfrozen is None else f"{others}; {self.unfrozen.summary()}"
 
     def _against_insiders(self) -> str:
         if self.insiders is None or not any(self.insiders.intruders.values()):

@@ -12,7 +12,7 @@ import pandas as pd
 from tablecloak.arrays import Flags
 from tablecloak.budget import Budget
 from tablecloak.errors import InputError, listed
-from tablecloak.suppression.result.pattern import SuppressionPattern
+from tablecloak.suppression.result.pattern import LastPeriod, SuppressionPattern
 from tablecloak.tables.changes.change import Change
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.weights import WeightRule
@@ -52,7 +52,11 @@ class Weighing:
         if not 0 <= self.discount <= 1:
             raise InputError(f"`discount` must lie between 0 and 1. Got {self.discount!r}.")
         weights = weighed.weights * np.where(before, 1 - self.discount, 1.0)
-        return Change.within(problem, weighed.with_changes(weights=weights))
+        return Change.within(
+            problem,
+            weighed.with_changes(weights=weights),
+            remarks={"last": LastPeriod(before, self.discount)},
+        )
 
 
 def _suppressed_before(

@@ -21,6 +21,7 @@ from tablecloak.tables.contributions import HOLDINGS, IN_NO_HOLDING
 from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.formats.format import NO_RECORDS, reading
 from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
+from tablecloak.tables.library_frames import as_arrow
 from tablecloak.tables.number_codes import are_whole, as_codes, lost_zeros, warn_of_points
 from tablecloak.tables.tabulation.engines import Engine, engine_named
 from tablecloak.tables.tabulation.engines.engine import interruption, unreadable
@@ -298,13 +299,8 @@ def _as_table(data: Any, text_columns: list[str], engine: Engine) -> tuple[Any, 
         return engine.open_file(data, text_columns)
     if isinstance(data, pd.DataFrame):
         return (_open_frame(data) if engine.has_ibis else data), True
-    if hasattr(data, "collect_schema") and not hasattr(data, "to_arrow"):
-        data = data.collect()  # a query of polars that has not run yet
-    if hasattr(data, "to_arrow") and not hasattr(data, "__arrow_c_stream__"):
-        data = data.to_arrow()  # frames of polars before release 1.3
-    if hasattr(data, "__arrow_c_stream__") and not hasattr(data, "execute"):
-        # Frames of polars, tables of Arrow, and others that speak its protocol.
-        table = required("pyarrow", "Frames other than those of pandas").table(data)
+    table = as_arrow(data)
+    if table is not None:
         if not engine.has_ibis:
             return table.to_pandas(), True
         import ibis

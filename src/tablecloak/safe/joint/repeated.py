@@ -59,7 +59,9 @@ class RepeatedAmounts:
         names = {entry.variable for entry in new if entry.amounts is not None}
         first = {}
         for name in names:
-            of_name = [e for e in flat if e.variable == name and e.amounts is not None]
+            of_name = [
+                entry for entry in flat if entry.variable == name and entry.amounts is not None
+            ]
             first[name] = first_records(of_name, contributors)
             if not np.array_equal(first[name], self._first.get(name, np.zeros(0))):
                 self._first[name] = first[name]
@@ -67,16 +69,20 @@ class RepeatedAmounts:
                     key: pair for key, pair in self._merged.items() if pair[0].variable != name
                 }
         some = {name for name, of in first.items() if _is_repeated(of)}
-        places = [at for at, e in enumerate(new) if e.variable in some and e.amounts is not None]
+        places = [
+            which
+            for which, entry in enumerate(new)
+            if entry.variable in some and entry.amounts is not None
+        ]
         past = {
             name: [
-                self._of(e, first[e.variable])
-                for e in entries
-                if e.variable in some and e.amounts is not None
+                self._of(entry, first[entry.variable])
+                for entry in entries
+                if entry.variable in some and entry.amounts is not None
             ]
             for name, entries in earlier.items()
         }
-        merged = [self._of(new[at], first[new[at].variable]) for at in places]
+        merged = [self._of(new[which], first[new[which].variable]) for which in places]
         asked = {id(entry) for entry in flat}
         self._merged = {key: pair for key, pair in self._merged.items() if key in asked}
         return merged, past, places
@@ -122,7 +128,7 @@ def merged_figures(figures: Figures, first: AnyIntegers) -> Figures:
     Groups are then what figures say of such an amount: in which groups it stands, and how often.
     """
     there = np.flatnonzero(figures.group >= 0)
-    units, at, number = np.unique(
+    units, one_of, number = np.unique(
         first[figures.records[there]], return_index=True, return_inverse=True
     )
     group, n_groups = figures.group[there].astype(np.int64), figures.sums.shape[1]
@@ -139,6 +145,6 @@ def merged_figures(figures: Figures, first: AnyIntegers) -> Figures:
         pattern,
         csr_array(csr_array(figures.sums, dtype=np.float64) @ often[one].T),
         figures.labels,
-        amounts[there][at],
+        amounts[there][one_of],
         figures.variable,
     )

@@ -187,17 +187,17 @@ class TableCheck:
             self.broken["threshold"] = self.broken["threshold"] | few | hardly
             if measure.by_level.is_code or enough[0] < ALL_DIGITS:
                 self.of_few_solutions.append(measure)
-        for at, piece in enumerate(self.pieces):
+        for place, piece in enumerate(self.pieces):
             sums = STATISTICS[piece.statistic]
             of = [digits.get((adds, piece.variable), (ALL_DIGITS, ALL_DIGITS)) for adds in sums]
             fewest = min(pair["square" in sums] for pair in of)
             if fewest == ALL_DIGITS or piece.statistic in ("median", "min", "max"):
                 continue
             figures = self._with_digits(piece, fewest, [pair[0] for pair in of])
-            column = self.frame.iloc[:, at]
+            column = self.frame.iloc[:, place]
             self.frame = self.frame.copy() if self.frame is self.request.frame else self.frame
-            figures = np.where(column.isna(), np.nan, figures[self.grid.places[:, at]])
-            self.frame.isetitem(at, figures)
+            figures = np.where(column.isna(), np.nan, figures[self.grid.places[:, place]])
+            self.frame.isetitem(place, figures)
             name = "records" if piece.variable is None else piece.variable
             self.notes.append(
                 f"{piece.statistic} of {name} is shown with {fewest} digits: from all digits would "

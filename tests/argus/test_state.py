@@ -128,7 +128,7 @@ def test_a_table_that_is_not_proved_outweighs_what_was_not_applied(proved, skipp
 
 def test_levels_that_are_not_reached_outweigh_what_was_not_applied():
     table = SimpleNamespace(is_proved=True)
-    assert BatchResult([table], [], [], [], [], ["x"], ["y"]).exit_code == 4
+    assert BatchResult([table], [], [], [], [], ["x"], ["y"]).exit_code == 1
 
 
 RDA = """\

@@ -28,20 +28,8 @@ PREPARING = frozenset(
 NOT_APPLIED = 3
 """Exit code: all tables are proved safe, but something that was asked for was not applied."""
 
-NOT_REACHED = 4
-"""Exit code: all files are written, but not every protection is proved in full."""
-
 UNPROVED = 1
-"""Exit code: a table is not proved safe, so that no file for the public is written."""
-
-ENDINGS = {
-    UNPROVED: "NOT SAFE: a sensitive cell is not protected; no file for the public is written",
-    NOT_APPLIED: "all files are written and every table is proved safe, but lines above say what "
-    'is "not applied"',
-    NOT_REACHED: 'all files are written, but lines above name protection that is "not reached": '
-    "decide whether it is enough before you publish",
-}
-"""What the exit codes of a batch mean that came to its end."""
+"""Exit code: a table is not proved safe, or not in full."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +69,27 @@ class BatchResult:
 
     @property
     def exit_code(self) -> int:
-        """0 all applied and proved; 1 not proved; 3 see `not_applied`; 4 see `not_reached`."""
-        if not self.is_safe:
+        """0 all applied and proved; 1 not proved, or not in full; 3 see `not_applied`."""
+        if self.not_reached or not self.is_safe:
             return UNPROVED
-        return NOT_REACHED if self.not_reached else NOT_APPLIED if self.not_applied else 0
+        return NOT_APPLIED if self.not_applied else 0
+
+    @property
+    def ending(self) -> str:
+        """What its exit code means; "" for 0."""
+        if not self.is_safe:
+            return "NOT SAFE: a sensitive cell is not protected; no file for the public is written"
+        if self.not_reached:
+            return (
+                'all files are written, but lines above name protection that is "not reached": '
+                "decide whether it is enough before you publish"
+            )
+        if self.not_applied:
+            return (
+                "all files are written and every table is proved safe, but lines above say what is "
+                '"not applied"'
+            )
+        return ""
 
 
 def read_batch(path: str | Path) -> list[Command]:

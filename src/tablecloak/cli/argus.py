@@ -34,16 +34,15 @@ def argus(
 
     Exit code 0: everything in the batch was applied and every table is proved safe; 1: a table is
     not proved safe, or a file would have shown what must be protected, and no file for the public
-    is written; 2: the batch stopped at an error, and nothing is written; 3: all files are written
-    and every table is proved safe, but the log has lines with "not applied"; 4: all files are
-    written, but the log has lines with "not reached": cells without their full levels because of
-    what everybody knows by GH, or single contributors against whom not all is proved. The last
-    line says which.
+    is written; or all files are written, but the log has lines with "not reached": cells without
+    their full levels because of what everybody knows by GH, or single contributors against whom not
+    all is proved. The last line says which. 2: the batch stopped at an error, and nothing is
+    written; 3: all files are written and every table is proved safe, but the log has lines with
+    "not applied".
 
     Example: tablecloak argus job.arb --out results/
     """
     from tablecloak.argus import run_batch
-    from tablecloak.argus.run import ENDINGS
     from tablecloak.errors import TablecloakError
 
     try:
@@ -61,5 +60,5 @@ def argus(
     for line in (*result.not_applied, *result.not_reached):
         typer.echo(line, err=True)
     if result.exit_code:
-        typer.echo(f"Exit code {result.exit_code}: {ENDINGS[result.exit_code]}.", err=True)
+        typer.echo(f"Exit code {result.exit_code}: {result.ending}.", err=True)
         raise typer.Exit(result.exit_code)

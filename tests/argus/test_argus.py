@@ -32,6 +32,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.filterwarnings("ignore:.*say suppressed but show a value")
 def test_the_official_job_gives_the_cells_values_and_primaries_of_its_golden_file(
     instances, tmp_path
 ):

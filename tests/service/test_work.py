@@ -49,7 +49,7 @@ def test_a_search_that_is_stopped_answers_with_a_pattern_that_is_proved(work):
     job = work.ask(CALLS["suppress"], of_insee("nuts_cj"))
     told = work.state(job)
     # While cells are being protected one after the other there is no pattern yet.
-    before = ("", "adding up records", "protecting")
+    before = ("", "reading", "adding up records", "protecting")
     while told.progress.stage in before and told.state in ("waiting", "running"):
         told = work.state(job, wait=0.02)
     work.queue[job].stop()

@@ -142,7 +142,11 @@ def _statuses(frame: pd.DataFrame, path: Path) -> pd.Series:
 
 
 def read_release(
-    problem: ProtectionProblem, release: pd.DataFrame | str | Path, *, of_table: bool = False
+    problem: ProtectionProblem,
+    release: pd.DataFrame | str | Path,
+    *,
+    of_table: bool = False,
+    is_earlier: bool = False,
 ) -> tuple[Flags | None, Floats | None]:
     """Read a release: which cells are suppressed, or else the adjusted values.
 
@@ -159,6 +163,8 @@ def read_release(
     of_table : bool, default=False
         Whether rows that are no cell of a table count only if the problem has them: those of
         earlier releases, sums and figures, as in the statuses that a job writes.
+    is_earlier : bool, default=False
+        Whether it was published before, so that nobody is to be warned of what stayed inside.
 
     Returns
     -------
@@ -176,7 +182,8 @@ def read_release(
     Warns
     -----
     TablecloakWarning
-        If all suppressed rows show a value, as files that stay inside do; not with `of_table`.
+        If all suppressed rows show a value, as files that stay inside do; not with `of_table` or
+        `is_earlier`.
     """
     source = str(release) if isinstance(release, str | Path) else "release"
     keys = list(map(str, problem.table.keys.columns))
@@ -198,7 +205,9 @@ def read_release(
     column = _value_column(problem, frame)
     if "status" in frame.columns:
         suppressed = suppressed_in(frame, source)
-        _look_into_hidden(problem, frame, suppressed & ~rests, source, inside=of_table)
+        _look_into_hidden(
+            problem, frame, suppressed & ~rests, source, inside=of_table or is_earlier
+        )
     elif column is None:
         raise InputError(
             f"{source}: there is neither a column 'status' nor a column 'value'; found "
@@ -674,7 +683,7 @@ def read_published(
         problem = _as_it_was(problem, frame, keys, source)
     if set(ENDS) <= set(frame.columns) and "status" not in frame.columns:
         return EarlierRelease(problem, *published_ends(problem, frame, keys, source))
-    hidden, values = read_release(problem, frame if revised else release)
+    hidden, values = read_release(problem, frame if revised else release, is_earlier=True)
     if hidden is None:
         assert values is not None
         true = problem.table.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 import tablecloak as tc
 
@@ -16,6 +17,7 @@ def by(dimension: str, **cells: float) -> tc.ProtectionProblem:
     return table.protect(tc.Manual([{dimension: next(iter(cells))}], range=20))
 
 
+@pytest.mark.filterwarnings("ignore:.*say suppressed but show a value")
 def test_two_earlier_releases_are_compared_where_the_new_one_has_no_cell():
     """One hides N and S, the other N and W: each is safe, and N follows from both."""
     regions = by("region", N=10, S=30, W=25)

@@ -11,6 +11,7 @@ import pytest
 from tablecloak.safe import Project
 
 sm = pytest.importorskip("statsmodels.api")
+smf = pytest.importorskip("statsmodels.formula.api")
 
 N, PERSON = 400, 7
 
@@ -264,3 +265,73 @@ def test_figures_of_another_library_are_judged_only_as_least_squares():
     assert "bse" in status(errors)[1]
     free = SimpleNamespace(model=model, params=solution, df_resid=float(DATA.income[PERSON]))
     assert status(free)[0] == "review"
+
+
+def survey(seed: int) -> pd.DataFrame:
+    """200 persons; of 45 women one has nearly all the income that these have together."""
+    random = np.random.default_rng(seed)
+    data = pd.DataFrame(
+        {
+            "person": np.arange(200),
+            "female": (np.arange(200) < 45).astype(int),
+            "income": np.where(np.arange(200) < 45, 15.0, random.lognormal(8.5, 0.4, 200)).round(),
+            "health": random.normal(50, 10, 200).round(1),
+            "children": random.choice(4, 200, p=[0.4, 0.35, 0.22, 0.03]),
+        }
+    )
+    data.loc[3, "income"] = 20_000.0 + seed
+    return data
+
+
+TELLING = {
+    "a linear probability model": ["female ~ income"],
+    "models that differ by an amount": [
+        "health ~ female",
+        "health ~ female + income",
+        "income ~ 1",
+    ],
+    "a correlation beside a mean": ["income ~ 1", "corr"],
+}
+
+
+@pytest.mark.parametrize("outputs", TELLING.values(), ids=TELLING)
+def test_the_sum_of_a_group_that_one_has_nearly_all_of_follows_from_no_products(outputs):
+    data = survey(1)
+    project = Project(data=data, contributor="person")
+    project.pie(data, "female")
+    for formula in outputs:
+        if formula == "corr":
+            project.corr(data[["female", "income"]])
+        else:
+            project.olsr(formula, data)
+    statuses = [output.outcome.status for output in project.outputs.values()]
+    assert "review" in statuses
+
+
+def test_how_many_have_both_of_two_flags_is_compared_with_other_outputs():
+    random = np.random.default_rng(2)
+    data = pd.DataFrame(
+        {
+            "person": np.arange(600),
+            "female": random.integers(0, 2, 600),
+            "ill": random.integers(0, 2, 600),
+            "income": random.lognormal(8, 0.5, 600).round(),
+        }
+    )
+    both = data.index[(data.female == 1) & (data.ill == 1)]
+    others = data.drop(index=[*both[:4], *data.index[data.female == 0][:30]])
+    project = Project(data=data, contributor="person")
+    project.olsr("income ~ female + ill", data)
+    project.crosstab(others.female, others.ill)
+    assert project.outputs["output_0"].outcome.status == "pass"
+    shown = project.outputs["output_1"]
+    assert shown.outcome.status != "pass" or shown.frames[0].isna().to_numpy().any()
+
+
+def test_a_likelihood_that_tells_values_is_left_out():
+    data = survey(2)
+    project = Project(data=data, contributor="person")
+    project.regression(smf.poisson("children ~ female", data).fit(disp=0))
+    (output,) = project.outputs.values()
+    assert not {"llf", "aic", "bic", "prsquared"} & set(output.frames[1].index)
+    assert any("likelihood" in note for note in output.outcome.notes)

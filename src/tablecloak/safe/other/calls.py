@@ -121,17 +121,25 @@ def jointly(ledger: Ledger, checked: Checked) -> Checked:
             given = [counts.shown(set())[0] for counts in checked.conditional]
             findings, undecided = ledger.findings([*figures, *given])
             # Whom its columns single out, and who weighs most in it, is judged where these are.
-            is_judged = any(reason.rule == "saturated" for reason in checked.reasons)
+            is_judged = any(reason.rule in ("saturated", "threshold") for reason in checked.reasons)
             more = [
                 finding
                 for finding in findings
-                if finding.outputs or (finding.rule == "threshold" and not is_judged)
+                if finding.outputs
+                or (finding.rule == "threshold" and not is_judged)
+                or (finding.rule != "threshold" and _is_of_part(finding, checked, len(figures)))
             ]
             reasons += [
                 replace(reason, status="review", text=f"{reason.text}. {CONDITION}")
                 for reason in failures(more, base)
             ]
         return replace(checked, reasons=(*checked.reasons, *reasons, *unsearched(undecided)))
+
+
+def _is_of_part(finding: Disclosure, checked: Checked, n_shown: int) -> bool:
+    """Whether a finding rests on what follows for some of the records alone, such as one sex."""
+    followed = [which - n_shown for which, _ in finding.new_terms if which >= n_shown]
+    return any(checked.conditional[which].is_of_part for which in followed)
 
 
 def _base(ledger: Ledger, checked: Checked) -> Callable[[Disclosure], str]:

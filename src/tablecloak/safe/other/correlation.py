@@ -110,6 +110,15 @@ class CorrelationOutput(Kind):
             is_ranked = self.method != "pearson" and not is_flag[k]
             factors[there, k] = rankdata(columns[there, k]) if is_ranked else columns[there, k]
             said.append(f"rank of {name}" if is_ranked else name)
+        for flag, other in ((0, 1), (1, 0)):
+            if np.isin(columns[there, flag], (0, 1)).all() and np.ptp(columns[there, flag]) != 0:
+                # The product is the sum of the other column where the flag is 1.
+                group = np.where(there, np.nan_to_num(columns[:, flag]), -1).astype(np.int64)
+                label = f"sum of {said[other]} where {names[flag]} = 1"
+                return Counts(
+                    records.positions, group, np.array([[0, 1]]), (label,), (None,),
+                    factors[:, other], said[other],
+                )  # fmt: skip
         return _products(records, factors.prod(axis=1), *said)
 
     @staticmethod

@@ -18,6 +18,9 @@ LINEAR = ("OLS", "WLS", "GLS")
 USUAL = "nonrobust"
 """The covariance of statsmodels without options: its errors tell sums of squares of all records."""
 
+LIKELIHOODS = ("prsquared", "llf", "aic", "bic")
+"""Figures of a fit that tell its likelihood."""
+
 ROUNDED = 1e-8
 """Share of the terms of an equation that rounding may leave over."""
 
@@ -38,6 +41,14 @@ def weights_of(model: Any, n: int) -> Floats:
     if variances is not None and np.shape(variances) == (n,):
         weights = weights / np.asarray(variances, dtype=np.float64)
     return weights
+
+
+def tells_values(model: Any) -> bool:
+    """Whether a likelihood holds sums of logarithms, factorials or reciprocals of y."""
+    family = getattr(model, "family", None)
+    if family is not None:
+        return type(family).__name__ not in ("Gaussian", "Binomial")
+    return _is_of_statsmodels(model) and type(model).__name__ == "Poisson"
 
 
 def is_robust(model: Any) -> bool:

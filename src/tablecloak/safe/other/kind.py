@@ -126,6 +126,11 @@ class Counts:
     amounts: Floats | None = None
     variable: str = "records"
 
+    @property
+    def is_of_part(self) -> bool:
+        """Whether a sum leaves out records."""
+        return bool((self.sums == 0).any())
+
     def shown(self, hidden: set[Place]) -> tuple[Figures, list[Place | None]]:
         """Return the counts that are not hidden, and where they stand."""
         kept = [at for at, place in enumerate(self.places) if place not in hidden]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -24,8 +25,10 @@ from tablecloak.safe.joint.question import MOST_PROGRAMS
 from tablecloak.safe.joint.search_work import SearchWork
 from tablecloak.safe.joint.small_groups import SmallGroups
 from tablecloak.safe.other.fitted_model import (
+    LIKELIHOODS,
     is_of_categories,
     is_robust,
+    tells_values,
     unchecked,
     weights_of,
 )
@@ -419,6 +422,11 @@ class Fit:
         return bool(np.ptp(self.weights)) and not is_robust(self.result.model)
 
     @property
+    def is_of_flag(self) -> bool:
+        """Whether y is 0 or 1, so that X'y adds up columns where it is 1."""
+        return not self.is_weighted and bool(np.isin(self.endog, (0, 1)).all())
+
+    @property
     def y(self) -> str:
         """Name of what the model explains."""
         return str(getattr(self.result.model, "endog_names", None) or "y")
@@ -506,6 +514,11 @@ class RegressionOutput(Kind):
                 f"figures are shown with {digits} digits: from all digits would follow how many "
                 f"records have which value of {fit.y}"
             )
+        if tells_values(fit.result.model):
+            notes.append(
+                f"{', '.join(LIKELIHOODS)} are left out: a likelihood holds sums of functions of "
+                f"{fit.y}, which tell how many records have which value"
+            )
         counts, conditional = _counts(records, design, fit)
         return Checked(
             _frames(fit, digits), tuple(reasons), tuple(notes),
@@ -567,16 +580,9 @@ def _counts(
             (f"sum of {y} x {name}",), (None,), amounts * column, f"{y} x {name}",
         )
         for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
-        if not is_counted
+        if not is_counted and not fit.is_of_flag
     )  # fmt: skip
-    of_columns = tuple(
-        Counts(
-            records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
-            (f"sum of {name}",), (None,), column, name,
-        )
-        for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
-        if not is_counted and np.ptp(column)
-    )  # fmt: skip
+    of_columns = _crossed_columns(records, design, fit, is_told, group, sums, names)
     left = [number for number in every if number not in free]
     if is_of_categories(fit.result.model):
         return (counts, *weighted, *(replace(
@@ -588,6 +594,76 @@ def _counts(
     has_all = any(sums[number].all() for number in free)
     free = [0, *free] if is_flag and not has_all else free
     return (counts, *weighted, *of_sums(free)), (*of_sums(left), *products, *of_columns)
+
+
+def _crossed_columns(
+    records: OutputRecords,
+    design: DesignMatrix,
+    fit: Fit,
+    is_told: Flags,
+    group: Integers,
+    sums: Integers,
+    names: list[str],
+) -> tuple[Counts, ...]:
+    """Return what standard errors, which are those of X'X, tell of columns and each two of them.
+
+    How many have both of two flags, the sum of a column for each flag, and that of the product of
+    two others. Nested models tell the same of the columns that they differ by. Where y is 0 or 1,
+    X'y is the sum of each column for y = 1.
+
+    Parameters
+    ----------
+    group : (n,) array of int
+        Pattern of flags of each record.
+    sums : (flags, patterns) array of 0 and 1
+    names : list of str
+        Of the flags; the first one is of all records.
+    """
+    # Constants say of no part.
+    kept = [0, *(number for number in range(1, len(sums)) if not sums[number].all())]
+    sums, names, n_flags = sums[kept], [names[number] for number in kept], len(kept)
+    counts: list[Counts] = []
+    pairs = [
+        (one, other)
+        for one, other in combinations(range(1, n_flags), 2)
+        if (sums[one] & sums[other]).any()
+        and not any((sums[one] & sums[other] == sums[k]).all() for k in (one, other))
+    ]
+    if pairs:
+        both = np.array([sums[one] & sums[other] for one, other in pairs])
+        said = tuple(
+            f"observations where {names[one]} = 1 and {names[other]} = 1" for one, other in pairs
+        )
+        counts.append(Counts(records.positions, group, both, said, (None,) * len(said)))
+    varies = [
+        (name, column)
+        for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
+        if not is_counted and np.ptp(column)
+    ]
+    for name, column in varies:
+        said = tuple(
+            f"sum of {name}" + f" where {names[number]} = 1" * (number > 0)
+            for number in range(n_flags)
+        )
+        counts.append(Counts(records.positions, group, sums, said, (None,) * n_flags, column, name))
+    alone, every = np.zeros_like(group), np.ones((1, 1), dtype=np.int64)
+    for (one, column), (other, beside) in combinations(varies, 2):
+        counts.append(
+            Counts(
+                records.positions, alone, every, (f"sum of {one} x {other}",), (None,),
+                column * beside, f"{one} x {other}",
+            )
+        )  # fmt: skip
+    if fit.is_of_flag:
+        of_y = np.array([[0, 1]], dtype=np.int64)
+        counts += [
+            Counts(
+                records.positions, fit.endog.astype(np.int64), of_y,
+                (f"sum of {name} where {fit.y} = 1",), (None,), column, name,
+            )
+            for name, column in varies
+        ]  # fmt: skip
+    return tuple(counts)
 
 
 def _singled_out(design: DesignMatrix, limits: Appetite) -> list[Reason]:
@@ -773,6 +849,8 @@ def _frames(fit: Fit, digits: int) -> tuple[pd.DataFrame, ...]:
     coefficients = pd.DataFrame(columns, index=None if rows is None else pd.Index(rows))
     numbers: dict[str, float] = {"observations": float(len(fit.endog))}
     for name in NUMBERS:
+        if name in LIKELIHOODS and tells_values(fit.result.model):
+            continue
         found = _figure(fit.result, name)
         if name != "nobs" and found is not None and np.ndim(found) == 0:
             # Degrees of freedom are no function of y.

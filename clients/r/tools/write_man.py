@@ -8,11 +8,15 @@ R/tables.R have their page above them, in comments as roxygen2 reads them.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tablecloak.jobs.schema import Job
 from tablecloak.service import CALLS
+from tablecloak.service.call import SOURCE
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -170,6 +174,37 @@ def pages() -> dict[str, str]:
     return {name: page(name, signature) for name, signature in functions().items()} | commented()
 
 
+def declared() -> str:
+    """What R must know of a job file: keys whose files it sends, and keys of the table itself.
+
+    A hierarchy can also be a name; `protect` reads its file.
+    """
+    schema = Job.model_json_schema()
+    paths = dict.fromkeys(_paths(schema, schema["$defs"]))
+    source = [key for key in SOURCE if key not in ("data", "dimensions", "rules")]
+    rows = ",\n  ".join(json.dumps(path) for path in paths)
+    return f'{{"source": {json.dumps(source)},\n "paths": [\n  {rows}\n]}}\n'
+
+
+def _paths(schema: Any, models: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the places of a schema that hold paths and nothing else; each entry of a list is ``*``."""
+    if "$ref" in schema:
+        schema = models[schema["$ref"].rpartition("/")[2]]
+    choices = [one for key in ("anyOf", "oneOf") for one in schema.get(key, [])]
+    is_name = any(one.get("type") == "string" and "format" not in one for one in choices)
+    if schema.get("format") == "path":
+        yield above
+    for one in choices:
+        if not (is_name and one.get("format") == "path"):
+            yield from _paths(one, models, above)
+    for key, below in schema.get("properties", {}).items():
+        yield from _paths(below, models, (*above, key))
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from _paths(schema[key], models, (*above, "*"))
+
+
 if __name__ == "__main__":
+    (PACKAGE / "inst" / "job.json").write_text(declared(), encoding="utf-8")
     for name, text in pages().items():
         (PACKAGE / "man" / f"{name}.Rd").write_text(text, encoding="utf-8")

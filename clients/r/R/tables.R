@@ -100,6 +100,14 @@ suppress <- function(problem, ...) one_way(problem, "suppress", suppression = op
 #' @param ... Keys of the section adjustment of a job file, such as
 #'   \code{preserve = list("mean:all")}.
 #' @return A release, as of \code{\link{suppress}}.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(adjust(problem, time_limit = 5))
 adjust <- function(problem, ...) one_way(problem, "adjust", adjustment = options_of(...))
 
 #' Publish intervals
@@ -108,6 +116,14 @@ adjust <- function(problem, ...) one_way(problem, "adjust", adjustment = options
 #' @inheritParams suppress
 #' @param ... Keys of the section intervals of a job file.
 #' @return A release, as of \code{\link{suppress}}.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(intervals(problem, time_limit = 5))
 intervals <- function(problem, ...) one_way(problem, "intervals", intervals = options_of(...))
 
 #' Round counts
@@ -117,6 +133,14 @@ intervals <- function(problem, ...) one_way(problem, "intervals", intervals = op
 #' @param base Such as 3, 5 or 10.
 #' @param ... \code{max_steps}, \code{weights}, \code{time_limit}, \code{small_counts}.
 #' @return A release, as of \code{\link{suppress}}; without \code{release} if it is not safe.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' counts <- protect(cells, c("region", "size"), "firms", rule("minimum-frequency", minimum = 3),
+#'                   finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(round_counts(counts, base = 5, time_limit = 5))
 round_counts <- function(problem, base = 3, ...) {
   rounded <- one_way(problem, "round", base = base, ...)
   # How an intruder reads it, for audit().
@@ -137,6 +161,17 @@ round_counts <- function(problem, base = 3, ...) {
 #' @param ... Further keys of the section perturbation of a job file, such as \code{threshold}.
 #' @return A release, as of \code{\link{suppress}}. Nothing is proved of it: \code{is_safe} is \code{NA}, or
 #'   \code{FALSE} if somebody who knows the perturbation table computes a count exactly; \code{audit} says more.
+#' @examples
+#' people <- data.frame(
+#'   region = rep(c("N", "S"), c(7, 4)), age = rep(c("young", "old"), c(5, 6)),
+#'   record_key = (0.5 + 0:10) / 11
+#' )
+#' # Each count becomes one less or one more; tablecloak cellkey design makes better tables.
+#' ptable <- data.frame(
+#'   i = c(0, 1, 1, 2, 2), j = c(0, 0, 2, 1, 3), p = c(1, 0.5, 0.5, 0.5, 0.5), v = c(0, -1, 1, -1, 1),
+#'   p_int_ub = c(1, 0.5, 1, 0.5, 1)
+#' )
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(cell_keys(protect(people, c("region", "age")), ptable))
 cell_keys <- function(problem, ptable, ...) {
   one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = ptable), list(...)))
 }
@@ -153,6 +188,16 @@ cell_keys <- function(problem, ptable, ...) {
 #' @return A list: \code{is_safe}, \code{summary}, and \code{sensitive}, a data frame that is secret.
 #'   With a \code{contributor} in the problem, contributors attack as well, with their own values: then
 #'   \code{is_safe} asks more than that of \code{\link{suppress}}, which is about everybody else.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' naive <- cells[c("region", "size", "value")]
+#' naive$value[2] <- NA
+#' if (nzchar(Sys.which("tablecloak"))) audit(problem, naive)$summary
 audit <- function(problem, release, ...) {
   problem <- as_problem(problem)
   given <- list(...)
@@ -206,6 +251,14 @@ verify <- function(certificate, original = NULL, verifier = c("any", "python", "
 #' @inheritParams audit
 #' @param cells Codes in the order of the dimensions, such as \code{"N, 47"}.
 #' @return Lines of text, which are secret.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) explain(problem, suppress(problem, time_limit = 5), "N, a")
 explain <- function(problem, release, cells) {
   in_folder(function(folder) {
     write_cells(release_of(release, as_problem(problem)), file.path(folder, "release.csv"))
@@ -220,6 +273,16 @@ explain <- function(problem, release, cells) {
 #' @param ... Options of the command compare by their names, such as \code{risk_limit = 0.1}, or
 #'   \code{executor = "processes:2"} for two ways at once.
 #' @return Data frame with one row for each way, and what an intruder and an analyst have of it.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' \donttest{
+#' if (nzchar(Sys.which("tablecloak"))) compare(problem, time_limit = 2)
+#' }
 compare <- function(problem, ...) {
   in_folder(function(folder) {
     out <- file.path(folder, "measures.csv")
@@ -236,6 +299,12 @@ compare <- function(problem, ...) {
 #'   \code{\link{analyse_metadata}}.
 #' @param equations Data frame with \code{eq_name}, \code{eq_indicator}, \code{unit}.
 #' @return Data frame with a row for each table to protect, and its cluster.
+#' @examples
+#' metadata <- data.frame(
+#'   table_name = c("T1", "T2"), field = "2024", indicator = "turnover", spanning_1 = "region",
+#'   hrc_spanning_1 = "", spanning_2 = c("size", "age"), hrc_spanning_2 = ""
+#' )
+#' if (nzchar(Sys.which("tablecloak"))) plan_publication(metadata)
 plan_publication <- function(metadata, equations = NULL) analyse_metadata(metadata, equations)
 
 #' Write what may be published
@@ -249,6 +318,16 @@ plan_publication <- function(metadata, equations = NULL) analyse_metadata(metada
 #'   release of the same records against the first. Paths are relative to \code{getwd()}; a data frame may
 #'   stand in place of a file.
 #' @return Paths of the files that may be published, invisibly.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) {
+#'   basename(publish(problem, tempfile("results-"), list(suppression = list(time_limit = 5))))
+#' }
 publish <- function(problem, folder, ways = list(suppression = list())) {
   in_folder(function(place) {
     output_of(c("protect", write_job(problem, place, lapply(ways, or_empty)), "--out", folder))
@@ -264,6 +343,11 @@ publish <- function(problem, folder, ways = list(suppression = list())) {
 #' @param ... Options of the command \code{tablecloak records}, by their names, such as
 #'   \code{column = c("wage", "hours")}, \code{k = 3}.
 #' @return Data frame of protected records, in a random order.
+#' @examples
+#' people <- data.frame(wage = c(10, 20, 30, 40, 50, 60), hours = 1:6)
+#' if (nzchar(Sys.which("tablecloak"))) {
+#'   protect_records(people, "microaggregate", column = c("wage", "hours"), k = 3)
+#' }
 protect_records <- function(data, method, ...) {
   by_file(data, function(from, to) c("records", method, from, "-o", to, words_of(list(...))))
 }
@@ -276,6 +360,9 @@ protect_records <- function(data, method, ...) {
 #' @param ... Options of the command \code{tablecloak reconcile}, by their names, such as
 #'   \code{value = "count"}, \code{lower = 0}, \code{whole = TRUE}.
 #' @return Data frame with codes and values.
+#' @examples
+#' noisy <- data.frame(region = c("N", "S", "Total"), value = c(1, 2, 6))
+#' if (nzchar(Sys.which("tablecloak"))) reconcile(noisy, "region")
 reconcile <- function(data, dimensions, ...) {
   options <- c(list(by = dimensions), list(...))
   by_file(data, function(from, to) c("reconcile", from, "-o", to, words_of(options)))

@@ -78,6 +78,18 @@ ABOUT = {
 """Title, description and value of each page."""
 
 
+EXAMPLES = {
+    "tab_rtauargus": """cells <- data.frame(
+  region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+  value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), freq = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+)
+if (nzchar(Sys.which("tablecloak"))) {
+  tab_rtauargus(cells, c("region", "size"), safety_rules = "FREQ(3,10)", time_limit = 5)
+}""",
+}
+"""Examples of pages whose functions have no comment."""
+
+
 def functions() -> dict[str, str]:
     """Arguments of each function as they stand in R, by its name."""
     text = (PACKAGE / "R" / "calls.R").read_text("utf-8")
@@ -115,7 +127,10 @@ def page(name: str, signature: str) -> str:
         shown = "\\dots" if each == "..." else each
         text = (LOCAL.get(each) or helps[each]).replace("%", "\\%")
         lines.append(f"  \\item{{{shown}}}{{{text}}}")
-    return "\n".join([*lines, "}", f"\\value{{{value}}}", ""])
+    lines += ["}", f"\\value{{{value}}}"]
+    if name in EXAMPLES:
+        lines.append(f"\\examples{{\n{EXAMPLES[name]}\n}}")
+    return "\n".join([*lines, ""])
 
 
 def commented() -> dict[str, str]:

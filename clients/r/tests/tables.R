@@ -94,10 +94,14 @@ if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   stopifnot(grepl("Row 1 of data.*empty", refused(suppress(flagged))),
             grepl("Row 1 of data.*empty", refused(publish(flagged, tempfile()))))
   # The second release of the same records is held against the first, which a folder of the user registers.
-  set.seed(1)
   home <- setwd(tempdir())
-  firms <- data.frame(nace = rep(c("n1", "n2"), c(2, 9)), region = rep(c("N", "S"), c(6, 5)),
-                      size = rep(c("a", "b"), c(5, 6)), turnover = rep(c(150, 10), c(2, 9)))
+  groups <- data.frame(
+    nace = rep(paste0("n", 1:4), c(1, 3, 3, 4)), region = c("N", "N", "N", "S", "N", "S", "S", "N", "S", "N", "S"),
+    size = c("b", "b", "a", "a", "b", "b", "a", "b", "b", "a", "a"),
+    total = c(300, 100, 800, 100, 100, 800, 100, rep(5000, 4)), firms = c(2, rep(10, 10))
+  )
+  firms <- groups[rep(seq_len(11), groups$firms), 1:3]
+  firms$turnover <- rep(groups$total / groups$firms, groups$firms)
   for (by in c("region", "size")) {
     table <- protect(firms, c("nace", by), "turnover", rule("minimum-frequency", minimum = 3))
     publish(table, paste0("out-", by),

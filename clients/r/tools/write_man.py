@@ -147,7 +147,7 @@ def commented() -> dict[str, str]:
         if "rdname" in tags:
             continue
         group = [name, *(n for n, other in comments.items() if other.get("rdname") == name)]
-        items = {}
+        items: dict[str, str] = {}
         for each in group:
             source: Any = comments[each]
             while source:
@@ -202,7 +202,7 @@ def declared() -> str:
 
 
 def _paths(schema: Any, models: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the places of a schema that hold paths and nothing else; each entry of a list is ``*``."""
+    """Yield the places that hold paths and nothing else; each entry of a list is ``*``."""
     if "$ref" in schema:
         schema = models[schema["$ref"].rpartition("/")[2]]
     choices = [one for key in ("anyOf", "oneOf") for one in schema.get(key, [])]

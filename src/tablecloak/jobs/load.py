@@ -325,11 +325,11 @@ def _flags_of(path: DataFile, given: pd.Series, limit: float | None) -> Flags:
     odd = np.flatnonzero(flags.isna())
     if len(odd):
         entry = filled.iloc[odd[0]]
-        found = f"must be {what}, but is {entry!r}"
+        fault = f"must be {what}, but is {entry!r}"
         if limit is None and not str(entry).strip():
-            found = "is empty: the cell might be sensitive. Write true or false"
+            fault = "is empty: the cell might be sensitive. Write true or false"
         raise InputError(
-            f"column {given.name!r} {found}.",
+            f"column {given.name!r} {fault}.",
             row=int(odd[0]),
             source=path,
         )

@@ -137,6 +137,18 @@ def test_pages_of_the_manual_are_those_that_the_calls_and_functions_give(manual)
         assert shown == page, "run python clients/r/tools/write_man.py"
 
 
+def test_r_has_the_keys_that_the_schema_of_a_job_declares_as_paths(manual):
+    shown = (PACKAGE / "inst" / "job.json").read_text("utf-8")
+    assert shown == manual.declared(), "run python clients/r/tools/write_man.py"
+    paths = json.loads(shown)["paths"]
+    assert ["register", "folder"] in paths and ["published", "*", "problem"] in paths
+
+
+def test_pages_of_functions_on_data_frames_have_examples(manual):
+    assert [name for name, page in manual.commented().items() if "\\examples{" not in page] == []
+    assert "\\examples{" in manual.pages()["tab_rtauargus"]
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.R")), ids=lambda path: path.name)
 def test_brackets_and_quotes_of_r_are_closed(path):
     code = re.sub(

@@ -162,7 +162,7 @@ flags_range = 30
 def flagged(tmp_path, entry: str = "U", rules: str = "") -> tc.ProtectionProblem:
     """The two small tables with a column of flags; (x, q) is flagged in one, y in the other."""
     text = small(tmp_path, TWO.replace("30,10,4", "30,10,3"), FLAGGED) + rules
-    for name, flags in (("one.csv", ["s", entry, "", "S", "0", "no"]), ("two.csv", [1, 0, 0])):
+    for name, flags in (("one.csv", ["s", entry, "FALSE", "S", "0", "no"]), ("two.csv", [1, 0, 0])):
         frame = pd.read_csv(tmp_path / name).assign(secret=flags)
         frame.to_csv(tmp_path / name, index=False)
     (tmp_path / "job.toml").write_text(text)
@@ -218,6 +218,12 @@ def test_a_flag_that_is_neither_yes_nor_no_is_told_with_its_row(tmp_path):
         tc.InputError, match="one.csv, line 3: column 'secret' must be true or false"
     ):
         flagged(tmp_path, "perhaps")
+
+
+@pytest.mark.parametrize("missing", ["", None])
+def test_a_missing_flag_is_refused_since_the_cell_might_be_sensitive(tmp_path, missing):
+    with pytest.raises(tc.InputError, match="one.csv, line 3: column 'secret' is empty"):
+        flagged(tmp_path, missing)
     (tmp_path / "job.toml").write_text(
         (tmp_path / "job.toml").read_text().replace('"secret"', '"sekret"')
     )

@@ -51,6 +51,7 @@ reason <- function(told) {
 # Ask one question and return the answer. `request` has the arguments by name.
 ask <- function(call, request) {
   require_program(program_of_user())
+  request <- located(request, sent)
   begin <- function() {
     if (is.null(session$server)) session$server <- started()
     if (!isFALSE(session$server)) http("POST", paste0("/v1/", call), as_json(request))
@@ -75,9 +76,57 @@ ask <- function(call, request) {
 # A message of the program: R sends a single value as itself, and the files of a request are its own.
 in_r <- function(message) {
   message <- sub("^(request|data\\.csv): ", "", message)
+  # A file has a line above its first row.
+  at <- regmatches(message, regexec("data\\.csv, (row|line) ([0-9]+)", message))[[1]]
+  if (length(at)) {
+    message <- sub(at[1], paste("Row", as.integer(at[3]) - (at[2] == "line"), "of data"), message, fixed = TRUE)
+  }
+  message <- gsub(", in Python `?[A-Za-z_.]+\\([^)]*\\)`?", "", message)
   message <- sub("see docs/job-file.md", "see ?rule and ?protect", message, fixed = TRUE)
   sub("should be a valid list\\.", "should be a valid list: give it as list(...).", message)
 }
+
+# What the program declares of a job file: which keys name files, and which are of the table itself.
+declared <- function() {
+  jsonlite::fromJSON(system.file("job.json", package = "tablecloak"), simplifyVector = FALSE)
+}
+
+# The request with all files that its keys name: tables are written under a name of their own, and
+# `place` says what stands for the path of another file. It returns a path, or a name with its text.
+located <- function(request, place) {
+  if (is.null(request$data)) return(request)
+  files <- request$files
+  add <- function(name, content) {
+    name <- sub("^[.-]", "_", gsub("[^A-Za-z0-9_.-]", "_", name))
+    while (name %in% names(files)) name <- paste0("other-", name)
+    files[[name]] <<- content
+    name
+  }
+  for (keys in declared()$paths) request <- within_keys(request, keys, function(given) {
+    if (inherits(given, "tablecloak_release")) given <- as.data.frame(given)
+    if (is.data.frame(given)) return(add(paste0(keys[[length(keys)]], ".csv"), given))
+    if (!is.character(given) || length(given) != 1 || given %in% names(request$files)) return(given)
+    place(given, add)
+  })
+  request$files <- files
+  request
+}
+
+within_keys <- function(given, keys, work) {
+  if (!length(keys)) return(if (is.null(given)) NULL else work(given))
+  if (!is.list(given) || is.data.frame(given)) return(given)
+  for (one in if (keys[[1]] == "*") seq_along(given) else intersect(keys[[1]], names(given))) {
+    given[one] <- list(within_keys(given[[one]], keys[-1], work))
+  }
+  given
+}
+
+# Relative to getwd(), as all paths in R.
+absolute <- function(path, add) {
+  if (grepl("^(/|~|[A-Za-z]:|\\\\)", path)) path.expand(path) else file.path(getwd(), path)
+}
+
+sent <- function(path, add) add(basename(path), text_of(path))
 
 # Where the program has no server, each question is a run of its own.
 ask_by_file <- function(call, request) {
@@ -170,6 +219,9 @@ texts <- function(paths) {
 
 text_of <- function(path) {
   require_file(path, "A file of codes or of perturbations")
+  if (any(readBin(path, "raw", 1000) == 0)) {
+    stop(path, " is no text. Give the table as a data frame, or as CSV.", call. = FALSE)
+  }
   paste0(paste(readLines(path, warn = FALSE, encoding = "UTF-8"), collapse = "\n"), "\n")
 }
 

@@ -11,8 +11,11 @@
 #' @param rules One \code{\link{rule}}, or a list of these.
 #' @param finished Whether \code{data} is a table with its totals.
 #' @param ... Further keys of the section data of a job file, such as \code{contributor},
-#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}; all of them are listed in
+#'   \code{holding}, \code{weight}, \code{frequency}, \code{flags}, and of the job itself, such as
+#'   \code{protection} and, for linked tables of the same records,
+#'   \code{tables = list(list(dimensions = c("region", "size")))}; all of them are listed in
 #'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
+#'   Paths are relative to \code{getwd()}; a data frame may stand in place of a file.
 #' @return A problem, for \code{\link{suppress}} and the other functions.
 #' @examples
 #' firms <- data.frame(
@@ -23,8 +26,14 @@
 #' if (nzchar(Sys.which("tablecloak"))) suppress(problem, time_limit = 5)
 protect <- function(data, dimensions, value = NULL, rules = list(), finished = FALSE, ...) {
   if (!NROW(data)) stop("data has no rows. Give at least one.", call. = FALSE)
-  about <- c(list(file = "data.csv", kind = if (finished) "table" else "microdata", value = value), list(...))
+  more <- list(...)
+  of_job <- names(more) %in% unlist(declared()$source)
+  about <- c(list(file = "data.csv", kind = if (finished) "table" else "microdata", value = value), more[!of_job])
   if (is.character(dimensions)) {
+    if (!is.null(names(dimensions))) {
+      stop("Names of dimensions say nothing here. Give columns of coarser levels in a list, the own column last, ",
+           "as in list(region = c(\"district\", \"region\")).", call. = FALSE)
+    }
     dimensions <- stats::setNames(vector("list", length(dimensions)), dimensions)
   }
   if (is.null(names(dimensions))) {
@@ -33,8 +42,8 @@ protect <- function(data, dimensions, value = NULL, rules = list(), finished = F
   spans <- lapply(dimensions, span_of, columns = names(data))
   files <- c(list("data.csv" = complete(as.data.frame(data))), lapply(spans, attr, "file"))
   for (name in names(spans)) if (!is.null(files[[name]])) {
-    kind <- if (is.data.frame(files[[name]])) ".csv" else ".hrc"
-    file <- paste0("hierarchy-", match(name, names(spans)), kind)
+    kind <- if (is.data.frame(files[[name]])) "csv" else tools::file_ext(spans[[name]]$hierarchy)
+    file <- paste0("hierarchy-", match(name, names(spans)), ".", kind)
     names(files)[names(files) == name] <- file
     spans[[name]]$hierarchy <- file
   }
@@ -45,6 +54,7 @@ protect <- function(data, dimensions, value = NULL, rules = list(), finished = F
   if (!is.list(rules)) stop("rules takes rule(...), or a list of these.", call. = FALSE)
   if ("rule" %in% names(rules)) rules <- list(rules)
   if (length(rules)) request$rules <- unname(rules)
+  request <- c(request, more[of_job])
   structure(list(request = request), class = "tablecloak_problem")
 }
 
@@ -67,8 +77,13 @@ rule <- function(rule, ...) list(rule = rule, ...)
 #' @param problem Of \code{\link{protect}}, or what \code{\link{as_problem}} takes.
 #' @param ... Keys of the section suppression of a job file, such as \code{time_limit} (seconds); see
 #'   \url{https://github.com/tablecloak/tablecloak/blob/main/docs/job-file.md}.
+#'   Paths are relative to \code{getwd()}; a data frame may stand in place of a file, such as for \code{previous}.
 #' @return A release: \code{release} may be published, all else is secret. \code{is_safe} says
-#'   whether the attack failed, \code{promise} what is then proved, \code{loss} and \code{bound} how good the pattern is.
+#'   whether the attack failed of an intruder who knows what is published and the external bounds,
+#'   \code{promise} what is then proved, \code{loss} and \code{bound} how good the pattern is. Contributors,
+#'   who know their own values besides, are protected against as far as a pattern can; \code{notes} say
+#'   against whom none can. \code{\link{audit}} attacks as these contributors too, and its \code{is_safe} is
+#'   \code{FALSE} if one of them succeeds.
 #' @examples
 #' cells <- data.frame(
 #'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
@@ -85,6 +100,14 @@ suppress <- function(problem, ...) one_way(problem, "suppress", suppression = op
 #' @param ... Keys of the section adjustment of a job file, such as
 #'   \code{preserve = list("mean:all")}.
 #' @return A release, as of \code{\link{suppress}}.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(adjust(problem, time_limit = 5))
 adjust <- function(problem, ...) one_way(problem, "adjust", adjustment = options_of(...))
 
 #' Publish intervals
@@ -93,6 +116,14 @@ adjust <- function(problem, ...) one_way(problem, "adjust", adjustment = options
 #' @inheritParams suppress
 #' @param ... Keys of the section intervals of a job file.
 #' @return A release, as of \code{\link{suppress}}.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(intervals(problem, time_limit = 5))
 intervals <- function(problem, ...) one_way(problem, "intervals", intervals = options_of(...))
 
 #' Round counts
@@ -102,6 +133,14 @@ intervals <- function(problem, ...) one_way(problem, "intervals", intervals = op
 #' @param base Such as 3, 5 or 10.
 #' @param ... \code{max_steps}, \code{weights}, \code{time_limit}, \code{small_counts}.
 #' @return A release, as of \code{\link{suppress}}; without \code{release} if it is not safe.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' counts <- protect(cells, c("region", "size"), "firms", rule("minimum-frequency", minimum = 3),
+#'                   finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(round_counts(counts, base = 5, time_limit = 5))
 round_counts <- function(problem, base = 3, ...) {
   rounded <- one_way(problem, "round", base = base, ...)
   # How an intruder reads it, for audit().
@@ -112,14 +151,29 @@ round_counts <- function(problem, base = 3, ...) {
 #' Perturb by cell keys
 #'
 #' Changes each cell by a number that its records fix, whichever table it stands in.
+#'
+#' Records need a column \code{record_key}, a number from 0 to below 1. It is drawn once for each record,
+#' kept secret, and the same for ever and in every table: whoever gets a table with other keys averages
+#' the noise away. The command \code{tablecloak cellkey keys firms.csv --id firm --secret FILE -o keyed.csv}
+#' derives it from the identity of each record and a file that \code{tablecloak cellkey secret} writes once.
 #' @inheritParams suppress
-#' @param ptable Perturbation table: path of a file, as \code{tablecloak cellkey design} writes it.
+#' @param ptable Perturbation table: path of a file, as \code{tablecloak cellkey design} writes it, or a data frame.
 #' @param ... Further keys of the section perturbation of a job file, such as \code{threshold}.
-#' @return A release, as of \code{\link{suppress}}. Records need a column \code{record_key}.
+#' @return A release, as of \code{\link{suppress}}. Nothing is proved of it: \code{is_safe} is \code{NA}, or
+#'   \code{FALSE} if somebody who knows the perturbation table computes a count exactly; \code{audit} says more.
+#' @examples
+#' people <- data.frame(
+#'   region = rep(c("N", "S"), c(7, 4)), age = rep(c("young", "old"), c(5, 6)),
+#'   record_key = (0.5 + 0:10) / 11
+#' )
+#' # Each count becomes one less or one more; tablecloak cellkey design makes better tables.
+#' ptable <- data.frame(
+#'   i = c(0, 1, 1, 2, 2), j = c(0, 0, 2, 1, 3), p = c(1, 0.5, 0.5, 0.5, 0.5), v = c(0, -1, 1, -1, 1),
+#'   p_int_ub = c(1, 0.5, 1, 0.5, 1)
+#' )
+#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(cell_keys(protect(people, c("region", "age")), ptable))
 cell_keys <- function(problem, ptable, ...) {
-  problem <- as_problem(problem)
-  problem$request$files[["ptable.csv"]] <- text_of(ptable)
-  one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = "ptable.csv"), list(...)))
+  one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = ptable), list(...)))
 }
 
 #' Attack a release
@@ -132,6 +186,18 @@ cell_keys <- function(problem, ptable, ...) {
 #'   else rounded, \code{made = "rounding:5"}. Who attacks these knows whether each is the nearest
 #'   multiple, which \code{\link{round_counts}} does not tell: the verdict can be stricter than its own.
 #' @return A list: \code{is_safe}, \code{summary}, and \code{sensitive}, a data frame that is secret.
+#'   With a \code{contributor} in the problem, contributors attack as well, with their own values: then
+#'   \code{is_safe} asks more than that of \code{\link{suppress}}, which is about everybody else.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' naive <- cells[c("region", "size", "value")]
+#' naive$value[2] <- NA
+#' if (nzchar(Sys.which("tablecloak"))) audit(problem, naive)$summary
 audit <- function(problem, release, ...) {
   problem <- as_problem(problem)
   given <- list(...)
@@ -150,11 +216,13 @@ audit <- function(problem, release, ...) {
 #'   \code{internal}.
 #' @param verifier \code{"python"}: that of the program tablecloak; \code{"node"}: that of this
 #'   package, run by Node.js. By default the first that is installed.
+#' @param minutes Longest that the verifier in Python may take, by default one, and one for every 8 MiB
+#'   of the certificate. That in JavaScript has no limit; for a large certificate it takes many minutes.
 #' @return A list: \code{proved}, \code{verifier}, which of both was used, and \code{told}, what it
-#'   said.
+#'   said. Where it could not check to the end, it is an error that says why, and \code{proved} is no answer.
 #' @examples
 #' try(verify("no-such-certificate.npz"))
-verify <- function(certificate, original = NULL, verifier = c("any", "python", "node")) {
+verify <- function(certificate, original = NULL, verifier = c("any", "python", "node"), minutes = NULL) {
   verifier <- match.arg(verifier)
   require_file(certificate, "certificate")
   if (!is.null(original)) require_file(original, "original")
@@ -164,12 +232,16 @@ verify <- function(certificate, original = NULL, verifier = c("any", "python", "
   if (is.na(verifier) || !has[[verifier]]) {
     stop("No verifier: install Node.js, or the program by pip install tablecloak.", call. = FALSE)
   }
-  words <- c(certificate, original)
-  done <- if (verifier == "python") run(c("verify", words)) else {
+  words <- path.expand(c(certificate, original))
+  done <- if (verifier == "python") run(c("verify", words, if (!is.null(minutes)) c("--minutes", minutes))) else {
     run(c(system.file("verify.mjs", package = "tablecloak"), words), "node")
   }
-  # Code 2: nothing was checked.
-  if (!done$status %in% c(0L, 1L)) stop(reason(done$told), call. = FALSE)
+  # A program that breaks off has the code of a refusal, or another, but no verdict.
+  verdict <- grep("^(PROVED|REFUSED|NOT CLAIMED):", done$told, value = TRUE)[1]
+  given_up <- grepl("the check takes more than|too many sums of too many digits", verdict)
+  if (!done$status %in% c(0L, 1L, 3L) || is.na(verdict) || given_up) {
+    stop("The certificate could not be checked, which is no refusal: ", reason(done$told), call. = FALSE)
+  }
   message("Checked by the verifier in ", c(python = "Python", node = "JavaScript (Node)")[[verifier]], ".")
   list(proved = done$status == 0L, verifier = verifier, told = done$told)
 }
@@ -179,6 +251,14 @@ verify <- function(certificate, original = NULL, verifier = c("any", "python", "
 #' @inheritParams audit
 #' @param cells Codes in the order of the dimensions, such as \code{"N, 47"}.
 #' @return Lines of text, which are secret.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) explain(problem, suppress(problem, time_limit = 5), "N, a")
 explain <- function(problem, release, cells) {
   in_folder(function(folder) {
     write_cells(release_of(release, as_problem(problem)), file.path(folder, "release.csv"))
@@ -193,6 +273,16 @@ explain <- function(problem, release, cells) {
 #' @param ... Options of the command compare by their names, such as \code{risk_limit = 0.1}, or
 #'   \code{executor = "processes:2"} for two ways at once.
 #' @return Data frame with one row for each way, and what an intruder and an analyst have of it.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' \donttest{
+#' if (nzchar(Sys.which("tablecloak"))) compare(problem, time_limit = 2)
+#' }
 compare <- function(problem, ...) {
   in_folder(function(folder) {
     out <- file.path(folder, "measures.csv")
@@ -209,6 +299,12 @@ compare <- function(problem, ...) {
 #'   \code{\link{analyse_metadata}}.
 #' @param equations Data frame with \code{eq_name}, \code{eq_indicator}, \code{unit}.
 #' @return Data frame with a row for each table to protect, and its cluster.
+#' @examples
+#' metadata <- data.frame(
+#'   table_name = c("T1", "T2"), field = "2024", indicator = "turnover", spanning_1 = "region",
+#'   hrc_spanning_1 = "", spanning_2 = c("size", "age"), hrc_spanning_2 = ""
+#' )
+#' if (nzchar(Sys.which("tablecloak"))) plan_publication(metadata)
 plan_publication <- function(metadata, equations = NULL) analyse_metadata(metadata, equations)
 
 #' Write what may be published
@@ -218,8 +314,20 @@ plan_publication <- function(metadata, equations = NULL) analyse_metadata(metada
 #' @inheritParams suppress
 #' @param folder Folder for both.
 #' @param ways List by the names of sections of a job file, with their keys; beside them keys of the
-#'   job itself, such as \code{threads = 2} for as many tasks at once.
+#'   job itself, such as \code{threads = 2} for as many tasks at once, or \code{register}, which holds a second
+#'   release of the same records against the first. Paths are relative to \code{getwd()}; a data frame may
+#'   stand in place of a file.
 #' @return Paths of the files that may be published, invisibly.
+#' @examples
+#' cells <- data.frame(
+#'   region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+#'   value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), firms = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+#' )
+#' problem <- protect(cells, c("region", "size"), "value", rule("minimum-frequency", minimum = 3),
+#'                    finished = TRUE, frequency = "firms")
+#' if (nzchar(Sys.which("tablecloak"))) {
+#'   basename(publish(problem, tempfile("results-"), list(suppression = list(time_limit = 5))))
+#' }
 publish <- function(problem, folder, ways = list(suppression = list())) {
   in_folder(function(place) {
     output_of(c("protect", write_job(problem, place, lapply(ways, or_empty)), "--out", folder))
@@ -235,6 +343,11 @@ publish <- function(problem, folder, ways = list(suppression = list())) {
 #' @param ... Options of the command \code{tablecloak records}, by their names, such as
 #'   \code{column = c("wage", "hours")}, \code{k = 3}.
 #' @return Data frame of protected records, in a random order.
+#' @examples
+#' people <- data.frame(wage = c(10, 20, 30, 40, 50, 60), hours = 1:6)
+#' if (nzchar(Sys.which("tablecloak"))) {
+#'   protect_records(people, "microaggregate", column = c("wage", "hours"), k = 3)
+#' }
 protect_records <- function(data, method, ...) {
   by_file(data, function(from, to) c("records", method, from, "-o", to, words_of(list(...))))
 }
@@ -247,6 +360,9 @@ protect_records <- function(data, method, ...) {
 #' @param ... Options of the command \code{tablecloak reconcile}, by their names, such as
 #'   \code{value = "count"}, \code{lower = 0}, \code{whole = TRUE}.
 #' @return Data frame with codes and values.
+#' @examples
+#' noisy <- data.frame(region = c("N", "S", "Total"), value = c(1, 2, 6))
+#' if (nzchar(Sys.which("tablecloak"))) reconcile(noisy, "region")
 reconcile <- function(data, dimensions, ...) {
   options <- c(list(by = dimensions), list(...))
   by_file(data, function(from, to) c("reconcile", from, "-o", to, words_of(options)))
@@ -256,30 +372,48 @@ reconcile <- function(data, dimensions, ...) {
 #'
 #' @param path Path of a file. CSV is read with commas, semicolons (numbers then have decimal commas) or
 #'   tabs between columns, and written with commas. A problem in .jj, .parquet or .gconfid is read by the program.
+#' @param encoding Of a CSV file. What is not UTF-8 is refused without it; files of Windows are mostly
+#'   \code{"windows-1252"}.
 #' @return \code{read_cells} returns a data frame; codes such as 01 stay text.
 #' @examples
 #' path <- tempfile(fileext = ".csv")
 #' write_cells(data.frame(code = c("01", "02"), value = c(1, NA)), path)
 #' read_cells(path)
-read_cells <- function(path) {
+read_cells <- function(path, encoding = "UTF-8") {
   require_file(path, "path")
   if (!grepl("\\.csv$", path)) {
     return(in_folder(function(folder) {
-      output_of(c("convert", path, file.path(folder, "cells.csv")))
+      output_of(c("convert", path.expand(path), file.path(folder, "cells.csv")))
       read_cells(file.path(folder, "cells.csv"))
     }))
   }
-  begun <- gsub("\"[^\"]*\"", "", readLines(path, 1, warn = FALSE, encoding = "UTF-8"))
+  lines <- readLines(path, warn = FALSE)
+  read <- iconv(lines, encoding, "UTF-8")
+  if (anyNA(read)) {
+    stop(path, ", line ", which(is.na(read))[1], ": this is no ", encoding, ". Say how the file is encoded, such as ",
+         "read_cells(path, encoding = \"windows-1252\").", call. = FALSE)
+  }
+  begun <- gsub("\"[^\"]*\"", "", read[1])
   marks <- c(",", ";", "\t")
   mark <- marks[which.max(vapply(marks, function(one) sum(strsplit(begun, "")[[1]] == one), 0L))]
   text <- utils::read.csv(path, sep = mark, colClasses = "character", na.strings = "", check.names = FALSE,
-                          fileEncoding = "UTF-8")
-  text[] <- lapply(text, function(column) {
-    # What R would write otherwise than it stands there is a code.
-    number <- suppressWarnings(as.numeric(if (mark == ";") sub(",", ".", column, fixed = TRUE) else column))
-    if (anyNA(number[!is.na(column)]) || any(grepl("^0[0-9]", column))) column else number
-  })
+                          fileEncoding = if (toupper(encoding) == "UTF-8") "UTF-8-BOM" else encoding)
+  for (name in names(text)) text[[name]] <- numbers_or_codes(text[[name]], name, if (mark == ";") "," else ".")
   text
+}
+
+# What R would write otherwise than it stands there is a code. Between thousands stands no mark, since
+# 1.234 could be either number.
+numbers_or_codes <- function(column, name, decimal) {
+  given <- column[!is.na(column)]
+  both <- grepl(".", given, fixed = TRUE) + 2 * grepl(",", given, fixed = TRUE)
+  is_written <- all(grepl("^[-+]?[0-9][0-9.,]*$", given))
+  if (is_written && (any(both == 3) || length(setdiff(both, 0)) > 1)) {
+    stop("Column ", name, ": numbers such as ", given[both == max(both)][1], " have a point and a comma. Write them ",
+         "without a mark between thousands.", call. = FALSE)
+  }
+  number <- suppressWarnings(as.numeric(if (decimal == ",") sub(",", ".", column, fixed = TRUE) else column))
+  if (anyNA(number[!is.na(column)]) || any(grepl("^0[0-9]", column))) column else number
 }
 
 #' @rdname read_cells
@@ -302,19 +436,25 @@ span_of <- function(given, columns) {
   }
   tree <- given$hierarchy
   if (!is.null(given$levels)) given$levels <- as.list(given$levels)
-  if (is_file(tree)) return(structure(given, file = text_of(tree)))
+  is_other <- is.character(tree) && length(tree) == 1 && file.exists(tree) && nzchar(tools::file_ext(tree))
+  if (is_file(tree) || is_other) return(structure(given, file = text_of(tree)))
   if (is.data.frame(tree)) return(structure(given, file = tree))
   if (is.list(tree)) given$hierarchy <- codes_of(tree)
   given
 }
 
-# Data as they are sent: each column once, and what is not finite is not taken for missing.
+# Data as they are sent: each column once, and each number as it is here.
 complete <- function(data) {
   twice <- names(data)[duplicated(names(data))]
   if (length(twice)) stop("There are two columns ", twice[1], ". Rename one of them.", call. = FALSE)
-  for (name in names(data)) if (is.numeric(data[[name]]) && any(is.infinite(data[[name]]))) {
-    stop("Column ", name, ", row ", which(is.infinite(data[[name]]))[1], ": the number is not finite. Correct it.",
-         call. = FALSE)
+  for (name in names(data)) if (is.numeric(data[[name]])) {
+    numbers <- data[[name]]
+    if (inherits(numbers, "integer64")) numbers <- as.numeric(jsonlite::fromJSON(as_json(numbers)))
+    odd <- function(which, what) if (any(which, na.rm = TRUE)) {
+      stop("Column ", name, ", row ", which(which)[1], ": the number ", what, call. = FALSE)
+    }
+    odd(is.infinite(numbers), "is not finite. Correct it.")
+    odd(abs(numbers) >= 2^53, "is 2^53 or more, where R rounds. Give a larger unit, such as thousands; codes as text.")
   }
   data
 }
@@ -339,6 +479,8 @@ options_of <- function(...) or_empty(list(...))
 
 one_way <- function(problem, call, ...) {
   answer <- ask(call, c(as_problem(problem)$request, list(...)))
+  # Where nothing is proved nothing is said of safety.
+  if (is.null(answer$is_safe)) answer$is_safe <- NA
   tables <- intersect(c("release", "cells", "sensitive"), names(answer))
   answer[tables] <- lapply(answer[tables], function(table) if (!is.null(table)) as.data.frame(table))
   structure(answer, class = "tablecloak_release")
@@ -352,9 +494,10 @@ print.tablecloak_problem <- function(x, ...) {
 }
 
 print.tablecloak_release <- function(x, ...) {
-  verdict <- if (!isTRUE(x$is_safe)) "NOT SAFE: do not publish." else if (nzchar(x$promise)) x$promise else
+  verdict <- if (isFALSE(x$is_safe)) "NOT SAFE: do not publish." else if (nzchar(x$promise)) x$promise else
     "Made as asked; nothing is proved of it."
-  writeLines(c(strwrap(verdict), x$summary))
+  notes <- unlist(x$notes)
+  writeLines(c(strwrap(verdict), x$summary, if (length(notes)) paste("Note:", notes)))
   invisible(x)
 }
 
@@ -389,7 +532,7 @@ by_file <- function(data, words) {
 # Run the program; what it says is returned, or is the error.
 output_of <- function(words) {
   ended <- run(words)
-  if (ended$status != 0L) stop(reason(ended$told), call. = FALSE)
+  if (ended$status != 0L) stop(in_r(reason(ended$told)), call. = FALSE)
   ended$told
 }
 
@@ -406,12 +549,13 @@ words_of <- function(options) {
 # A job file beside its data, with sections of ways to protect.
 write_job <- function(problem, folder, ways = list(suppression = empty())) {
   request <- as_problem(problem)$request
+  request <- located(c(request[setdiff(names(request), names(ways))], ways), absolute)
   for (name in names(request$files)) {
     given <- request$files[[name]]
     path <- file.path(folder, name)
     if (is.data.frame(given)) write_cells(given, path) else writeLines(enc2utf8(given), path, useBytes = TRUE)
   }
-  sections <- c(request[setdiff(names(request), "files")], ways)
+  sections <- request[setdiff(names(request), "files")]
   lines <- paste(names(sections), "=", vapply(sections, toml, ""))
   writeLines(enc2utf8(lines), file.path(folder, "job.toml"), useBytes = TRUE)
   file.path(folder, "job.toml")

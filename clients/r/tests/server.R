@@ -17,6 +17,9 @@ if (.Platform$OS.type == "unix") {
     "#!/bin/sh", "echo \"Usage: tablecloak convert\"; echo; echo \"Error: $3: wrong.\"; exit 2"
   ))
   stopifnot(identical(refused(read_cells(cells)), "cells.csv: wrong."))
+  # A verifier that breaks off has the code of a refusal, and refuses nothing.
+  options(tablecloak.program = program("#!/bin/sh", "echo Out of memory; exit 1"))
+  stopifnot(grepl("could not be checked.*Out of memory", refused(verify(cells, verifier = "python"))))
   # A server that ends before it serves is none.
   stopifnot(isFALSE(tablecloak:::started()))
   options(tablecloak.program = NULL)

@@ -26,8 +26,28 @@ stopifnot(
   grepl("list by these", refused(protect(firms, list("nace", "region")))),
   grepl("no file", refused(protect(firms, list(nace = "missing.hrc")))),
   grepl("rule\\(\\.\\.\\.\\)", refused(protect(firms, "nace", rules = "p-percent"))),
+  grepl("v, row 1.*2\\^53", refused(protect(data.frame(a = 1:2, v = c(2^53, 1)), "a", "v"))),
+  grepl("list\\(region", refused(protect(firms, c(region = "nace")))),
   grepl("value, row 2.*not finite", refused(protect(data.frame(a = 1:2, value = c(1, Inf)), "a", "value"))),
   grepl("two columns a", refused(protect(data.frame(a = 1, a = 2, check.names = FALSE), "a")))
+)
+# Keys of the job stand beside its data.
+linked <- protect(firms, c("nace", "region"), tables = list(list(dimensions = "nace")), unit = "EUR")$request
+stopifnot(identical(linked$tables, list(list(dimensions = "nace"))), identical(linked$data$unit, "EUR"))
+# Every key of a file, and no other, is relative to the folder in which R works; a table becomes a file.
+job <- list(
+  data = list(file = "data.csv"), files = list(data.csv = firms), title = "reg", register = list(folder = "reg"),
+  published = list(list(file = "old.csv", problem = "/old.jj"), list(file = firms)), suppression = list(previous = firms),
+  transmission = list(template = "asked.csv"), perturbation = list(kind = "counts", ptable = "ptable.csv")
+)
+here <- function(name) file.path(getwd(), name)
+made <- tablecloak:::located(job, tablecloak:::absolute)
+stopifnot(
+  identical(made$data$file, "data.csv"), identical(made$title, "reg"), identical(made$register$folder, here("reg")),
+  identical(made$published[[1]], list(file = here("old.csv"), problem = "/old.jj")),
+  identical(made$published[[2]]$file, "file.csv"), identical(made$suppression$previous, "previous.csv"),
+  identical(made$transmission$template, here("asked.csv")), identical(made$perturbation$ptable, here("ptable.csv")),
+  identical(names(made$files), c("data.csv", "file.csv", "previous.csv")), identical(made$files$previous.csv, firms)
 )
 # What is no CSV is not written under another name; a table of Excel in German is one of five columns.
 path <- tempfile(fileext = ".csv")
@@ -36,6 +56,20 @@ stopifnot(
   identical(read_cells(path), data.frame(code = c("01", "a;b"), value = c(1.5, NA), whole = c(1, 2))),
   grepl("ends in .csv", refused(write_cells(firms, "cells.parquet"))),
   grepl("There is no file", refused(read_cells("missing.csv"))),
+  # A file is not read in a wrong encoding, nor a number as another one.
+  grepl("line 2.*encoding", {
+    writeBin(c(charToRaw("code;value\nS"), as.raw(0xfc), charToRaw("d;3,5\n")), path)
+    refused(read_cells(path))
+  }),
+  identical(read_cells(path, encoding = "windows-1252"), data.frame(code = "S\u00fcd", value = 3.5)),
+  grepl("Column value.*1.234,5", {
+    writeLines(c("code;value", "N;1.234,5", "S;12,25"), path)
+    refused(read_cells(path))
+  }),
+  grepl("Column value", {
+    writeLines(c("code;value", "N;1.234", "S;12,25"), path)
+    refused(read_cells(path))
+  }),
   # A problem is a secret table, and no path that may stand among the words of a process.
   grepl("path of a file", refused(verify(path, original = problem)))
 )
@@ -52,6 +86,56 @@ if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   naive <- cells[c("region", "size", "value")]
   naive$value[2] <- NA
   stopifnot(!audit(problem, naive)$is_safe, audit(problem, pattern)$is_safe)
+
+  # A cell of which it is not said whether it is sensitive might be; rows are those of the data frame.
+  flags <- cells
+  flags$secret <- c(NA, rep(FALSE, 8))
+  flagged <- protect(flags, c("region", "size"), "value", finished = TRUE, flags = "secret")
+  stopifnot(grepl("Row 1 of data.*empty", refused(suppress(flagged))),
+            grepl("Row 1 of data.*empty", refused(publish(flagged, tempfile()))))
+  # The second release of the same records is held against the first, which a folder of the user registers.
+  home <- setwd(tempdir())
+  groups <- data.frame(
+    nace = rep(paste0("n", 1:4), c(1, 3, 3, 4)), region = c("N", "N", "N", "S", "N", "S", "S", "N", "S", "N", "S"),
+    size = c("b", "b", "a", "a", "b", "b", "a", "b", "b", "a", "a"),
+    total = c(300, 100, 800, 100, 100, 800, 100, rep(5000, 4)), firms = c(2, rep(10, 10))
+  )
+  firms <- groups[rep(seq_len(11), groups$firms), 1:3]
+  firms$turnover <- rep(groups$total / groups$firms, groups$firms)
+  for (by in c("region", "size")) {
+    table <- protect(firms, c("nace", by), "turnover", rule("minimum-frequency", minimum = 3))
+    publish(table, paste0("out-", by),
+            list(suppression = list(time_limit = 5), register = list(folder = "releases", series = "2025")))
+  }
+  hidden <- lapply(c("region", "size"), function(by) {
+    margin <- read_cells(file.path(paste0("out-", by), "release", "suppression", "table.csv"))
+    margin$nace[margin[[by]] == "Total" & is.na(margin$turnover)]
+  })
+  stopifnot(dir.exists("releases"), identical(hidden[[1]], hidden[[2]]))
+  # An earlier release may be a table, a file, or a release.
+  before <- suppress(table, time_limit = 5)
+  write_cells(as.data.frame(before), "before.csv")
+  for (previous in list("before.csv", file.path(getwd(), "before.csv"), as.data.frame(before), before)) {
+    stopifnot(suppress(table, previous = previous, time_limit = 5)$is_safe)
+  }
+  setwd(home)
+  # Two linked tables of the same records are one problem; their third dimension is at its total.
+  firms$id <- seq_len(nrow(firms))
+  linked <- protect(firms, c("nace", "region", "size"), "turnover", rule("minimum-frequency", minimum = 3),
+                    tables = list(list(dimensions = c("nace", "region")), list(dimensions = c("nace", "size"))))
+  both <- suppress(linked, time_limit = 5)
+  stopifnot(both$is_safe, with(as.data.frame(both), all(region == "Total" | size == "Total")))
+  # Of noise nothing is proved, and so nothing is said of its safety unless it fails.
+  ptable <- data.frame(i = c(0, 1, 1, 1, 1), j = c(0, 0, 1, 2, 3), p = c(1, .4, .35, .1, .15),
+                       v = c(0, -1, 0, 1, 2), p_int_ub = c(1, .4, .75, .85, 1))
+  keyed <- data.frame(a = rep(c("x", "y"), 30), record_key = (0.5 + 0:59) / 60)
+  noise <- cell_keys(protect(keyed, "a"), ptable)
+  stopifnot(is.logical(noise$is_safe), !isTRUE(noise$is_safe),
+            any(grepl("nothing is proved|NOT SAFE", utils::capture.output(noise))))
+  # Notes are printed: against whom no pattern can protect stands there.
+  noted <- structure(list(is_safe = TRUE, promise = "p", summary = "s", notes = list("nothing is claimed")),
+                     class = "tablecloak_release")
+  stopifnot("Note: nothing is claimed" %in% utils::capture.output(noted))
 
   # What is printed is what is proved: of adjusted values less than of a pattern, of cell keys nothing.
   stopifnot(
@@ -95,6 +179,7 @@ if (nzchar(Sys.which(getOption("tablecloak.program", "tablecloak")))) {
   writeBin(rev(bytes), spoilt)
   stopifnot(!verify(spoilt)$proved)
   # Where nothing was checked, nothing is refused.
+  stopifnot(grepl("could not be checked.*minutes", refused(verify(certificate, verifier = "python", minutes = 1e-6))))
   stopifnot(grepl("cells.txt", refused(verify(certificate, original = {
     writeLines("x", file.path(folder, "cells.txt"))
     file.path(folder, "cells.txt")

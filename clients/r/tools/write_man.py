@@ -8,11 +8,15 @@ R/tables.R have their page above them, in comments as roxygen2 reads them.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tablecloak.jobs.schema import Job
 from tablecloak.service import CALLS
+from tablecloak.service.call import SOURCE
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -74,6 +78,18 @@ ABOUT = {
 """Title, description and value of each page."""
 
 
+EXAMPLES = {
+    "tab_rtauargus": """cells <- data.frame(
+  region = rep(c("N", "S", "Total"), each = 3), size = rep(c("a", "b", "Total"), 3),
+  value = c(20, 50, 70, 30, 40, 70, 50, 90, 140), freq = c(9, 1, 10, 9, 9, 18, 18, 10, 28)
+)
+if (nzchar(Sys.which("tablecloak"))) {
+  tab_rtauargus(cells, c("region", "size"), safety_rules = "FREQ(3,10)", time_limit = 5)
+}""",
+}
+"""Examples of pages whose functions have no comment."""
+
+
 def functions() -> dict[str, str]:
     """Arguments of each function as they stand in R, by its name."""
     text = (PACKAGE / "R" / "calls.R").read_text("utf-8")
@@ -111,7 +127,10 @@ def page(name: str, signature: str) -> str:
         shown = "\\dots" if each == "..." else each
         text = (LOCAL.get(each) or helps[each]).replace("%", "\\%")
         lines.append(f"  \\item{{{shown}}}{{{text}}}")
-    return "\n".join([*lines, "}", f"\\value{{{value}}}", ""])
+    lines += ["}", f"\\value{{{value}}}"]
+    if name in EXAMPLES:
+        lines.append(f"\\examples{{\n{EXAMPLES[name]}\n}}")
+    return "\n".join([*lines, ""])
 
 
 def commented() -> dict[str, str]:
@@ -128,7 +147,7 @@ def commented() -> dict[str, str]:
         if "rdname" in tags:
             continue
         group = [name, *(n for n, other in comments.items() if other.get("rdname") == name)]
-        items = {}
+        items: dict[str, str] = {}
         for each in group:
             source: Any = comments[each]
             while source:
@@ -170,6 +189,37 @@ def pages() -> dict[str, str]:
     return {name: page(name, signature) for name, signature in functions().items()} | commented()
 
 
+def declared() -> str:
+    """What R must know of a job file: keys whose files it sends, and keys of the table itself.
+
+    A hierarchy can also be a name; `protect` reads its file.
+    """
+    schema = Job.model_json_schema()
+    paths = dict.fromkeys(_paths(schema, schema["$defs"]))
+    source = [key for key in SOURCE if key not in ("data", "dimensions", "rules")]
+    rows = ",\n  ".join(json.dumps(path) for path in paths)
+    return f'{{"source": {json.dumps(source)},\n "paths": [\n  {rows}\n]}}\n'
+
+
+def _paths(schema: Any, models: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the places that hold paths and nothing else; each entry of a list is ``*``."""
+    if "$ref" in schema:
+        schema = models[schema["$ref"].rpartition("/")[2]]
+    choices = [one for key in ("anyOf", "oneOf") for one in schema.get(key, [])]
+    is_name = any(one.get("type") == "string" and "format" not in one for one in choices)
+    if schema.get("format") == "path":
+        yield above
+    for one in choices:
+        if not (is_name and one.get("format") == "path"):
+            yield from _paths(one, models, above)
+    for key, below in schema.get("properties", {}).items():
+        yield from _paths(below, models, (*above, key))
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from _paths(schema[key], models, (*above, "*"))
+
+
 if __name__ == "__main__":
+    (PACKAGE / "inst" / "job.json").write_text(declared(), encoding="utf-8")
     for name, text in pages().items():
         (PACKAGE / "man" / f"{name}.Rd").write_text(text, encoding="utf-8")

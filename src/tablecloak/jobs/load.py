@@ -269,7 +269,7 @@ def _dimensions_of(spec: TableSpec, dimensions: dict[str, Dimension]) -> dict[st
 
 
 WORDS = {"true": True, "1": True, "1.0": True, "yes": True, "u": True,
-         "false": False, "0": False, "0.0": False, "no": False, "s": False, "": False}  # fmt: skip
+         "false": False, "0": False, "0.0": False, "no": False, "s": False}  # fmt: skip
 """What a flag may be, in small letters: also the statuses unsafe and safe of tau-ARGUS."""
 
 
@@ -324,8 +324,12 @@ def _flags_of(path: DataFile, given: pd.Series, limit: float | None) -> Flags:
         flags, what = (numbers > limit).where(numbers.notna()), "a number"
     odd = np.flatnonzero(flags.isna())
     if len(odd):
+        entry = filled.iloc[odd[0]]
+        fault = f"must be {what}, but is {entry!r}"
+        if limit is None and not str(entry).strip():
+            fault = "is empty: the cell might be sensitive. Write true or false"
         raise InputError(
-            f"column {given.name!r} must be {what}, but is {filled.iloc[odd[0]]!r}.",
+            f"column {given.name!r} {fault}.",
             row=int(odd[0]),
             source=path,
         )

@@ -104,7 +104,13 @@ class Measured(TypedDict):
 class AuditedRelease(Measured):
     """A release with its audit."""
 
-    is_safe: IsSafe
+    is_safe: Annotated[
+        bool | None,
+        Field(
+            description="Whether the release passed its audit; null if it did, and that proves "
+            "nothing, as for noise."
+        ),
+    ]
     promise: Promise
     audit: str
     release: Release
@@ -169,9 +175,10 @@ def of_product(problem: ProtectionProblem, product: Product) -> AuditedRelease:
     product : Product
     """
     release, audit = product.release, product.audit
+    is_safe = audit is not None and bool(audit.is_safe)
     return {
         **measured(release),
-        "is_safe": audit is not None and bool(audit.is_safe),
+        "is_safe": None if is_safe and not product.way.is_proved else is_safe,
         "promise": product.way.promise(),
         "audit": "" if audit is None else audit.summary(),
         "release": columns_of(release.release()),

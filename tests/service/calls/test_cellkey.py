@@ -23,3 +23,4 @@ def test_perturbed_counts_are_answered_with_the_true_ones_and_no_bound(tmp_path)
     assert len(answer["release"]["sex"]) == len(answer["cells"]["sex"]) == 3
     # Noise promises nothing, whatever an attack finds.
     assert answer["promise"] == ""
+    assert answer["is_safe"] is None

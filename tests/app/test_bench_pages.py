@@ -177,6 +177,9 @@ def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
     # Both were found, and each can be looked at.
     assert any(square["shown"] == "x" for square in squares(user))
     assert user.get("/grid/release/adjustment.zip").status_code == 200
+    for cell in range(problem.table.n_cells):
+        facts = dict(user.get(f"/grid/cell/{cell}?method=adjustment").get_json()["facts"])
+        assert "moved by" in facts
 
 
 def test_undo_and_earlier_runs_bring_back_decisions_and_what_was_found_for_them(clients):

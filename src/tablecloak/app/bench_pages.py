@@ -353,7 +353,7 @@ class _Squares:
             )
         if self.values is not None:
             change = self.values[cell] - problem.table.values[cell]
-            rows.append(("moved by", f"{'+' * (change > 0)}{as_number(change)}"))
+            rows.append(("moved by", f"{'+' * bool(change > 0)}{as_number(change)}"))
         return rows
 
     def sum_of(self, relation: Sum) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from tablecloak.examples import write
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.load import load_problem
 from tablecloak.publish.audit import audit
+from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import audit_pattern
 
 BROWSER = next(
@@ -180,6 +181,15 @@ def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
     for cell in range(problem.table.n_cells):
         facts = dict(user.get(f"/grid/cell/{cell}?method=adjustment").get_json()["facts"])
         assert "moved by" in facts
+
+
+def test_a_pattern_that_nobody_settled_against_insiders_is_not_given_away(clients, monkeypatch):
+    user, _ = clients
+    solve(user)
+    assert user.get("/grid/release/suppression.zip").status_code == 200
+    monkeypatch.setattr(AgainstInsiders, "unsettled", 3)
+    told = user.get("/grid/release/suppression.zip")
+    assert told.status_code == 400 and "was not settled" in told.get_data(as_text=True)
 
 
 def test_undo_and_earlier_runs_bring_back_decisions_and_what_was_found_for_them(clients):

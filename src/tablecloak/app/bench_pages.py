@@ -207,6 +207,13 @@ class BenchPages:
     def release(self, method: str) -> Any:
         """Send the files that may be published."""
         solved = self._current(method)
+        insiders = getattr(solved.result, "insiders", None)
+        if insiders is not None and insiders.unsettled:
+            raise InputError(
+                f"Whether {insiders.unsettled:,} contributors find out "
+                "a hidden value was not settled, because the search was stopped or its time was "
+                "over. Protect again with more seconds, and let it end."
+            )
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
             formats = ("csv", "excel")
             file, title = self.session.file, self.bench.title

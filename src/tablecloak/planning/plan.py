@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from tablecloak.errors import counted
 from tablecloak.planning.lines import PublishedTable, Spanning, natural
 from tablecloak.tables.equations import Equation
 
@@ -187,11 +188,11 @@ class Plan:
     def summary(self) -> str:
         """Say which tables are to be protected, in clusters, and why these belong together."""
         lines = [
-            f"{_counted(len(self.lines), 'table')} to publish: {len(self.tables)} to protect in "
-            f"{_counted(len(self.clusters), 'cluster')}"
+            f"{counted(len(self.lines), 'table')} to publish: {len(self.tables)} to protect in "
+            f"{counted(len(self.clusters), 'cluster')}"
         ]
         for cluster in self.clusters:
-            number = _counted(len(cluster.tables), "table")
+            number = counted(len(cluster.tables), "table")
             lines.append(f"cluster {cluster.name}: {number} to protect")
             lines += [f"  {_said(table)}" for table in cluster.tables]
             lines += [f"  because {reason}" for reason in cluster.reasons]
@@ -231,7 +232,3 @@ def _said(table: ProtectedTable) -> str:
     kept = [name for name in table.members if name not in table.contained]
     shape = " x ".join(table.shape) or "no dimension"
     return f"{', '.join(kept)} over {shape}" + (f", contains {', '.join(inside)}" if inside else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -172,25 +172,13 @@ def write_release(
     return write_audited(release, folder, withheld=withheld, **others)
 
 
-def write_audited(
-    release: Any,
-    folder: str | Path,
-    *,
-    title: str = "",
-    formats: Sequence[str | ReleaseFormat] = ("csv",),
-    report: bool = True,
-    withheld: Path | None = None,
-    layout: Layout = LONG,
-) -> list[Path]:
-    """Write a release whose audit the caller has; as `write_release` does otherwise."""
+def write_audited(release: Any, folder: str | Path, **options: Any) -> list[Path]:
+    """Write a release whose audit the caller has; `options` are those of `write_leaving`."""
     way = required_way(release, "written")
     leaving = way.leaving(release)
     if "derived" in way.sections and release.problem.table.figures:
         leaving = replace(leaving, figures=released_figures(release))
-    return write_leaving(
-        leaving, Path(folder), title=title, formats=formats, report=report, withheld=withheld,
-        layout=layout,
-    )  # fmt: skip
+    return write_leaving(leaving, Path(folder), **options)
 
 
 @showing.file.register
@@ -209,10 +197,10 @@ def write_leaving(
     leaving: Leaving,
     folder: Path,
     *,
-    title: str,
-    formats: Sequence[str | ReleaseFormat],
-    report: bool,
-    withheld: Path | None,
+    title: str = "",
+    formats: Sequence[str | ReleaseFormat] = ("csv",),
+    report: bool = True,
+    withheld: Path | None = None,
     layout: Layout = LONG,
 ) -> list[Path]:
     """Write what leaves; parameters, result and errors as those of `write_release`."""

@@ -142,31 +142,37 @@ class JointAudit:
         """
         flat = [figures for some in earlier.values() for figures in some]
         self._bring_up_to(flat, n_records)
-        names = {
-            id(figures): (name, which)
-            for name, some in [*earlier.items(), ("", new)]
-            for which, figures in enumerate(some)
-        }
+        names = _names_of(new, earlier)
         self._variables.forget()
         undecided = self._variables.sums_of_columns(new, names)
         of_several, unsure = self._of_weighted_sums(new, contributors)
         undecided += unsure
+        findings, unsure = self._answers(*self._with_differences(new, names), contributors)
+        undecided += unsure
+        if contributors is not None and not findings:
+            findings, unsure = self._of_repeated(new, earlier, n_records, contributors)
+            undecided += unsure
+        # A figure that tells of few beside others of its variable is to be hidden anyway.
+        named = {term for finding in findings for term in finding.new_terms}
+        findings = [one for one in of_several if named.isdisjoint(one.new_terms)] + findings
+        return findings, list(dict.fromkeys(undecided))
+
+    def _answers(
+        self,
+        new: Sequence[Figures],
+        names: dict[int, tuple[str, int]],
+        contributors: Integers | None,
+    ) -> tuple[list[Disclosure], list[str]]:
+        """Return what follows from figures of each variable, and what was not searched."""
         findings: list[Disclosure] = []
-        asked = new
-        new, names = self._with_differences(new, names)
+        undecided: list[str] = []
         for variable, some in self._by_variable(new):
             question = VariableQuestion(
                 self.appetite, self._variables, variable, some, contributors, names
             )
             findings += _findings(question)
             undecided += question.undecided
-        if contributors is not None and not findings:
-            findings, unsure = self._of_repeated(asked, earlier, n_records, contributors)
-            undecided += unsure
-        # A figure that tells of few beside others of its variable is to be hidden anyway.
-        named = {term for finding in findings for term in finding.new_terms}
-        findings = [one for one in of_several if named.isdisjoint(one.new_terms)] + findings
-        return findings, list(dict.fromkeys(undecided))
+        return findings, undecided
 
     def _of_repeated(
         self,
@@ -176,6 +182,8 @@ class JointAudit:
         contributors: Integers,
     ) -> tuple[list[Disclosure], list[str]]:
         """Return what follows where a contributor has the same amount in several records."""
+        if np.bincount(contributors).max(initial=0) < 2:
+            return [], []
         merged, past, places = self._repeated.merged(new, earlier, contributors)
         if not merged:
             return [], []
@@ -184,19 +192,7 @@ class JointAudit:
         audit = self._of_units
         audit._bring_up_to([figures for some in past.values() for figures in some], n_records)
         audit._variables.forget()
-        names = {
-            id(figures): (name, which)
-            for name, some in [*past.items(), ("", merged)]
-            for which, figures in enumerate(some)
-        }
-        findings: list[Disclosure] = []
-        undecided: list[str] = []
-        for variable, some in audit._by_variable(merged):
-            question = VariableQuestion(
-                self.appetite, audit._variables, variable, some, contributors, names
-            )
-            findings += _findings(question)
-            undecided += question.undecided
+        findings, undecided = audit._answers(merged, _names_of(merged, past), contributors)
         return [
             replace(
                 finding,
@@ -255,6 +251,17 @@ class JointAudit:
             else:
                 same.append(figures)
         return pairs
+
+
+def _names_of(
+    new: Sequence[Figures], earlier: Mapping[str, Sequence[Figures]]
+) -> dict[int, tuple[str, int]]:
+    """Return output and number of each `Figures`, by its identity; "" for new ones."""
+    return {
+        id(figures): (name, which)
+        for name, some in [*earlier.items(), ("", new)]
+        for which, figures in enumerate(some)
+    }
 
 
 def _findings(question: VariableQuestion) -> list[Disclosure]:

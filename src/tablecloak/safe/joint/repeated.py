@@ -56,36 +56,33 @@ class RepeatedAmounts:
             Which of the new figures they are.
         """
         flat = [*new, *(entry for some in earlier.values() for entry in some)]
-        names = {entry.variable for entry in new if entry.amounts is not None}
         first = {}
-        for name in names:
-            of_name = [
-                entry for entry in flat if entry.variable == name and entry.amounts is not None
-            ]
+        for name in {entry.variable for entry in new if not entry.is_count}:
+            of_name = [entry for entry in flat if entry.variable == name and not entry.is_count]
             first[name] = first_records(of_name, contributors)
             if not np.array_equal(first[name], self._first.get(name, np.zeros(0))):
                 self._first[name] = first[name]
                 self._merged = {
                     key: pair for key, pair in self._merged.items() if pair[0].variable != name
                 }
-        some = {name for name, of in first.items() if _is_repeated(of)}
-        places = [
-            which
-            for which, entry in enumerate(new)
-            if entry.variable in some and entry.amounts is not None
-        ]
-        past = {
-            name: [
-                self._of(entry, first[entry.variable])
-                for entry in entries
-                if entry.variable in some and entry.amounts is not None
+        first = {name: records for name, records in first.items() if _is_repeated(records)}
+
+        def some(entries: Sequence[Figures]) -> list[int]:
+            return [
+                which
+                for which, entry in enumerate(entries)
+                if entry.variable in first and not entry.is_count
             ]
-            for name, entries in earlier.items()
-        }
-        merged = [self._of(new[which], first[new[which].variable]) for which in places]
+
+        def once(entries: Sequence[Figures]) -> list[Figures]:
+            return [
+                self._of(entries[which], first[entries[which].variable]) for which in some(entries)
+            ]
+
+        merged, past = once(new), {name: once(entries) for name, entries in earlier.items()}
         asked = {id(entry) for entry in flat}
         self._merged = {key: pair for key, pair in self._merged.items() if key in asked}
-        return merged, past, places
+        return merged, past, some(new)
 
     def _of(self, figures: Figures, first: Integers) -> Figures:
         if id(figures) not in self._merged:

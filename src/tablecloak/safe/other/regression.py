@@ -423,8 +423,8 @@ class Fit:
 
     @property
     def is_of_flag(self) -> bool:
-        """Whether y is 0 or 1, so that X'y adds up columns where it is 1."""
-        return not self.is_weighted and bool(np.isin(self.endog, (0, 1)).all())
+        """Whether y is 0 or 1."""
+        return bool(np.isin(self.endog, (0, 1)).all())
 
     @property
     def y(self) -> str:
@@ -574,13 +574,15 @@ def _counts(
             amounts=fit.weights, variable=WEIGHTS,
         ),
     ) if fit.is_weighted else ()  # fmt: skip
+    # Then X'y is the sum of each column where y is 1.
+    adds_up_columns = fit.is_of_flag and not fit.is_weighted
     products = tuple(
         Counts(
             records.positions, np.zeros_like(group), np.ones((1, 1), dtype=np.int64),
             (f"sum of {y} x {name}",), (None,), amounts * column, f"{y} x {name}",
         )
         for name, column, is_counted in zip(fit.names, design.matrix.T, is_told, strict=True)
-        if not is_counted and not fit.is_of_flag
+        if not is_counted and not adds_up_columns
     )  # fmt: skip
     of_columns = _crossed_columns(records, design, fit, is_told, group, sums, names)
     left = [number for number in every if number not in free]
@@ -590,9 +592,8 @@ def _counts(
             amounts=(fit.endog == code).astype(np.float64), variable=f"{y} = {code:g}",
         ) for code in np.unique(fit.endog))), ()  # fmt: skip
     # Of 0 and 1 papers tell the mean also where there is no constant.
-    is_flag = bool(np.isin(fit.endog, (0, 1)).all())
     has_all = any(sums[number].all() for number in free)
-    free = [0, *free] if is_flag and not has_all else free
+    free = [0, *free] if fit.is_of_flag and not has_all else free
     return (counts, *weighted, *of_sums(free)), (*of_sums(left), *products, *of_columns)
 
 
@@ -654,7 +655,7 @@ def _crossed_columns(
                 column * beside, f"{one} x {other}",
             )
         )  # fmt: skip
-    if fit.is_of_flag:
+    if fit.is_of_flag and not fit.is_weighted:
         of_y = np.array([[0, 1]], dtype=np.int64)
         counts += [
             Counts(

@@ -77,120 +77,118 @@ def search_parts(
     free = np.array([np.sum(problem.free & part) for part in parts])
     if len(parts) < 2 or budget.left < PART_SECONDS * free.sum():
         return search(problem, requirement, budget)
+    searches = _PartSearches(search, problem, requirement, budget, budget.elapsed, parts, free)
     reports, elsewhere = _SumOfReports(budget.progress, problem, parts), chosen_executor()
-    if elsewhere is None:
-        states = _in_threads(search, problem, requirement, budget, parts, free, reports)
-    else:
-        states = _elsewhere(elsewhere, search, problem, requirement, budget, parts, free, reports)
-    searched_parts = [(part, states[number]) for number, part in enumerate(parts)]
-    return _joined(problem, requirement, searched_parts)
-
-
-def _share(number: int, free: Integers, workers: int) -> float:
-    """Return the share of the time left for a part; those before it have had theirs."""
-    return min(workers * max(int(free[number]), 1) / max(int(free[number:].sum()), 1), 1.0)
-
-
-def _in_threads(
-    search: PartSearch,
-    problem: ProtectionProblem,
-    requirement: Requirement,
-    budget: Budget,
-    parts: Sequence[Flags],
-    free: Integers,
-    reports: _SumOfReports,
-) -> dict[int, SearchState]:
-    """Search parts in threads of this process."""
-    workers, failed, begun = min(budget.threads, len(parts)), set[int](), budget.elapsed
-
-    def searched(number: int) -> SearchState:
-        """Search one part; tasks begin in their order."""
-        alone, late = problem.within(parts[number]), budget.elapsed - begun
-        part = replace(
-            budget.share(_share(number, free, workers)).whole(),
-            threads=max(budget.threads // workers, 1),
-            progress=reports.of(number),
-        )
-        try:
-            state = _never_interrupted(search, alone, requirement, part, failed)
-        except Exception:
-            # The error ends the whole search, so the other parts need not go on.
-            failed.add(number)
-            budget.stop()
-            raise
-        return replace(state, first_seconds=late + state.first_seconds)
-
-    executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
     with each_unprotected_named(problem, requirement, budget):
-        return dict(executor.run(searched, range(len(parts))))
+        if elsewhere is None:
+            states = _in_threads(searches, reports)
+        else:
+            states = _elsewhere(elsewhere, searches, reports)
+    searched = [(part, states[number]) for number, part in enumerate(parts)]
+    return _joined(problem, requirement, searched)
 
 
 @dataclass(frozen=True, eq=False)
-class _PartSearcher:
-    """Searches one part in another process, where what it holds has been sent.
+class _PartSearches:
+    """What is searched, and for which parts; it can be sent to another process.
 
     Parameters
     ----------
     search, problem, requirement, budget
-        As of `search_parts`; with one thread.
+        As of `search_parts`.
+    begun : float
+        Seconds of the budget when the first part could begin.
     parts : sequence of numpy.ndarray of bool
     free : numpy.ndarray of int
         Free cells of each part.
-    workers : int
-    solver : Solver
     """
 
     search: PartSearch
     problem: ProtectionProblem
     requirement: Requirement
     budget: Budget
+    begun: float
     parts: Sequence[Flags]
     free: Integers
+
+    def state(
+        self,
+        number: int,
+        workers: int,
+        progress: Progress | None = None,
+        failed: Collection[int] = (),
+    ) -> SearchState:
+        """Search one part within its share of what is left; those before it have had theirs."""
+        late, left = self.budget.elapsed - self.begun, int(self.free[number:].sum())
+        share = workers * max(int(self.free[number]), 1) / max(left, 1)
+        budget = replace(
+            self.budget.share(min(share, 1.0)).whole(),
+            threads=max(self.budget.threads // workers, 1),
+            progress=progress,
+        )
+        alone = self.problem.within(self.parts[number])
+        state = _never_interrupted(self.search, alone, self.requirement, budget, failed)
+        return replace(state, first_seconds=late + state.first_seconds)
+
+
+def _in_threads(searches: _PartSearches, reports: _SumOfReports) -> dict[int, SearchState]:
+    """Search parts in threads of this process, which begin in their order."""
+    budget, numbers = searches.budget, range(len(searches.parts))
+    workers, failed = min(budget.threads, len(numbers)), set[int]()
+
+    def searched(number: int) -> SearchState:
+        try:
+            return searches.state(number, workers, reports.of(number), failed)
+        except Exception:
+            # The error ends the whole search, so the other parts need not go on.
+            failed.add(number)
+            budget.stop()
+            raise
+
+    executor = ThreadExecutor(workers) if workers > 1 else SerialExecutor()
+    return dict(executor.run(searched, numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class _SentSearches:
+    """Searches parts in another process.
+
+    Parameters
+    ----------
+    searches : _PartSearches
+        With one thread.
+    workers : int
+    solver : Solver
+    """
+
+    searches: _PartSearches
     workers: int
     solver: Solver
 
     def __call__(self, number: int) -> SearchState:
         """Search within what is left of the time by then."""
-        late = self.budget.elapsed
-        budget = self.budget.share(_share(number, self.free, self.workers)).whole()
-        part = self.problem.within(self.parts[number])
-        with using_solver(self.solver), budget.interruptible():
-            state = _never_interrupted(self.search, part, self.requirement, budget, ())
-        return replace(
-            state, first_seconds=late + state.first_seconds,
-            # What phases hand to later ones has open programs of the solver, which cannot be sent.
-            exploration=None, opening=None, held=None, horizon=None,
-        )  # fmt: skip
+        with using_solver(self.solver), self.searches.budget.interruptible():
+            state = self.searches.state(number, self.workers)
+        # What phases hand to later ones has open programs of the solver, which cannot be sent.
+        return replace(state, exploration=None, opening=None, held=None, horizon=None)
 
 
 def _elsewhere(
-    executor: Executor,
-    search: PartSearch,
-    problem: ProtectionProblem,
-    requirement: Requirement,
-    budget: Budget,
-    parts: Sequence[Flags],
-    free: Integers,
-    reports: _SumOfReports,
+    executor: Executor, searches: _PartSearches, reports: _SumOfReports
 ) -> dict[int, SearchState]:
     """Search parts where an executor chooses; what is missing after a stop is hurried here."""
-    alone = replace(budget, threads=1)
-    workers = min(executor.workers, len(parts))
-    searcher = _PartSearcher(
-        search, problem, requirement, alone, parts, free, workers, chosen_solver()
-    )
+    searches = replace(searches, budget=replace(searches.budget, threads=1))
+    numbers = range(len(searches.parts))
+    sent = _SentSearches(searches, min(executor.workers, len(numbers)), chosen_solver())
     states: dict[int, SearchState] = {}
-    with each_unprotected_named(problem, requirement, budget):
-        for number, state in executor.run(searcher, range(len(parts))):
-            states[number] = state
-            report = reports.of(number)
-            if report is not None and state.best is not None:
-                loss = state.best.loss
-                report("parts", loss, loss if state.is_settled else -np.inf, 0)
-        for number in set(range(len(parts))) - states.keys():
-            part = problem.within(parts[number])
-            states[number] = _never_interrupted(search, part, requirement, alone, ())
-    return states
+    for number, state in executor.run(sent, numbers):
+        states[number] = state
+        report = reports.of(number)
+        if report is not None and state.best is not None:
+            loss = state.best.loss
+            report("parts", loss, loss if state.is_settled else -np.inf, 0)
+    missing = set(numbers) - states.keys()
+    return states | {number: searches.state(number, 1) for number in missing}
 
 
 def parts_of(problem: ProtectionProblem) -> list[Flags]:

@@ -172,7 +172,11 @@ http <- function(verb, path, body = "") {
     suppressWarnings(
       socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 300)
     ),
-    error = function(refused) server_ended("tablecloak_gone")
+    error = function(failed) {
+      # A limit of time of the user's (setTimeLimit) may end here too, and says nothing of the server.
+      refused <- conditionMessage(failed) == gettext("cannot open the connection", domain = "R")
+      if (refused) server_ended("tablecloak_gone") else stop(failed)
+    }
   )
   on.exit(close(connection))
   body <- charToRaw(enc2utf8(body))

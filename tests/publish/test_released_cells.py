@@ -122,6 +122,12 @@ def test_a_release_that_is_not_one_of_this_table_is_refused(given, message):
         read_release(PROBLEM, given)
 
 
+def test_a_problem_without_codes_is_refused_for_a_release_with_codes(tmp_path):
+    tc.write_problem(PROBLEM, tmp_path / "problem.jj")
+    with pytest.raises(tc.InputError, match="no codes .* in .jj. Name a problem in .csv"):
+        read_release(tc.read_problem(tmp_path / "problem.jj"), frame())
+
+
 def test_a_pattern_publishes_true_values():
     wrong = frame(value=[np.nan, np.nan, 71, 180], status=hidden(a="x", b="x"))
     with pytest.raises(

@@ -511,6 +511,12 @@ def names_of_cells(
     if "cell" in frame.columns:
         numbers = pd.Index([str(cell) for cell in range(problem.table.n_cells)])
         return pd.Index(frame["cell"].astype(str)), numbers
+    if keys == ["cell"]:
+        raise InputError(
+            f"{source}: the problem has no codes by which its cells are recognised, as always in "
+            f".jj. Name a problem in .csv or .parquet (of a job: internal/problem.csv), or give the "
+            f"release a column 'cell' with the index of each."
+        )
     raise InputError(
         f"{source}: the cells are not named. Give the columns {listed(keys)}, or a column "
         f"'cell' with the index of each."

@@ -7,9 +7,9 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.budget import Budget
-from tablecloak.explaining import hidden_cell
 from tablecloak.explaining.hidden_cell import Alternative, AlternativeStatus, cheapest_without
 from tablecloak.explaining.pattern_question import PatternQuestion
+from tablecloak.suppression.search.groups_search import PatternSearch
 
 COX = tc.examples.cox_rounded()
 CELL = COX.table.cell(row="r2", column="c8")
@@ -52,15 +52,15 @@ def test_a_cheaper_pattern_lowers_the_loss(pattern):
 
 def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkeypatch):
     """The first search breaks off; the second finds a pattern beside the present one."""
-    real, asked = hidden_cell.suppress, []
+    real, asked = PatternSearch.__call__, []
 
-    def breaking_off(problem, **options):
+    def breaking_off(search, problem, budget):
         asked.append(problem.weights)
         if len(asked) == 1:
             raise tc.SolverError("none in time")
-        return real(problem, **options)
+        return real(search, problem, budget)
 
-    monkeypatch.setattr(hidden_cell, "suppress", breaking_off)
+    monkeypatch.setattr(PatternSearch, "__call__", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
     assert found.outcome is AlternativeStatus.FOUND
     assert len(asked) == 2
@@ -73,10 +73,10 @@ def test_a_search_without_proof_goes_on_from_the_present_pattern(pattern, monkey
 
 
 def test_a_pattern_that_fails_its_audit_does_not_count(pattern, monkeypatch):
-    def breaking_off(problem, **options):
+    def breaking_off(search, problem, budget):
         raise tc.SolverError("none in time")
 
-    monkeypatch.setattr(hidden_cell, "suppress", breaking_off)
+    monkeypatch.setattr(PatternSearch, "__call__", breaking_off)
     found = cheapest_without(PatternQuestion.of(pattern, (), Budget.of(1000)), CELL)
     assert found.outcome is AlternativeStatus.NONE_FOUND
     assert found.facts()["loss"] is None

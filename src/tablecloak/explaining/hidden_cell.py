@@ -17,7 +17,8 @@ from tablecloak.explaining.pattern_question import Interval, PatternQuestion
 from tablecloak.suppression.attack.audit import Audit, attacked, audit_pattern
 from tablecloak.suppression.attack.finding import Finding, Verdict
 from tablecloak.suppression.attack.question import Question
-from tablecloak.suppression.suppress import suppress
+from tablecloak.suppression.search.groups_search import PatternSearch
+from tablecloak.suppression.search.method import SearchMethod
 from tablecloak.tables.problem import ProtectionProblem
 
 FULL_SHARE = 0.6
@@ -220,19 +221,10 @@ def _searched(
     question: PatternQuestion, problem: ProtectionProblem, share: float
 ) -> tuple[Flags | None, float, bool]:
     """Search a pattern; return it, its bound, and whether it is proved to be the cheapest."""
-    pattern = trial_search(
-        question.budget,
-        share,
-        lambda budget: suppress(
-            problem,
-            require=question.requirement,
-            protect_against=question.intruders,
-            time_limit=budget.left,
-            seed=budget.seed,
-            threads=budget.threads,
-            progress=budget.progress,
-        ),
-    )
+    # Not `suppress`, which would name the frozen cells that prevent a pattern: that takes seconds.
+    method, budget = SearchMethod.parse("auto"), question.budget
+    search = PatternSearch(method, question.requirement, question.intruders, "strict", budget.left)
+    pattern = trial_search(budget, share, partial(search, problem))
     if pattern is None:
         return None, 0.0, False
     return pattern.suppressed, pattern.bound, pattern.is_optimal

@@ -11,7 +11,8 @@ import pytest
 import tablecloak as tc
 from tablecloak.errors import InputError, TablecloakWarning
 from tablecloak.tables.formats import read_frame
-from tablecloak.tables.number_codes import as_codes, in_order, lost_zeros
+from tablecloak.tables.number_codes import as_codes, lost_zeros
+from tablecloak.tables.number_ranges import in_order
 from tablecloak.tables.rules.manual import Manual
 
 REGIONS, BRANCHES = ("01", "02", "10"), ("05.10", "10.20", "47.10")
@@ -179,6 +180,7 @@ def test_a_zero_is_lost_where_codes_are_one_number_and_the_wanted_one_has_more(
     "codes",
     [["0-9", "10-49", "50-249", "250+"], ["<10", "10 to 49", "50-99", "100 and more"],
      ["0", "1-9", "10-99", ">=100"], ["0.5-1", "1-2.5", "2.5-10"], ["under 5", "5-9", "over 10"],
+     ["0-9 staff", "10-49 staff", "50+ staff"], ["0-500", "500-1 000", "1 000 and more"],
      ["1", "10", "2"], ["A", "B 1-9", "B 10+"], ["2024-09", "2024-10"], ["01", "02", "1"]],
 )  # fmt: skip
 def test_classes_of_sizes_stand_by_their_size_and_other_codes_by_their_letters(codes):

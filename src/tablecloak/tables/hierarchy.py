@@ -16,7 +16,8 @@ from tablecloak.errors import InputError, listed
 from tablecloak.graph import children_of, parts_first
 from tablecloak.packed import unpacked
 from tablecloak.tables.classifications import CLASSIFICATIONS
-from tablecloak.tables.number_codes import as_codes, in_order, lost_zeros
+from tablecloak.tables.number_codes import as_codes, lost_zeros
+from tablecloak.tables.number_ranges import in_order
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,32 +12,6 @@ from tablecloak.errors import TablecloakWarning
 
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 
-_RANGE = re.compile(
-    r"(?P<below><=?|under |below |less than |up to )?(?P<above>>=?|over |from )?"
-    r"(?P<low>\d+(\.\d+)?)"
-    r"(?P<end>\s*(-|\u2013|to)\s*(?P<high>\d+(\.\d+)?)|\s*\+| (and|or) (more|over))?",
-    re.ASCII | re.IGNORECASE,
-)
-"""A class of sizes: 10-49, 10 to 49, 250+, 250 and more, <10, under 10, >=250; or a number."""
-
-
-def in_order(codes: Iterable[str]) -> list[str]:
-    """Return codes in the order in which people expect them.
-
-    Ranges of numbers stand where they begin, 50-249 before 250+ and after 10-49; codes of which one
-    is no range and no number, and those that are numbers alone, by their letters.
-    """
-    texts = sorted(codes)
-    matches = [_RANGE.fullmatch(text.strip()) for text in texts]
-    parts = [part for part in matches if part is not None]
-    if len(parts) < len(texts) or not any(part["end"] or part["below"] for part in parts):
-        return texts
-    places = [
-        (0.0 if part["below"] else float(part["low"]), float(part["high"] or "inf"))
-        for part in parts
-    ]
-    return [texts[at] for at in sorted(range(len(texts)), key=places.__getitem__)]
-
 
 def as_codes(column: pd.Series, *, quietly: bool = False) -> pd.Series:
     """Return codes as text, of whole numbers without a decimal point; missing ones stay missing.

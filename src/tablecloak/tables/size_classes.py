@@ -6,7 +6,6 @@ three firms of the class are 150 to 297. No rule looks at that.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable
 
@@ -14,47 +13,12 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.errors import TablecloakWarning, listed
+from tablecloak.tables.number_ranges import range_of
 from tablecloak.tables.table import Table
-
-_NUMBER = r"(\d{1,3}(?:[ ']\d{3})+|\d+)"
-_UNIT = r"(?: \D*)?"
-_BETWEEN = re.compile(
-    rf"{_NUMBER}\s*(?:[-\u2013\u2014_]|to|bis|t|à)\s*{_NUMBER}{_UNIT}", re.IGNORECASE
-)
-_MORE = r"(?:\+|-|(?:and|or) (?:more|over)|und mehr|et plus)"
-_ABOVE = re.compile(
-    rf"(?:(?:>=?|≥|ge|from|over|ab|über)[ _]*{_NUMBER}|{_NUMBER}\s*{_MORE}){_UNIT}", re.IGNORECASE
-)
-_BELOW = re.compile(rf"(?:<=?|≤|l[te]|under|up to|unter|bis)[ _]*{_NUMBER}{_UNIT}", re.IGNORECASE)
-_ALONE = re.compile(_NUMBER)
 
 LEAST_RANGES = 2
 """Ranges from which codes are taken for classes: one alone may be the name of something. See
 docs/decisions, "Classes of the variable itself"."""
-
-
-def range_of(code: str) -> tuple[float, float] | None:
-    """Return the least and the most that a code such as ``50-99`` or ``250+`` stands for.
-
-    None if it is no range of numbers.
-
-    Examples
-    --------
-    >>> range_of("50-99"), range_of("250+"), range_of("North")
-    ((50.0, 99.0), (250.0, inf), None)
-    """
-    text = code.strip()
-    for pattern, ends in (
-        (_BETWEEN, lambda low, high: (low, high)),
-        (_ABOVE, lambda low: (low, np.inf)),
-        (_BELOW, lambda high: (0.0, high)),
-        (_ALONE, lambda number: (number, number)),
-    ):
-        if match := pattern.fullmatch(text):
-            numbers = [float(re.sub(r"\D", "", part)) for part in match.groups() if part]
-            low, high = ends(*numbers)
-            return (low, high) if low <= high else None
-    return None
 
 
 def classes_of_amounts(table: Table) -> dict[str, dict[str, tuple[float, float]]]:

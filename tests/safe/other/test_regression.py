@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tablecloak.safe import Project
-from tablecloak.safe.other.regression import DesignMatrix
+from tablecloak.safe.other.design_matrix import DesignMatrix
 
 THRESHOLD = 4
 

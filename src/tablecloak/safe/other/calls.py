@@ -17,10 +17,11 @@ from tablecloak.safe.bundle import blocked
 from tablecloak.safe.joint.disclosure import Disclosure, failures, unsearched, why_hidden
 from tablecloak.safe.ledger import Ledger
 from tablecloak.safe.other.correlation import CorrelationOutput
+from tablecloak.safe.other.fit import Fit
 from tablecloak.safe.other.histogram import Histogram, Pie
 from tablecloak.safe.other.kind import Checked, Kind, OutputRecords, finite_numbers
 from tablecloak.safe.other.quantiles import Extremes, Quantiles
-from tablecloak.safe.other.regression import Fit, RegressionOutput
+from tablecloak.safe.other.regression import RegressionOutput
 from tablecloak.safe.other.survival import Survival
 from tablecloak.safe.output import Outcome, Output, Reason
 from tablecloak.storage import checksum, existing_file, require_writable

@@ -6,9 +6,7 @@ coefficients.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Any, ClassVar
 
@@ -17,20 +15,16 @@ import pandas as pd
 from pydantic import Field
 
 from tablecloak.arrays import Flags, Floats, Integers
-from tablecloak.errors import InputError, listed
+from tablecloak.errors import listed
 from tablecloak.safe.appetite import Appetite
 from tablecloak.safe.joint.disclosure import same_records, unsearched
-from tablecloak.safe.joint.leverage import combinations_within, is_low
-from tablecloak.safe.joint.question import MOST_PROGRAMS
-from tablecloak.safe.joint.search_work import SearchWork
-from tablecloak.safe.joint.small_groups import SmallGroups
+from tablecloak.safe.other.design_matrix import DesignMatrix
+from tablecloak.safe.other.fit import WEIGHTS, Fit, figure_of
 from tablecloak.safe.other.fitted_model import (
     LIKELIHOODS,
     is_of_categories,
-    is_robust,
     tells_values,
     unchecked,
-    weights_of,
 )
 from tablecloak.safe.other.kind import KINDS, Checked, Counts, Kind, OutputRecords
 from tablecloak.safe.output import Reason, Status
@@ -38,20 +32,9 @@ from tablecloak.safe.squares import column_is_told
 from tablecloak.safe.tables.level_counts import ALL_DIGITS, rounded
 from tablecloak.safe.tables.measures import CellMeasure, broken_rules
 from tablecloak.safe.tables.request import TableAxis, TableGrid
-from tablecloak.safe.values import MOST_LEVELS, ValueLevels
-
-EXACT = 1e-8
-"""Share of a group's indicator that may be left outside of the column space: rounding alone."""
 
 PERFECT = 1e-12
 """Share of the variation left over up to which a fit is perfect: rounding alone."""
-
-LEAST_LEVERAGE = 0.3
-"""Leverage from which it is looked at whether a fitted value is nearly that of its record: beside
-a leverage of 0.3 all others have 0.7 of a mean, and hide seven times as much as it within 10 %."""
-
-MOST_KINDS = 2**62
-"""Combinations of codes that are numbered without a look at which there are."""
 
 MOST_LISTED = 5
 """Most groups that a reason names."""
@@ -63,9 +46,6 @@ COLUMNS = {
     "pvalues": "p",
 }
 """What is shown of each coefficient, by the attribute of a fitted model that has it."""
-
-CODED = re.compile(r"^(?:C\((\w+).*\)|(\w+))\[.*\]$")
-"""Name of a column that stands for one category of a factor."""
 
 NUMBERS = (
     "nobs",
@@ -79,383 +59,6 @@ NUMBERS = (
     "bic",
 )
 """What is shown of the fit as a whole, if the model has it."""
-
-
-WEIGHTS = "weights of the regression"
-"""Name under which weights stand beside the columns of a fit."""
-
-
-@dataclass(frozen=True)
-class DesignMatrix:
-    """The matrix of a regression, and who stands behind its rows.
-
-    Parameters
-    ----------
-    matrix : (n, k) array of float
-    names : tuple of str
-        Of the columns.
-    contributor : (n,) array of int
-    weights : (n,) array of float
-        By what each record counts in the fit.
-
-    Notes
-    -----
-    Coefficients of least squares, of a logit and of every model with a canonical link solve
-    X'(y - fitted) = 0. If the indicator of a group of records is a combination of the columns of
-    X, the residuals of the group add up to 0: who knows the coefficients and the columns of these
-    records knows the sum of y over the group. For a group of one record that is leverage 1.
-
-    Any columns may single out a group: flags, the codes 1 and 2, or a code and its square. All
-    groups are searched as in the joint audit, among records of a leverage that allows it.
-    """
-
-    matrix: Floats
-    names: tuple[str, ...]
-    contributor: Integers
-    weights: Floats
-
-    @cached_property
-    def basis(self) -> Floats:
-        """Orthonormal columns that span those of the matrix, weights included."""
-        return _orthonormal(self.matrix * np.sqrt(self.weights)[:, None])
-
-    @property
-    def rank(self) -> int:
-        """How many parameters are estimated."""
-        return int(self.basis.shape[1])
-
-    @cached_property
-    def n_contributors(self) -> int:
-        """How many contributors stand behind all rows."""
-        return len(np.unique(self.contributor))
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether all columns are 0 and 1: fitted values are then told by the coefficients."""
-        return bool(((self.matrix == 0) | (self.matrix == 1)).all())
-
-    @cached_property
-    def leverage(self) -> Floats:
-        """Leverage of each record: 1 if the fit goes through it whatever its value."""
-        return np.asarray((self.basis**2).sum(axis=1), dtype=np.float64)
-
-    def nearly_told(self, y: Floats, ratio: float, tells_squares: bool) -> Integers:
-        """Return the records of which the fit tells y within the p% rule, for who knows X.
-
-        Over its leverage h, a fitted value is y plus the sum of all others times h_ij / h, which
-        must hide it from the contributor with the largest of these. The residuals of all others
-        are part of the residual sum of squares as well, so that y lies no further from the fitted
-        value than the root of 1 - h times that sum: without the record it is less by the square of
-        its residual over 1 - h (Cook and Weisberg, 1982, *Residuals and influence in regression*).
-        """
-        roots = np.sqrt(self.weights)
-        amounts = np.abs(y - max(float(y.min()), 0.0)) * roots
-        apart = y * roots
-        apart = apart - self.basis @ (self.basis.T @ apart)
-        largest = np.sort(apart**2)[-2:]
-        beside = np.where(apart**2 == largest[-1], largest[0], largest[-1])
-        room = np.sqrt(np.maximum((1 - self.leverage) * ((apart**2).sum() - beside), 0.0))
-        is_bounded = tells_squares & (room - apart < ratio * amounts)
-        _, who = np.unique(self.contributor, return_inverse=True)
-        for record in np.flatnonzero(self.leverage > LEAST_LEVERAGE):
-            others = np.bincount(who, np.abs(self.basis @ self.basis[record]) * amounts)
-            others[who[record]] = 0.0
-            hidden_by = others.sum() - others.max()
-            is_bounded[record] |= hidden_by < ratio * self.leverage[record] * amounts[record]
-        return np.flatnonzero(is_bounded)
-
-    @property
-    def is_of_means(self) -> bool:
-        """Whether it has a parameter for each kind of record: coefficients are then means of y."""
-        n_varying = np.count_nonzero((self.matrix != self.matrix[:1]).any(axis=0))
-        return n_varying == len(self._few) and self.rank == int(self._kind.max()) + 1
-
-    def partitions(self) -> list[Integers]:
-        """Return the category of each record, for each factor, and for all of them together.
-
-        Columns of two values that exclude each other and follow each other are categories of a
-        factor; the base category is none of them.
-        """
-        factors: list[list[Integers]] = []
-        for codes, n_values in self._few:
-            if n_values == 2:
-                if not factors or (codes & sum(factors[-1])).any():
-                    factors.append([])
-                factors[-1].append(codes)
-        parts = [
-            np.asarray(sum(number * codes for number, codes in enumerate(flags, 1)))
-            for flags in factors
-        ]
-        is_factor = len(factors) == 1 and len(factors[0]) == len(self._few)
-        return parts if is_factor or not self._few else [*parts, self._kind]
-
-    @cached_property
-    def _few(self) -> list[tuple[Integers, int]]:
-        """Columns of few values: a code for each record, and the number of codes."""
-        pairs = ((np.unique(column), column) for column in self.matrix.T)
-        return [
-            (np.searchsorted(values, column), len(values))
-            for values, column in pairs
-            if 1 < len(values) <= MOST_LEVELS
-        ]
-
-    @cached_property
-    def _kind(self) -> Integers:
-        """Which values each record has in all columns of few values."""
-        kind, size = np.zeros(len(self.matrix), dtype=np.int64), 1
-        for codes, n_values in self._few:
-            if size > MOST_KINDS // n_values:
-                kind = np.unique(kind, return_inverse=True)[1]
-                size = int(kind.max()) + 1
-            kind, size = kind * n_values + codes, size * n_values
-        return np.unique(kind, return_inverse=True)[1]
-
-    def crossings(self) -> Integers:
-        """Return how many contributors have each value, and each pair of values of two columns."""
-        _, who = np.unique(self.contributor, return_inverse=True)
-        counts = [np.zeros(0, dtype=np.int64)]
-        for number, (codes, _) in enumerate(self._few):
-            for other, n_values in self._few[number:]:
-                pair = codes * n_values + other
-                if self.n_contributors < len(who):
-                    # Contributors with several records count once.
-                    pair = np.unique(pair * self.n_contributors + who) // self.n_contributors
-                counts.append(np.bincount(pair))
-        return np.concatenate(counts)
-
-    def singled_out(self, group: Flags | Integers) -> bool:
-        """Whether the sum of y over a group of records follows from the coefficients."""
-        roots = np.sqrt(self.weights[group])
-        size = float(self.weights[group].sum())
-        if not size:
-            return False
-        inside = float(((roots @ self.basis[group]) ** 2).sum())
-        return size - inside <= EXACT * size
-
-    def small_groups(self, threshold: int) -> tuple[list[tuple[str, int]], bool]:
-        """Return the groups of too few contributors that are singled out, none within another.
-
-        Returns
-        -------
-        groups : list of (str, int)
-            What the records of each have in common, and how many contributors it has.
-        is_complete : bool
-            Whether all groups were searched.
-        """
-        _, who, often = np.unique(self.contributor, return_inverse=True, return_counts=True)
-        share = 1.0 / often[who]
-        spanned = _orthonormal(self.matrix * np.sqrt(share)[:, None]) / np.sqrt(share)[:, None]
-        high = np.flatnonzero(~is_low((spanned**2).sum(axis=1), threshold - 1))
-        if not high.size:
-            return [], True
-        _, first, kind = np.unique(
-            self.matrix[high], axis=0, return_index=True, return_inverse=True
-        )
-        kind, n = kind.ravel(), len(first)
-        pairs = np.unique(np.stack([kind, who[high]]), axis=1)
-        counted = np.bincount(pairs[0], minlength=n)
-        members = None
-        if len(often) < len(who):
-            members = tuple(np.split(pairs[1], np.cumsum(counted)[:-1]))
-        small = np.flatnonzero(counted < threshold)
-        weights = np.bincount(kind, share[high])[small]
-        small, given = combinations_within(
-            small, spanned[high[first[small]]].T, np.sqrt(weights), threshold - 1
-        )
-        search = SmallGroups(
-            counted, members, threshold, lambda _: False, SearchWork(MOST_PROGRAMS)
-        )
-        chosen, is_complete = search.of_combinations(small, given)
-        groups = []
-        for numbers in chosen:
-            group = np.zeros(len(self.matrix), dtype=np.bool_)
-            group[high[np.isin(kind, numbers)]] = True
-            if self.singled_out(group):
-                groups.append((self.said(group), len(np.unique(who[group]))))
-        return groups, is_complete
-
-    def slopes_of_few(self, threshold: int) -> list[tuple[str, int]]:
-        """Return columns that vary for few contributors alone, and tell a weighted sum of these."""
-        groups = []
-        for name, column in zip(self.names, self.matrix.T, strict=True):
-            values, counts = np.unique(column, return_counts=True)
-            n = len(np.unique(self.contributor[column != values[np.argmax(counts)]]))
-            if 0 < n < threshold and len(values) > 2:
-                groups.append((f"{name}, the same for all others", n))
-        return groups
-
-    def said(self, group: Flags | Integers) -> str:
-        """Return the flags that all records of a group have: none of them names a person."""
-        is_flag = ((self.matrix == 0) | (self.matrix == 1)).all(axis=0) & (self.matrix == 0).any(
-            axis=0
-        )
-        names = [name for name, flag in zip(self.names, is_flag, strict=True) if flag]
-        has = self.matrix[np.ix_(group, is_flag)].all(axis=0)
-        if not names:
-            return "a combination of the columns"
-        return " and ".join(f"{name} = 1" for name, one in zip(names, has, strict=True) if one) or (
-            f"none of {names[0]} to {names[-1]}" if len(names) > 1 else f"{names[0]} = 0"
-        )
-
-
-def _orthonormal(matrix: Floats) -> Floats:
-    """Return orthonormal columns that span those of a matrix."""
-    norms = np.linalg.norm(matrix, axis=0)
-    scaled = matrix[:, norms > 0] / norms[norms > 0]
-    left, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
-    tolerance = max(scaled.shape, default=0) * np.finfo(np.float64).eps
-    return np.asarray(left[:, sizes > tolerance * sizes.max(initial=0.0)], dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Fit:
-    """What is read of a fitted model, of statsmodels or of another library.
-
-    Parameters
-    ----------
-    exog : (n, k) array of float
-        Columns of the regression, the constant included.
-    endog : (n,) array of float
-    names : tuple of str
-        Of the columns.
-    index : pandas.Index
-        Of the records; numbered from 0 if the model does not know them.
-    result : object
-    method : str
-        Name of the model, such as "ols".
-    weights : (n,) array of float
-        By what each record counts; records to which somebody gave no weight are left out.
-    n_left_out : int, default=0
-        How many these are.
-    """
-
-    exog: Floats
-    endog: Floats
-    names: tuple[str, ...]
-    index: pd.Index
-    result: Any
-    method: str
-    weights: Floats
-    n_left_out: int = 0
-
-    @classmethod
-    def of(cls, result: Any) -> Fit:
-        """Read a fitted model.
-
-        Raises
-        ------
-        InputError
-            If it has no ``model.exog``, ``model.endog`` and ``params``, or is not finite.
-        """
-        model: Any = getattr(result, "model", None)
-        missing = [
-            f"{where}.{name}" if where else name
-            for owner, where, name in (
-                (model, "model", "exog"),
-                (model, "model", "endog"),
-                (result, "", "params"),
-            )
-            if getattr(owner, name, None) is None
-        ]
-        if missing:
-            raise InputError(
-                f"a regression is given as a fitted model, as .fit() of statsmodels returns it; "
-                f"{type(result).__name__} has no {', '.join(missing)}"
-            )
-        exog = np.asarray(model.exog, dtype=np.float64)
-        endog = np.asarray(model.endog, dtype=np.float64)
-        if exog.ndim != 2 or endog.shape != exog.shape[:1] or not exog.size:
-            raise InputError(
-                f"a regression needs a column y and a matrix X of as many rows; found y with shape "
-                f"{endog.shape} and X with shape {exog.shape}"
-            )
-        if np.shape(result.params) == exog.shape:
-            raise InputError(
-                f"{type(result).__name__} has coefficients of each record, as rolling regressions "
-                "do: ask for a regression of each period that you show"
-            )
-        if not np.isfinite(exog).all() or not np.isfinite(endog).all():
-            raise InputError("a regression needs finite numbers: drop missing values first")
-        names = [str(name) for name in getattr(model, "exog_names", None) or []]
-        if len(names) != exog.shape[1]:
-            names = [f"x{number}" for number in range(exog.shape[1])]
-        labels = getattr(getattr(model, "data", None), "row_labels", None)
-        index = pd.RangeIndex(len(endog)) if labels is None else pd.Index(labels)
-        frame = getattr(getattr(model, "data", None), "frame", None)
-        if isinstance(frame, pd.DataFrame) and frame.index.equals(index):
-            # The index of the frame itself says that its records were not numbered anew.
-            index = frame.index
-        weights = weights_of(model, len(endog))
-        # How many records a robust fit leaves out is theirs alone.
-        counts = (weights > 0) | is_robust(model)
-        return cls(
-            exog[counts], endog[counts], tuple(names), index if counts.all() else index[counts],
-            result, type(model).__name__.lower(), weights[counts], int((~counts).sum()),
-        )  # fmt: skip
-
-    @property
-    def values(self) -> pd.DataFrame:
-        """What the model knows of its records: y, and the columns and weights that vary."""
-        varies = (self.exog != self.exog[:1]).any(axis=0)
-        chosen = np.flatnonzero(varies)
-        columns = pd.DataFrame(
-            self.exog[:, chosen], index=self.index, columns=[self.names[k] for k in chosen]
-        )
-        weighted = {WEIGHTS: self.weights} if self.is_weighted else {}
-        return columns.assign(**{self.y: self.endog}, **weighted)
-
-    @property
-    def tells_squares(self) -> bool:
-        """Whether anything is shown beside coefficients: a fit as a whole, or standard errors."""
-        return any(_figure(self.result, name) is not None for name in ("bse", "rsquared", "llf"))
-
-    @property
-    def has_amounts(self) -> bool:
-        """Whether y is an amount whose residuals the fit tells of: no code, and no robust scale."""
-        model = self.result.model
-        is_other = is_of_categories(model) or is_robust(model)
-        return not is_other and not ValueLevels.of(self.endog).is_code
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether weights are a column of somebody: those of a robust fit are its own."""
-        return bool(np.ptp(self.weights)) and not is_robust(self.result.model)
-
-    @property
-    def is_of_flag(self) -> bool:
-        """Whether y is 0 or 1."""
-        return bool(np.isin(self.endog, (0, 1)).all())
-
-    @property
-    def y(self) -> str:
-        """Name of what the model explains."""
-        return str(getattr(self.result.model, "endog_names", None) or "y")
-
-    @property
-    def columns(self) -> list[str]:
-        """What the columns are called in the frame, as far as their names say."""
-        parts = [part for name in (self.y, *self.names) for part in name.split(":")]
-        names = [CODED.sub(r"\1\2", part) for part in parts if part not in ("const", "Intercept")]
-        return list(dict.fromkeys(names))
-
-    @property
-    def leaves_out(self) -> bool:
-        """Whether the model left out records for their missing values."""
-        data = getattr(self.result.model, "data", None)
-        missing: Any = getattr(data, "missing_row_idx", None)
-        return missing is not None and np.size(missing) > 0
-
-    @property
-    def left_over(self) -> float:
-        """Share of the variation of y that the fit leaves over; NaN if the model does not say."""
-        spread = float(((self.endog - self.endog.mean()) ** 2).sum())
-        if not spread:
-            return 0.0
-        for name in ("resid_response", "resid"):
-            found = getattr(self.result, name, None)
-            if found is not None and np.shape(found) == self.endog.shape:
-                return float((np.asarray(found, dtype=np.float64) ** 2).sum()) / spread
-        return float("nan")
 
 
 @KINDS.register
@@ -828,19 +431,11 @@ def _measure(
     )
 
 
-def _figure(result: Any, name: str) -> Any:
-    """Return a figure of a fitted model; None where its kind of model has none, as RLM no `llf`."""
-    try:
-        return getattr(result, name, None)
-    except NotImplementedError:
-        return None
-
-
 def _frames(fit: Fit, digits: int) -> tuple[pd.DataFrame, ...]:
     """Return coefficients, and figures of the fit as a whole, with so many digits."""
     columns = {}
     for name, label in COLUMNS.items():
-        figure = _figure(fit.result, name)
+        figure = figure_of(fit.result, name)
         if figure is not None and np.size(figure) == len(fit.names):
             columns[label] = rounded(np.asarray(figure, dtype=np.float64).ravel(), digits)
     if not columns:
@@ -852,7 +447,7 @@ def _frames(fit: Fit, digits: int) -> tuple[pd.DataFrame, ...]:
     for name in NUMBERS:
         if name in LIKELIHOODS and tells_values(fit.result.model):
             continue
-        found = _figure(fit.result, name)
+        found = figure_of(fit.result, name)
         if name != "nobs" and found is not None and np.ndim(found) == 0:
             # Degrees of freedom are no function of y.
             is_whole = float(found).is_integer()

@@ -173,7 +173,7 @@ http <- function(verb, path, body = "") {
       socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 300)
     ),
     error = function(failed) {
-      # A limit of time of the user's (setTimeLimit) may end here too, and says nothing of the server.
+      # A limit of time that the user set may end here too, and says nothing of the server.
       refused <- conditionMessage(failed) == gettext("cannot open the connection", domain = "R")
       if (refused) server_ended("tablecloak_gone") else stop(failed)
     }

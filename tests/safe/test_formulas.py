@@ -222,6 +222,13 @@ def test_a_value_of_the_next_record_is_no_value_of_this_one(formula, made):
     pd.testing.assert_series_equal(column, made(data), check_names=False)
 
 
+@pytest.mark.parametrize("sign", ["/", "//"])
+def test_zero_has_no_sign_in_a_division(sign):
+    data = pd.DataFrame({"amount": [9, None], "whole": [0.0, None]})
+    for rows in (data, data.iloc[:1].astype(int)):
+        assert computed(f"amount {sign} -whole", rows)[0] == np.inf
+
+
 @pytest.mark.parametrize(
     ("formula", "made"),
     [

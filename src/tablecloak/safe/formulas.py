@@ -155,6 +155,11 @@ def _within_64_bits(function: Callable[..., Column]) -> Callable[..., Column]:
     return _on(_amounts, checked)
 
 
+def _divided(function: Callable[..., Column]) -> Callable[..., Column]:
+    """Return a division by 0, never by -0: whole numbers have none, and numbers beside gaps do."""
+    return lambda one, other: function(_amounts(one), _amounts(other) + 0)
+
+
 def _compared(function: Callable[..., Column]) -> Callable[..., Column]:
     return lambda *values: function(*_alike(*values))
 
@@ -169,8 +174,8 @@ _power = _within_64_bits(operator.pow)
 
 OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: _within_64_bits(operator.add), ast.Sub: _within_64_bits(operator.sub),
-    ast.Mult: _within_64_bits(operator.mul), ast.Div: _on(_amounts, operator.truediv),
-    ast.FloorDiv: _on(_amounts, operator.floordiv), ast.Mod: _on(_amounts, operator.mod),
+    ast.Mult: _within_64_bits(operator.mul), ast.Div: _divided(operator.truediv),
+    ast.FloorDiv: _divided(operator.floordiv), ast.Mod: _divided(operator.mod),
     ast.USub: _on(_amounts, operator.neg), ast.UAdd: _on(_amounts, operator.pos),
     ast.Not: _on(_condition, operator.invert), ast.Invert: _on(_condition, operator.invert),
     ast.And: _on(_condition, operator.and_), ast.Or: _on(_condition, operator.or_),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tablecloak.safe.decisions import decided
 from tablecloak.safe.echoes import Echoes
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
+from tablecloak.safe.joint.waves import waves_of
 from tablecloak.safe.origins import ProjectData
 from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason
 from tablecloak.safe.records import IdentifiedRecords, KnownRecords
@@ -68,8 +70,9 @@ class Ledger:
         if self.declared is not None:
             frame = self.declared.frame
             columns = [frame[name] for name in frame]
-            self._records.identified(columns, frame.index, contributor)
+            located = self._records.identified(columns, frame.index, contributor)
             self._echoes.add_totals(columns, frame.index)
+            self._positions = located.positions
         self._joint = JointAudit(appetite)
         self._n_named = 0
         self._bundles: dict[Path, dict[str, Output]] = {}
@@ -250,9 +253,29 @@ class Ledger:
         """
         leaving = self.leaving() if beside is None else beside
         earlier = {name: entry.figures for name, entry in leaving.items() if entry.figures}
+        n_records = len(self._records.index)
         return self._joint.findings(
-            figures, earlier, n_records=len(self._records.index), contributors=self.contributors
+            figures,
+            earlier,
+            n_records=n_records,
+            contributors=self.contributors,
+            waves=self._waves_of(n_records),
         )
+
+    @cached_property
+    def _waves(self) -> Integers | None:
+        """Wave of each record of the data; None if they are no panel."""
+        if self.declared is None or self.contributors is None:
+            return None
+        return waves_of(self.declared.codes, self.contributors[self._positions])
+
+    def _waves_of(self, n_records: int) -> Integers | None:
+        """Return the wave of each record of the project; -1 where it is not known."""
+        if self._waves is None:
+            return None
+        waves = np.full(n_records, -1, dtype=np.int64)
+        waves[self._positions] = self._waves
+        return waves
 
     def of_same_records(self, names: Iterable[str], records: AnyIntegers) -> str:
         """Return of how many records an output and those it fails beside are, if not of the same.

@@ -18,6 +18,7 @@ from tablecloak.safe.joint.nested_filters import nested_groups
 from tablecloak.safe.joint.question import SummedVariable, SummedVariables, VariableQuestion
 from tablecloak.safe.joint.repeated import RepeatedAmounts
 from tablecloak.safe.joint.small_groups import SmallGroups
+from tablecloak.safe.joint.waves import WaveFigures
 from tablecloak.safe.output import Figures
 
 NEAR = 1e-6
@@ -109,6 +110,8 @@ class JointAudit:
     _variables: SummedVariables = field(default_factory=lambda: SummedVariables(0))
     _repeated: RepeatedAmounts = field(default_factory=RepeatedAmounts)
     _of_units: JointAudit | None = None
+    _waves: WaveFigures = field(default_factory=WaveFigures)
+    _of_panel: JointAudit | None = None
 
     def findings(
         self,
@@ -117,6 +120,7 @@ class JointAudit:
         *,
         n_records: int,
         contributors: Integers | None = None,
+        waves: Integers | None = None,
     ) -> tuple[list[Disclosure], list[str]]:
         """Return what figures disclose together with earlier ones, and what was not searched.
 
@@ -130,6 +134,8 @@ class JointAudit:
             Number of records of the project.
         contributors : (n_records,) array of int, optional
             Code of the contributor of each record; by default each has its own.
+        waves : (n_records,) array of int, optional
+            Code that no contributor has in two records, such as the year; -1 if it is not known.
 
         Returns
         -------
@@ -151,6 +157,9 @@ class JointAudit:
         undecided += unsure
         if contributors is not None and not findings:
             findings, unsure = self._of_repeated(new, earlier, n_records, contributors)
+            undecided += unsure
+        if contributors is not None and waves is not None and not findings:
+            findings, unsure = self._between_waves(new, earlier, contributors, waves)
             undecided += unsure
         # A figure that tells of few beside others of its variable is to be hidden anyway.
         named = {term for finding in findings for term in finding.new_terms}
@@ -201,6 +210,38 @@ class JointAudit:
             )
             for finding in findings
         ], undecided
+
+    def _between_waves(
+        self,
+        new: Sequence[Figures],
+        earlier: Mapping[str, Sequence[Figures]],
+        contributors: Integers,
+        waves: Integers,
+    ) -> tuple[list[Disclosure], list[str]]:
+        """Return what follows for whoever compares the waves of a panel."""
+        apart, past, places = self._waves.apart(new, earlier, contributors, waves)
+        if self._of_panel is None:
+            self._of_panel = JointAudit(self.appetite)
+        audit = self._of_panel
+        n_contributors = int(contributors.max(initial=0)) + 1
+        audit._bring_up_to([figures for some in past.values() for figures in some], n_contributors)
+        audit._variables.forget()
+        names = _names_of(apart, past)
+        undecided = audit._variables.sums_of_columns(apart, names)
+        findings, unsure = audit._answers(*audit._with_differences(apart, names), None)
+        first = np.full(n_contributors, len(contributors), dtype=np.int64)
+        np.minimum.at(first, contributors, np.arange(len(contributors)))
+        return [
+            replace(
+                finding,
+                records=first[finding.records],
+                new_terms=tuple(
+                    (places[part][0], int(places[part][1][row])) for part, row in finding.new_terms
+                ),
+                text=f"{finding.text} (contributors are compared between their records)",
+            )
+            for finding in findings
+        ], [*undecided, *unsure]
 
     def _of_weighted_sums(
         self, new: Sequence[Figures], contributors: Integers | None

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array, diags_array, eye_array, kron
 
-from tablecloak.arrays import AnyIntegers, Flags, Floats
+from tablecloak.arrays import AnyIntegers, Flags, Floats, Integers
 from tablecloak.safe.joint.system import FigureSystem
 from tablecloak.safe.output import Figures
 
@@ -42,6 +42,14 @@ NEARLY = 1e-7
 
 STILL = 1e-6
 """Move of a sum, in standard deviations, up to which it counts as none."""
+
+MOST_FACTORS, WIDTH = 12, 0.02
+"""Factors by which a column may be another one times a code of few values, as amounts in two
+currencies are, and how far ratios of one factor may be apart, since amounts are rounded."""
+
+PER_FACTOR, LEFT_OVER = 5, 0.01
+"""Records for each factor from which these are no accident, and share of all amounts that rounding
+may leave over."""
 
 
 def is_copy(one: Floats, other: Floats) -> bool:
@@ -141,6 +149,30 @@ def _agrees(one: Floats, other: Floats, slope: float, shift: float) -> Flags:
     return np.asarray(np.abs(other - slope * one - shift) <= limit)
 
 
+def factors_of(one: Floats, other: Floats) -> tuple[Floats, Integers] | None:
+    """Return few factors, and which of them each record of a column has in another one.
+
+    None if the other column is no such multiple of it, or the same multiple throughout. Factors are
+    read from the larger amounts, whose ratios rounding hardly changes.
+    """
+    size = np.abs(one)
+    is_large = (size >= np.median(size)) & (size > 0) if len(one) else np.zeros(0, dtype=np.bool_)
+    ratios = np.sort(other[is_large] / one[is_large])
+    factors: list[float] = []
+    while len(ratios):
+        if len(factors) == MOST_FACTORS:
+            return None
+        within = ratios <= ratios[0] + WIDTH * abs(ratios[0])
+        factors.append(float(np.median(ratios[within])))
+        ratios = ratios[~within]
+    if len(factors) < 2 or is_large.sum() < PER_FACTOR * len(factors):
+        return None
+    away = np.abs(other[:, None] - one[:, None] * np.array(factors))
+    code = np.argmin(away, axis=1)
+    is_multiple = away.min(axis=1).sum() <= LEFT_OVER * np.abs(other).sum()
+    return (np.array(factors), code) if is_multiple else None
+
+
 def column_of(columns: Sequence[AmountColumn], figures: Figures) -> AmountColumn | None:
     """Return the column whose amounts figures add up; None if there is none."""
     return next((column for column in columns if column.is_of(figures)), None)
@@ -174,6 +206,11 @@ class AmountColumn:
             return figures.variable == self.name
         largest = np.abs(given).max()
         return bool(np.abs(past - given).max() <= SAME * largest)
+
+    def is_copy_of(self, figures: Figures) -> bool:
+        """Whether figures add up this column on another scale."""
+        past, given = self._both(figures)
+        return bool(len(past)) and scale_of(past, given) is not None
 
     def _both(self, figures: Figures) -> tuple[Floats, Floats]:
         assert figures.amounts is not None
@@ -244,6 +281,32 @@ class AmountColumn:
             )
             for apart, shift in left
         ]
+
+    def in_its_terms(self, figures: Figures) -> Figures | None:
+        """Return sums of another column as sums of this one, if it is this one times few factors.
+
+        None if it is not, or if a record of the sums has not stood in a figure of this column.
+        """
+        past, given = self._both(figures)
+        there = figures.group >= 0
+        located = factors_of(past, given) if len(past) == there.sum() else None
+        if located is None:
+            return None
+        factors, code = located
+        # Groups by factor as well: each figure adds up each of them as often as the factor says.
+        n_factors, n_groups = len(factors), figures.sums.shape[1]
+        group = np.full(len(figures.group), -1, dtype=np.int64)
+        group[there] = figures.group[there].astype(np.int64) * n_factors + code
+        often = csr_array(kron(eye_array(n_groups), factors[None, :]))
+        amounts = np.nan_to_num(self.amounts[figures.records])
+        return Figures(
+            figures.records,
+            group,
+            csr_array(csr_array(figures.sums, dtype=np.float64) @ often),
+            figures.labels,
+            amounts,
+            self.name,
+        )
 
     def moves(self, n_records: int) -> Floats:
         """Return random moves of the records that change no sum of the column, shape (n, DRAWS)."""

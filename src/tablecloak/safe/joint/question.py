@@ -199,8 +199,12 @@ class SummedVariables:
             for column in others:
                 summed = column.difference(figures, self.n_records)
                 found[-1] += [(entry, figures) for entry in summed]
+                multiple = column.in_its_terms(figures)
+                found[-1] += [(multiple, figures)] if multiple is not None else []
                 for old in column.figures:
                     summed = column_with.difference(old, self.n_records, figures)
+                    if multiple is None and (again := column_with.in_its_terms(old)) is not None:
+                        summed.append(again)
                     found[-1] += [(entry, old) for entry in summed]
         return found
 
@@ -256,16 +260,18 @@ class SummedVariables:
             Output and number of each `Figures`, by its identity.
         """
         undecided = []
-        for figures in new:
-            own = None if figures.is_count else column_of(self.columns, figures)
+        for figures, _, _, columns in self._with_columns(new):
             if figures.amounts is None:
                 continue
             there = figures.group >= 0
             records = figures.records[there]
+            if not len(records):
+                continue
+            # What copies tell is searched as one variable.
             others = [
                 column
-                for column in self.columns
-                if column is not own and column.knows_most(records)
+                for column in columns
+                if column.knows_most(records) and not column.is_copy_of(figures)
             ]
             given = [column.amounts[records] for column in others]
             numbers, is_exact = added_up(figures.amounts[there], given)
@@ -273,7 +279,8 @@ class SummedVariables:
             tells = (part.tells(figures, self.n_records).all() for part in parts)
             if len(parts) > 1 and not (is_exact and all(tells)):
                 outputs = [
-                    list(dict.fromkeys(names[id(one)][0] for one in p.figures)) for p in parts
+                    list(dict.fromkeys(names[id(one)][0] or "this output" for one in p.figures))
+                    for p in parts
                 ]
                 said = [
                     f"{p.name} of {listed(some)}" for p, some in zip(parts, outputs, strict=True)

@@ -514,7 +514,7 @@ def names_of_cells(
     if keys == ["cell"]:
         raise InputError(
             f"{source}: the problem has no codes by which its cells are recognised, as always in "
-            f".jj. Name a problem in .csv or .parquet (of a job: internal/problem.csv), or give the "
+            f".jj. Name one in .csv or .parquet (of a job: internal/problem.csv), or give the "
             f"release a column 'cell' with the index of each."
         )
     raise InputError(

@@ -92,6 +92,22 @@ ORDERS = (np.add, np.subtract, np.multiply, *NOT_SYMMETRIC)
 
 LOGARITHMS = (np.log, np.log1p, np.log10, np.log2)
 
+CALENDAR = (
+    "%Y-%m",
+    "%Y/%m",
+    "%m/%Y",
+    "%m.%Y",
+    "%b %Y",
+    "%B %Y",
+    "%b",
+    "%B",
+    "%a",
+    "%A",
+    "%G-W%V",
+)
+PERIODS = ("Y", "Q", "M", "W")
+"""How months, weeks and days of the week are written, and periods of pandas."""
+
 TRANSFORMS = (
     np.positive, *LOGARITHMS, np.sqrt, np.square, _cube, np.exp, np.reciprocal, np.arcsinh,
 )  # fmt: skip
@@ -130,6 +146,9 @@ class FormulaSearch:
         self._classes = exact if self._is_number else classes
         self._exact = SINGLE if column.dtype == np.float32 else EXACT
         self._numbers = [one for name in frame for one in numbers_of(frame[name])]
+        self._dates = [
+            frame[name] for name in frame if pd.api.types.is_datetime64_any_dtype(frame[name])
+        ]
         self._along = [one for one in self._numbers if not _is_numbering(one)]
         missing = (np.isnan(one) for one in self._numbers)
         self._few = [
@@ -141,7 +160,7 @@ class FormulaSearch:
 
     def finds_any(self) -> bool:
         """Whether the column is one of the data, or some formula gives it."""
-        if self._n == 0 or self._is_given() or self._are_middles():
+        if self._n == 0 or self._is_given() or self._are_middles() or self._is_of_calendar():
             return True
         if self._are_names() and self._are_classes(self._classes, self._label):
             return True
@@ -159,6 +178,21 @@ class FormulaSearch:
         if self._is_number:
             return any(np.array_equal(self._values, one, equal_nan=True) for one in self._numbers)
         return any(np.array_equal(self._classes, codes) for codes in self._codes)
+
+    def _is_of_calendar(self) -> bool:
+        """Whether the column says in words or as a period when a date of the data is."""
+        if self._is_number:
+            return False
+        said = self._label.astype(str).to_numpy()
+        for date in self._dates:
+            there = date.notna().to_numpy()
+            day, days = pd.factorize(date[there].dt.tz_localize(None).dt.normalize())
+            dates = pd.DatetimeIndex(days)
+            texts = [*(dates.strftime(way) for way in CALENDAR),
+                     *(dates.to_period(way).astype(str) for way in PERIODS)]  # fmt: skip
+            if any(np.array_equal(np.asarray(text)[day], said[there]) for text in texts):
+                return bool(self._label[~there].isna().all())
+        return False
 
     # -- classes --------------------------------------------------------------------------
 

@@ -171,7 +171,9 @@ round_counts <- function(problem, base = 3, ...) {
 #'   i = c(0, 1, 1, 2, 2), j = c(0, 0, 2, 1, 3), p = c(1, 0.5, 0.5, 0.5, 0.5), v = c(0, -1, 1, -1, 1),
 #'   p_int_ub = c(1, 0.5, 1, 0.5, 1)
 #' )
-#' if (nzchar(Sys.which("tablecloak"))) as.data.frame(cell_keys(protect(people, c("region", "age")), ptable))
+#' if (nzchar(Sys.which("tablecloak"))) {
+#'   as.data.frame(cell_keys(protect(people, c("region", "age")), ptable))
+#' }
 cell_keys <- function(problem, ptable, ...) {
   one_way(problem, "cellkey", perturbation = c(list(kind = "counts", ptable = ptable), list(...)))
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,11 @@ def commented() -> dict[str, str]:
         lines = ["% Written by tools/write_man.py", f"\\name{{{name}}}"]
         lines += [f"\\alias{{{each}}}" for each in group]
         lines += [f"\\title{{{tags['title']}}}", f"\\description{{{tags['about']}}}", "\\usage{"]
-        lines += [f"{each}({signatures[each]})" for each in group]
+        for each in group:
+            # R CMD check wants at most 90 letters; a default stays beside its argument.
+            usage = f"{each}({signatures[each]})".replace(" = ", "\0=\0")
+            wrapped = textwrap.wrap(usage, 90, subsequent_indent=" " * (len(each) + 1))
+            lines += [line.replace("\0", " ") for line in wrapped]
         lines += ["}", "\\arguments{"]
         lines += [f"  \\item{{{a.replace('...', chr(92) + 'dots')}}}{{{items[a]}}}" for a in names]
         lines += ["}", f"\\value{{{tags['return']}}}"]

@@ -1,0 +1,111 @@
+"""All tables that were opened, each under an address of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from flask import g
+
+from tablecloak.app.given_away import GivenAway
+from tablecloak.app.session import OPENED, TABLES, Session, without_folder
+from tablecloak.errors import InputError
+from tablecloak.web.tasks import noting
+
+MOST_OPEN = 20
+"""Most tables in memory. The one that was not asked for longest makes room: its address opens it
+again, with its decisions and without its searches."""
+
+
+class GoneError(InputError):
+    """No table has such an address."""
+
+
+class OpenTables:
+    """All tables of a folder.
+
+    Parameters
+    ----------
+    home : Path
+        Private folder.
+    is_kept : bool
+        Whether it stays when the app ends.
+    """
+
+    def __init__(self, home: Path, *, is_kept: bool) -> None:
+        self.home, self.is_kept = home, is_kept
+        self.given = GivenAway(home / "given_away.json")
+        self.sent: Mapping[str, str] = {}
+        """What was sent last from the first page."""
+        self._open: dict[str, Session] = {}
+        self._lock = threading.Lock()
+
+    def new(self) -> Session:
+        """Return an empty table, which `add` keeps once there is something in it."""
+        return Session(self.home, self.given)
+
+    def add(self, session: Session) -> None:
+        """Keep a table."""
+        session.save()
+        with self._lock:
+            self._open[session.name] = session
+            idle = [name for name, each in self._open.items() if not each.is_busy]
+            for name in idle[: max(len(self._open) - MOST_OPEN, 0)]:
+                del self._open[name]
+
+    def __getitem__(self, name: str) -> Session:
+        """Return the table of an address; one that is not in memory is opened again.
+
+        Raises
+        ------
+        GoneError
+            If there is none.
+        """
+        with self._lock:
+            session = self._open.pop(name, None)
+            if session is None:
+                session = Session(self.home, self.given, name)
+                if not name.isalnum() or not (session.folder / OPENED).exists():
+                    raise GoneError(
+                        "The table of this address is gone: the program was started anew, or its "
+                        "folder was removed. Open the file again on the first page."
+                    )
+                session.open_again()
+            # Those that were asked for last stand last.
+            self._open[name] = session
+        return session
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return what can be opened, the last one first: tables, and files without one."""
+        found = []
+        for path in sorted(
+            (self.home / TABLES).glob(f"*/{OPENED}"), key=lambda path: -path.stat().st_mtime
+        ):
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            found.append({
+                "address": f"/table/{path.parent.name}/", "title": kept["title"],
+                "file": Path(kept["file"]).name, "decisions": len(kept.get("marks", ())),
+                "is_table": "table" in kept,
+            })  # fmt: skip
+        return found
+
+    def told(self, error: Exception) -> tuple[str, int]:
+        """Return what is said of an error, and the status of the answer."""
+        session, message = g.get("session"), str(error)
+        text = session.plain(message) if session else without_folder(message, self.home)
+        return text, 404 if isinstance(error, GoneError) else 400
+
+    def answered(self, pages: type, name: str) -> Callable[..., Any]:
+        """Return a view: a method of pages, about the table of the address."""
+
+        @wraps(getattr(pages, name))
+        def answer(table: str, **given: Any) -> Any:
+            g.session = self[table]
+            with noting(g.session.unsaid):
+                return getattr(pages(self, g.session), name)(**given)
+
+        return answer

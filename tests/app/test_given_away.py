@@ -59,8 +59,9 @@ def test_a_second_pattern_of_a_table_is_refused_until_nobody_received_the_first(
     assert NEVER_TWO in why and "suppression of cells, downloaded 20" in why
     refused = client.post("/grid/release/suppression.zip")
     assert refused.status_code == 400 and refused.get_json()["error"] == why
-    (given,) = client.post("/grid/view", json={}).get_json()["given"]
-    assert given["has_left"]
+    view = client.post("/grid/view", json={}).get_json()
+    (given,) = view["given"]
+    assert given["has_left"] and [run["is_given"] for run in view["runs"]] == [True, False]
     assert client.post("/grid/unsent").get_json()["refused"]["suppression"] == ""
     assert client.post("/grid/release/suppression.zip").status_code == 200
     told = client.post("/grid/view", json={}).get_json()["given"]

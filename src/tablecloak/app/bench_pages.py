@@ -38,6 +38,7 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import WORKBOOKS
 from tablecloak.tables.published import published_decimals
 from tablecloak.tables.rules.rule import levels_asked
+from tablecloak.web.tasks import noting
 
 ROUTES = (
     ("GET", "/grid", "page"),
@@ -118,6 +119,8 @@ class BenchPages:
         shown = bench.grid.shown(look)
         method = asked.get("method", "")
         squares = _Squares(bench, bench.solved.get(method))
+        given = self.session.given.of(bench.fingerprint)
+        sent = {release.release for release in given if release.has_left}
         return {
             "dimensions": bench.grid.dimensions,
             "look": _told(look),
@@ -138,14 +141,12 @@ class BenchPages:
                     "summary": run.summary(),
                     "seconds": f"{run.seconds:.1f}",
                     "decisions": len(run.marks),
+                    "is_given": bool(sent) and run.fingerprint in sent,
                     "is_shown": run is bench.solved.get(method) and not squares.is_old,
                 }
                 for run in bench.runs
             ],
-            "given": [
-                {"what": str(each), "has_left": each.has_left}
-                for each in self.session.given.of(bench.fingerprint)
-            ],
+            "given": [{"what": str(release), "has_left": release.has_left} for release in given],
         }
 
     def cell(self, cell: int) -> Any:
@@ -212,9 +213,9 @@ class BenchPages:
 
     def progress(self) -> Any:
         """Return what is known of the search, and why each release may not be given away."""
-        told = self.bench.progress()
+        search = self.bench.progress()
         refused = {name: self.session.plain(self.session.grid_refusal(name)) for name in methods()}
-        return {**told, "error": self.session.plain(told["error"]), "refused": refused}
+        return {**search, "error": self.session.plain(search["error"]), "refused": refused}
 
     def _decided(self) -> Any:
         self.session.save()
@@ -232,7 +233,9 @@ class BenchPages:
             raise InputError(refusal)
         release = self.bench.solved[method].result
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
-            self._write(release, Path(folder))
+            # What is warned of stands in the verdict, and belongs to no other page.
+            with noting([]):
+                self._write(release, Path(folder))
             self.session.give(release)
             return zipped(Path(folder), f"{method}.zip")
 

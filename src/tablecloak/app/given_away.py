@@ -69,8 +69,8 @@ class GivenAway:
         self.path = path
         self._lock = threading.Lock()
         try:
-            told = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-            self._given = [Given(**each) for each in told]
+            text = path.read_text(encoding="utf-8") if path.exists() else "[]"
+            self._given = [Given(**entry) for entry in json.loads(text)]
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
                 f"{path}: cannot be read ({error}). It says which releases were given away. Bring "
@@ -83,7 +83,7 @@ class GivenAway:
 
     def objection(self, table: str, release: str) -> str:
         """Return why a release may not be given away besides another one; nothing if it may."""
-        others = [each for each in self.of(table) if each.has_left and each.release != release]
+        others = [other for other in self._sent(table) if other.release != release]
         if not others:
             return ""
         return (
@@ -102,7 +102,7 @@ class GivenAway:
         with self._lock:
             if objection := self.objection(table, release):
                 raise InputError(objection)
-            if not any(each.has_left and each.release == release for each in self.of(table)):
+            if not self._sent(table):
                 now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
                 self._keep([*self._given, Given(table, release, what, now)])
 
@@ -110,15 +110,18 @@ class GivenAway:
         """Note that nobody received what was given away of a table."""
         with self._lock:
             self._keep(
-                replace(each, has_left=each.has_left and each.table != table)
-                for each in self._given
+                replace(given, has_left=given.has_left and given.table != table)
+                for given in self._given
             )
 
-    def _keep(self, given: Iterable[Given]) -> None:
-        given = list(given)
-        text = json.dumps([asdict(each) for each in given], indent=1)
+    def _sent(self, table: str) -> list[Given]:
+        return [given for given in self.of(table) if given.has_left]
+
+    def _keep(self, entries: Iterable[Given]) -> None:
+        entries = list(entries)
+        text = json.dumps([asdict(entry) for entry in entries], indent=1)
         write_text(self.path, f"{text}\n", secret=True)
-        self._given = given
+        self._given = entries
 
 
 def fingerprint_of_table(table: Table) -> str:

@@ -53,7 +53,7 @@ class OpenTables:
         session.save()
         with self._lock:
             self._open[session.name] = session
-            idle = [name for name, each in self._open.items() if not each.is_busy]
+            idle = [name for name, one in self._open.items() if not one.is_busy]
             for name in idle[: max(len(self._open) - MOST_OPEN, 0)]:
                 del self._open[name]
 
@@ -81,17 +81,17 @@ class OpenTables:
 
     def listed(self) -> list[dict[str, Any]]:
         """Return what can be opened, the last one first: tables, and files without one."""
-        found = []
+        tables = []
         for path in sorted(
             (self.home / TABLES).glob(f"*/{OPENED}"), key=lambda path: -path.stat().st_mtime
         ):
             kept = json.loads(path.read_text(encoding="utf-8"))
-            found.append({
+            tables.append({
                 "address": f"/table/{path.parent.name}/", "title": kept["title"],
                 "file": Path(kept["file"]).name, "decisions": len(kept.get("marks", ())),
                 "is_table": "table" in kept,
             })  # fmt: skip
-        return found
+        return tables
 
     def told(self, error: Exception) -> tuple[str, int]:
         """Return what is said of an error, and the status of the answer."""

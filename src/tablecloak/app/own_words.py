@@ -51,8 +51,8 @@ def in_own_words(message: str, *, has_fields: bool) -> str:
     return re.sub(r"(?<!in )\[(\w+)\]", _noun, message)
 
 
-def _field(found: re.Match[str]) -> str:
-    key, value, section = found.groups()
+def _field(setting: re.Match[str]) -> str:
+    key, value, section = setting.groups()
     if key is None:
         return "on the page Choose"
     of_way = f" of {PROTECTIONS[section].noun}" if section in PROTECTIONS else ""
@@ -60,6 +60,6 @@ def _field(found: re.Match[str]) -> str:
     return f"{value} in {field}" if value else field
 
 
-def _noun(found: re.Match[str]) -> str:
-    name = found.group(1)
-    return PROTECTIONS[name].noun if name in PROTECTIONS else found.group()
+def _noun(section: re.Match[str]) -> str:
+    name = section.group(1)
+    return PROTECTIONS[name].noun if name in PROTECTIONS else section.group()

@@ -45,7 +45,7 @@ READING = ("grid_view",)
 
 REFUSED = {
     "token": "Use the address that tablecloak app printed in its terminal when it started: it "
-    "holds a secret that is new at each start, and this request has not.",
+    "holds a secret that is new at each start, and this request lacks it.",
     "right": "This is a checker's view: nothing can be changed here.",
 }
 """What is said of refused requests from this machine, by their kind."""

@@ -242,8 +242,8 @@ class Session:
         notes: list[str] = []
         with noting(notes):
             problem = finished.problem()
-        told = finished.proposal
-        self.bench = Workbench(problem, told.title, told.labels, notes=notes, rules=finished.rules)
+        title, labels = finished.proposal.title, finished.proposal.labels
+        self.bench = Workbench(problem, title, labels, notes=notes, rules=finished.rules)
         if self.file is not None:
             self.program = finished.python(self.file)
 
@@ -268,7 +268,7 @@ class Session:
             return
         again = "This table was opened again. What was searched is not kept: protect it anew."
         if self.bench.fingerprint == kept["table"]:
-            self.bench.return_to({int(cell): Mark(**each) for cell, each in kept["marks"].items()})
+            self.bench.return_to({int(cell): Mark(**mark) for cell, mark in kept["marks"].items()})
         else:
             again += " Its file has changed, so that decisions about its cells are not kept either."
         self.unsaid.append(again)

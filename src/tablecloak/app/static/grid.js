@@ -265,7 +265,7 @@ function drawRuns() {
   const list = document.getElementById("runs");
   list.replaceChildren(...shown.runs.map((run, number) => {
     const decided = run.decisions ? `, ${run.decisions} decisions` : "";
-    const line = element("li", `${number + 1}. ${run.summary}; ${run.seconds} s${decided} `);
+    const line = element("li", `${number + 1}. ${run.summary}; ${run.seconds} s${decided}${run.is_given ? ", given away" : ""} `);
     if (run.is_shown) line.append(element("b", "shown"));
     else if (mayChange) {
       const button = element("button", "show", { type: "button" });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import numpy as np
 import pytest
 
 import tablecloak as tc
@@ -14,7 +15,9 @@ from tablecloak.app.given_away import (
     fingerprint_of_release,
     fingerprint_of_table,
 )
+from tablecloak.app.workbench import Mark, Workbench
 from tablecloak.errors import InputError
+from tablecloak.suppression.attack.audit import audit_pattern
 from windows import Window, window
 
 
@@ -69,6 +72,22 @@ def test_a_second_pattern_of_a_table_is_refused_until_nobody_received_the_first(
     # The first run is the other one now.
     client.post("/grid/run", json={"run": 0})
     assert client.post("/grid/release/suppression.zip").status_code == 400
+
+
+def test_two_patterns_that_are_each_proved_leave_a_sensitive_cell_open_together(problem):
+    """Why one is given away: an intruder knows what either of them publishes."""
+    first = tc.suppress(problem, time_limit=5).suppressed
+    is_open = False
+    for cell in np.flatnonzero(first & ~problem.sensitive):
+        bench = Workbench(problem)
+        bench.decide([int(cell)], Mark("stay"))
+        bench.start("suppression", 5)
+        bench.task.wait(600)
+        if "suppression" in bench.solved:
+            second = bench.solved["suppression"].result.suppressed
+            assert audit_pattern(problem, second).is_safe
+            is_open = is_open or not audit_pattern(problem, first & second).is_safe
+    assert is_open
 
 
 def test_another_method_beside_a_pattern_is_another_release(client):

@@ -129,6 +129,19 @@ def test_tables_beyond_the_most_in_memory_are_opened_again_by_their_address(
     assert tables[names[0]].said() == []
 
 
+@pytest.mark.parametrize("text", ["", "[1]", "{}", '{"title": 3}', "\x00"])
+def test_a_table_that_cannot_be_opened_again_says_so_and_keeps_nobody_from_the_others(
+    tmp_path, problems, text
+):
+    before = window(tmp_path / "app")
+    before.post("/open", data={"path": str(problems[0]), "kind": "problem"})
+    (tmp_path / "app" / "tables" / before.table.split("/")[-1] / "opened.json").write_text(text)
+    after = window(tmp_path / "app")
+    assert "Opened before" not in after.get("/").text
+    answer = after.get(f"{before.table}/grid")
+    assert answer.status_code == 400 and "how a table is opened again" in answer.text
+
+
 def test_a_file_that_is_gone_is_named_when_its_table_is_opened_again(tmp_path, problems):
     before = window(tmp_path / "app")
     before.post("/open", data={"path": str(problems[0]), "kind": "problem"})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from flask import g
 
 from tablecloak.app.given_away import GivenAway
-from tablecloak.app.session import OPENED, TABLES, Session, without_folder
+from tablecloak.app.session import OPENED, TABLES, Session, kept_in, without_folder
 from tablecloak.errors import InputError
 from tablecloak.web.tasks import noting
 
@@ -52,10 +52,7 @@ class OpenTables:
         """Keep a table."""
         session.save()
         with self._lock:
-            self._open[session.name] = session
-            idle = [name for name, one in self._open.items() if not one.is_busy]
-            for name in idle[: max(len(self._open) - MOST_OPEN, 0)]:
-                del self._open[name]
+            self._remember(session)
 
     def __getitem__(self, name: str) -> Session:
         """Return the table of an address; one that is not in memory is opened again.
@@ -75,23 +72,28 @@ class OpenTables:
                         "folder was removed. Open the file again on the first page."
                     )
                 session.open_again()
-            # Those that were asked for last stand last.
-            self._open[name] = session
+            self._remember(session)
         return session
 
-    def listed(self) -> list[dict[str, Any]]:
-        """Return what can be opened, the last one first: tables, and files without one."""
-        tables = []
-        for path in sorted(
-            (self.home / TABLES).glob(f"*/{OPENED}"), key=lambda path: -path.stat().st_mtime
-        ):
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            tables.append({
-                "address": f"/table/{path.parent.name}/", "title": kept["title"],
-                "file": Path(kept["file"]).name, "decisions": len(kept.get("marks", ())),
-                "is_table": "table" in kept,
-            })  # fmt: skip
-        return tables
+    def _remember(self, session: Session) -> None:
+        """Keep a table in memory, as the last one that was asked for."""
+        self._open[session.name] = session
+        idle = [name for name, one in self._open.items() if not one.is_busy]
+        for name in idle[: max(len(self._open) - MOST_OPEN, 0)]:
+            del self._open[name]
+
+    def listed(self) -> Iterator[dict[str, Any]]:
+        """Yield what can be opened, the last one first: tables, and files without one."""
+        paths = (self.home / TABLES).glob(f"*/{OPENED}")
+        for path in sorted(paths, key=lambda path: -path.stat().st_mtime):
+            # What cannot be read says so at its own address.
+            with contextlib.suppress(InputError):
+                kept = kept_in(path.parent)
+                yield {
+                    "address": f"/table/{path.parent.name}/", "title": kept["title"],
+                    "file": Path(kept["file"]).name, "decisions": len(kept["marks"]),
+                    "is_table": bool(kept["table"]),
+                }  # fmt: skip
 
     def told(self, error: Exception) -> tuple[str, int]:
         """Return what is said of an error, and the status of the answer."""

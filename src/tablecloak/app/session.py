@@ -37,6 +37,9 @@ from tablecloak.web.tasks import QueuedTask, TaskQueue, noting
 TABLES, OPENED = "tables", "opened.json"
 """Folder of all tables, and the file of each that says how it is opened again."""
 
+SAVED = ("title", "file", "how", "kind", "form")
+"""What that file says of each; of a table also its fingerprint and the decisions."""
+
 
 class Session:
     """One table. Choices that are changed make another one, under another address.
@@ -251,8 +254,8 @@ class Session:
         """Write down how the table is opened again, with the decisions about its cells."""
         if self.file is None or self.kind is None:
             return
-        kept = {"title": self.title, "file": str(self.file), "how": self.file.signs,
-                "kind": self.kind.name, "form": self.form}  # fmt: skip
+        values = (self.title, str(self.file), self.file.signs, self.kind.name, self.form)
+        kept: dict[str, Any] = dict(zip(SAVED, values, strict=True))
         if self.bench is not None:
             marks = {str(cell): vars(mark) for cell, mark in self.bench.marks.items()}
             kept |= {"table": self.bench.fingerprint, "marks": marks}
@@ -260,7 +263,7 @@ class Session:
 
     def open_again(self) -> None:
         """Open what `save` wrote down; searches are not kept."""
-        kept = json.loads((self.folder / OPENED).read_text(encoding="utf-8"))
+        kept = kept_in(self.folder)
         self.open(DataFile(existing_file(kept["file"]), **kept["how"]), kind_named(kept["kind"]))
         if kept["form"]:
             self.fill(kept["form"])
@@ -355,6 +358,25 @@ class Session:
         if self.bench is not None:
             what = f"{required_way(release).noun} of {self.title}"
             self.given.give(self.bench.fingerprint, fingerprint_of_release(release), what)
+
+
+def kept_in(folder: Path) -> dict[str, Any]:
+    """Return what `Session.save` wrote down in the folder of a table.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    path = folder / OPENED
+    try:
+        kept = {"table": "", "marks": {}} | json.loads(path.read_text(encoding="utf-8"))
+        return {key: kept[key] for key in (*SAVED, "table", "marks")}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({error}). It says how a table is opened again. Open its file "
+            f"on the first page."
+        ) from None
 
 
 def without_folder(text: str, home: Path) -> str:

@@ -8,7 +8,6 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app import open_tables as module
-from tablecloak.app.given_file import kind_named
 from tablecloak.app.open_tables import OpenTables
 from tablecloak.app.server import create_app
 from tablecloak.data_file import DataFile
@@ -120,10 +119,7 @@ def test_tables_beyond_the_most_in_memory_are_opened_again_by_their_address(
     tables = OpenTables(tmp_path / "app", is_kept=True)
     names = []
     for _ in range(3):
-        session = tables.new()
-        session.open(DataFile(problems[1]), kind_named("problem"))
-        tables.add(session)
-        names.append(session.name)
+        names.append(tables.opened(DataFile(problems[1]), "problem").split("/")[2])
     assert tables[names[2]].said() == []
     assert "opened again" in tables[names[0]].said()[0]
     assert tables[names[0]].said() == []

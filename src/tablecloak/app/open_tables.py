@@ -12,7 +12,9 @@ from typing import Any
 from flask import g
 
 from tablecloak.app.given_away import GivenAway
+from tablecloak.app.given_file import kind_named, kind_of
 from tablecloak.app.session import OPENED, TABLES, Session, kept_in, without_folder
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.web.tasks import noting
 
@@ -44,9 +46,14 @@ class OpenTables:
         self._open: dict[str, Session] = {}
         self._lock = threading.Lock()
 
-    def new(self) -> Session:
-        """Return an empty table, which `add` keeps once there is something in it."""
-        return Session(self.home, self.given)
+    def opened(self, file: DataFile, kind: str) -> str:
+        """Open a file as a kind that is named, or found out; return the address that follows."""
+        session = Session(self.home, self.given)
+        with noting(session.unsaid):
+            asked = kind_named(kind) if kind else kind_of(file)
+            session.open(file, asked)
+        self.add(session)
+        return session.address + asked.next
 
     def add(self, session: Session) -> None:
         """Keep a table."""

@@ -14,7 +14,7 @@ from tablecloak.app.choices import ROLES, ways
 from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
 from tablecloak.app.finished import offered_rules, outline, unsafe_words
 from tablecloak.app.given_away import NEVER_TWO
-from tablecloak.app.given_file import KINDS, given_file, kind_named
+from tablecloak.app.given_file import KINDS, given_file
 from tablecloak.app.open_tables import OpenTables
 from tablecloak.app.own_words import FIELDS
 from tablecloak.app.session import Session
@@ -29,7 +29,6 @@ from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.rules.rule import RULES
-from tablecloak.web.tasks import noting
 
 SHOWN_RECORDS = 5
 """Number of records that the page of choices shows."""
@@ -85,14 +84,9 @@ class FirstPages:
     def open_file(self) -> Any:
         """Open the file that a user chose, under an address of its own."""
         self.tables.sent = form = request.form.to_dict()
-        session = self.tables.new()
-        with noting(session.unsaid):
-            path = given_file(self.tables.home)
-            given = {name: form[name] for name in AS_USUAL.how if form.get(name)}
-            asked = form.get("kind")
-            session.open(DataFile(path, **given), kind_named(asked) if asked else None)
-        self.tables.add(session)
-        return redirect(session.address + kind_of_page(session))
+        path = given_file(self.tables.home)
+        given = {name: form[name] for name in AS_USUAL.how if form.get(name)}
+        return redirect(self.tables.opened(DataFile(path, **given), form.get("kind", "")))
 
 
 class Pages:
@@ -130,11 +124,9 @@ class Pages:
 
     def other_kind(self) -> Any:
         """Open the same file as another kind than was found out, as another table."""
-        session = self.tables.new()
-        if self.session.file is not None:
-            session.open(self.session.file, kind_named(request.form.get("kind", "")))
-        self.tables.add(session)
-        return redirect(session.address + kind_of_page(session))
+        if self.session.file is None:
+            return redirect("/")
+        return redirect(self.tables.opened(self.session.file, request.form.get("kind", "")))
 
     def shape(self) -> Any:
         """Show how a finished table was read, to be confirmed."""
@@ -239,11 +231,6 @@ class Pages:
             return {"error": self.session.plain(refusal)}, 400
         self.session.give(result.products[method].release)
         return zipped(self.session.results / "release" / method, f"{method}.zip")
-
-
-def kind_of_page(session: Session) -> str:
-    """Return the page that follows when a file is opened."""
-    return "/" if session.kind is None else session.kind.next
 
 
 def _head(file: DataFile) -> pd.DataFrame:

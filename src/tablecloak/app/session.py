@@ -16,7 +16,7 @@ from typing import Any
 from tablecloak.app.choices import Choices
 from tablecloak.app.finished import Finished
 from tablecloak.app.given_away import GivenAway, fingerprint_of_release
-from tablecloak.app.given_file import FileKind, bench_of, kind_named, kind_of
+from tablecloak.app.given_file import FileKind, bench_of, kind_named
 from tablecloak.app.own_words import in_own_words
 from tablecloak.app.workbench import Mark, Workbench, explained
 from tablecloak.budget import Progress
@@ -173,13 +173,13 @@ class Session:
 
     # -- how it is opened ---------------------------------------------------------------------
 
-    def open(self, file: DataFile, kind: FileKind | None = None) -> None:
-        """Begin with a file; what it holds is found out where no kind is said."""
-        self.kind = kind or kind_of(file)
-        if self.kind.name == "records":
+    def open(self, file: DataFile, kind: FileKind) -> None:
+        """Begin with a file."""
+        self.kind = kind
+        if kind.name == "records":
             self.guess = _guess(file)
             file = self.guess.file
-        elif self.kind.name == "table":
+        elif kind.name == "table":
             self._proposals[""] = _proposed(file, file.sheet)
         else:
             self.bench = bench_of(Path(file))
@@ -221,7 +221,12 @@ class Session:
         else:
             if form.get("sheet"):
                 self.file = replace(self.file, sheet=form["sheet"])
-            self._confirm(Finished.of_form(proposal, form))
+            finished, notes = Finished.of_form(proposal, form), list[str]()
+            with noting(notes):
+                problem = finished.problem()
+            title, labels = proposal.title, proposal.labels
+            self.bench = Workbench(problem, title, labels, notes=notes, rules=finished.rules)
+            self.program = finished.python(self.file)
         self.form = dict(form)
 
     def choose(self, choices: Choices) -> None:
@@ -239,16 +244,6 @@ class Session:
         finally:
             tried.unlink(missing_ok=True)
         self.choices, self.job, self.bench = choices, job, bench
-
-    def _confirm(self, finished: Finished) -> None:
-        """Open the grid of a finished table."""
-        notes: list[str] = []
-        with noting(notes):
-            problem = finished.problem()
-        title, labels = finished.proposal.title, finished.proposal.labels
-        self.bench = Workbench(problem, title, labels, notes=notes, rules=finished.rules)
-        if self.file is not None:
-            self.program = finished.python(self.file)
 
     def save(self) -> None:
         """Write down how the table is opened again, with the decisions about its cells."""

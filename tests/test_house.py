@@ -28,7 +28,6 @@ from typer.testing import CliRunner
 import tablecloak as tc
 from bench.solvers import contestants
 from doc_tables import formats_table
-from tablecloak.app import create_app
 from tablecloak.app.workbench import Workbench
 from tablecloak.argus.lines import BatchRule
 from tablecloak.argus.rules import sensitivity_rules
@@ -64,6 +63,7 @@ from tablecloak.tables.published import released_rows
 from tablecloak.tables.rules.rule import RULES, Rule
 from tablecloak.tables.tabulation.engines import ENGINES, Engine
 from tablecloak.tables.weights import WEIGHT_RULES, WeightRule
+from windows import window
 
 # -- sensitivity rules --------------------------------------------------------------------
 
@@ -149,8 +149,7 @@ def test_faults_of_a_rule_registered_at_run_time_name_the_line_and_the_remedy(
 
 
 def test_a_rule_registered_at_run_time_is_on_the_form_of_the_app(sales):
-    client = create_app(sales / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(sales / "app")
     form = {"value": "sales", "dimension:town": "1", "dimension:kind": "1", "small-value": "1"}
     form |= {"small-value:limit": "20", "suppression": "1", "time_limit": "5"}
     with RULES.including(SmallValue):
@@ -158,8 +157,8 @@ def test_a_rule_registered_at_run_time_is_on_the_form_of_the_app(sales):
         shown = client.get("/choose").text
         assert 'name="small-value:limit"' in shown
         assert "Value from which a cell is safe." in shown
-        assert client.post("/table", data=form).status_code == 302
-        assert "1 sensitive" in client.get("/table").text
+        assert client.post("/choose", data=form).status_code == 302
+        assert "1 sensitive" in client.get("/look").text
         job = tomllib.loads(client.get("/job.toml").text)
         assert job["rules"] == [{"rule": "small-value", "limit": 20}]
 
@@ -778,15 +777,14 @@ def test_a_way_to_protect_registered_at_run_time_is_a_command_and_compared(blank
 
 
 def test_a_way_to_protect_registered_at_run_time_is_on_the_form_and_on_the_bench(blanking):
-    client = create_app(blanking / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(blanking / "app")
     form = {"value": "sales", "dimension:town": "1", "dimension:kind": "1", "time_limit": "5"}
     form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "2", "blanking": "1"}
     client.post("/open", data={"path": str(blanking / "sales.csv")})
     text = client.get("/choose").text
     assert 'name="blanking:largest"' in text
     assert "Publish large values only, whatever that costs." in text
-    assert client.post("/table", data=form | {"blanking:largest": "0.8"}).status_code == 302
+    assert client.post("/choose", data=form | {"blanking:largest": "0.8"}).status_code == 302
     job = tomllib.loads(client.get("/job.toml").text)
     assert job["blanking"] == {"time_limit": 5, "largest": 0.8}
     bench = Workbench(tc.examples.cox_rounded())

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import tablecloak as tc
+from tablecloak.app.bench_pages import CHANGED
 from tablecloak.app.server import create_app
 from tablecloak.app.workbench import NEAR, Workbench
 from tablecloak.examples import write
@@ -25,6 +26,7 @@ from tablecloak.jobs.load import load_problem
 from tablecloak.publish.audit import audit
 from tablecloak.suppression.attack.against_insiders import AgainstInsiders
 from tablecloak.suppression.attack.audit import audit_pattern
+from windows import Window, window
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -42,11 +44,12 @@ def clients(tmp_path, problem):
     """A user and a checker of the same app, in which a problem is open."""
     tc.write_problem(problem, tmp_path / "cells.csv")
     app = create_app(tmp_path / "app", "secret", "other")
-    user, checker = app.test_client(), app.test_client()
+    user, checker = Window(app.test_client()), Window(app.test_client())
     user.get("/?token=secret")
     checker.get("/?token=other")
     done = user.post("/open", data={"path": str(tmp_path / "cells.csv"), "kind": "problem"})
     assert done.location == "/grid"
+    checker.table = user.table
     return user, checker
 
 
@@ -79,7 +82,7 @@ def test_the_grid_tells_hidden_from_published_cells_and_the_release_shows_no_hid
     hidden[[square["cell"] for square in found if square["shown"] == "x"]] = True
     assert audit_pattern(problem, hidden).is_safe
     assert (hidden & ~problem.sensitive).any()
-    archive = zipfile.ZipFile(io.BytesIO(user.get("/grid/release/suppression.zip").data))
+    archive = zipfile.ZipFile(io.BytesIO(user.post("/grid/release/suppression.zip").data))
     text = archive.read("table.csv").decode()
     for value in problem.table.values[hidden]:
         assert f",{value:.0f}," not in text
@@ -99,9 +102,10 @@ def test_a_hidden_cell_told_to_stay_stays_and_the_rest_is_still_protected(client
     first = next(square["cell"] for square in squares(user) if square["kind"] == "secondary")
     decided = user.post("/grid/decide", json={"cells": [first], "decision": "stay"})
     assert decided.status_code == 200
-    assert verdict(user).startswith("Decisions have changed since: protect again.\n")
+    old = user.post("/grid/view", json={"method": "suppression"}).get_json()
+    assert old["is_old"] and old["changed"] == CHANGED
     # What was found before the decision may not leave any more.
-    assert user.get("/grid/release/suppression.zip").status_code == 400
+    assert user.post("/grid/release/suppression.zip").status_code == 400
     solve(user)
     assert verdict(user).splitlines()[2:] == [NEAR]
     found = squares(user)
@@ -160,7 +164,7 @@ def test_intervals_are_shown_by_their_ends_and_hold_the_true_values(clients, pro
     for cell, square in wide.items():
         low, high = (float(part.replace(",", "")) for part in square["shown"].split(" to "))
         assert low <= problem.table.values[cell] <= high
-    archive = zipfile.ZipFile(io.BytesIO(user.get("/grid/release/intervals.zip").data))
+    archive = zipfile.ZipFile(io.BytesIO(user.post("/grid/release/intervals.zip").data))
     assert "lower" in archive.read("table.csv").decode()
     assert user.get(f"/grid/why/{min(wide)}?method=intervals").get_json()["text"]
     inside = zipfile.ZipFile(io.BytesIO(user.get("/grid/problem.zip").data))
@@ -177,7 +181,7 @@ def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
     assert all(square["shown"] != square["value"] for square in moved)
     # Both were found, and each can be looked at.
     assert any(square["shown"] == "x" for square in squares(user))
-    assert user.get("/grid/release/adjustment.zip").status_code == 200
+    assert user.post("/grid/release/adjustment.zip").status_code == 200
     for cell in range(problem.table.n_cells):
         facts = dict(user.get(f"/grid/cell/{cell}?method=adjustment").get_json()["facts"])
         assert "moved by" in facts
@@ -186,9 +190,9 @@ def test_adjustment_and_rounding_stand_beside_suppression(clients, problem):
 def test_a_pattern_that_nobody_settled_against_insiders_is_not_given_away(clients, monkeypatch):
     user, _ = clients
     solve(user)
-    assert user.get("/grid/release/suppression.zip").status_code == 200
+    assert user.post("/grid/release/suppression.zip").status_code == 200
     monkeypatch.setattr(AgainstInsiders, "unsettled", 3)
-    told = user.get("/grid/release/suppression.zip")
+    told = user.post("/grid/release/suppression.zip")
     assert told.status_code == 400 and "was not settled" in told.get_data(as_text=True)
 
 
@@ -202,11 +206,11 @@ def test_undo_and_earlier_runs_bring_back_decisions_and_what_was_found_for_them(
     assert [run["decisions"] for run in view["runs"]] == [0, 1]
     assert user.post("/grid/run", json={"run": 0}).get_json()["method"] == "suppression"
     assert next(one for one in squares(user) if one["cell"] == cell)["kind"] == "secondary"
-    assert user.get("/grid/release/suppression.zip").status_code == 200
+    assert user.post("/grid/release/suppression.zip").status_code == 200
     # Undone, the decision holds again, and what was found without it may not leave.
     assert user.post("/grid/undo").status_code == 200
     assert user.post("/grid/view", json={}).get_json()["decisions"]
-    assert user.get("/grid/release/suppression.zip").status_code == 400
+    assert user.post("/grid/release/suppression.zip").status_code == 400
     assert user.post("/grid/run", json={"run": 7}).status_code == 400
 
 
@@ -230,10 +234,11 @@ def test_a_checker_sees_everything_and_changes_nothing(clients, tmp_path):
     assert checker.get("/grid/cell/0").status_code == 200
     assert "nothing can be changed" in checker.get("/grid").get_data(as_text=True)
     refused = 0
-    for address in ("/grid/decide", "/grid/solve", "/grid/stop", "/open", "/shape", "/protect"):
+    changing = ["decide", "solve", "stop", "undo", "unsent", "release/suppression.zip"]
+    for address in (*(f"/grid/{word}" for word in changing), "/open", "/shape", "/protect"):
         assert checker.post(address, json={"cells": [0], "decision": "go"}).status_code == 403
         refused += 1
-    assert refused == 6 and not user.post("/grid/view", json={}).get_json()["decisions"]
+    assert refused == 9 and not user.post("/grid/view", json={}).get_json()["decisions"]
 
 
 @pytest.mark.parametrize(
@@ -253,16 +258,15 @@ def test_what_cannot_be_is_answered_with_a_reason(clients, address, given, messa
 
 
 def test_without_a_table_the_grid_says_what_to_do(tmp_path):
-    client = create_app(tmp_path / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(tmp_path / "app")
+    client.post("/open", data={"example": "records"})
     assert client.get("/grid").location == "/"
     done = client.post("/grid/view", json={})
-    assert done.status_code == 400 and "Open a file first" in done.get_json()["error"]
+    assert done.status_code == 400 and "Choose its columns" in done.get_json()["error"]
 
 
 def test_a_table_from_excel_is_confirmed_and_opened_as_a_grid(tmp_path):
-    client = create_app(tmp_path / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(tmp_path / "app")
     assert client.post("/open", data={"example": "table"}).location == "/shape"
     page = client.get("/shape").get_data(as_text=True)
     form = dict(re.findall(r'<textarea name="([^"]+)"[^>]*>([^<]*)</textarea>', page))
@@ -278,8 +282,7 @@ def test_a_table_from_excel_is_confirmed_and_opened_as_a_grid(tmp_path):
 @pytest.mark.parametrize(("example", "name"), [("batch", "job.arb"), ("firms", "job.toml")])
 def test_a_batch_of_argus_and_a_job_open_as_a_grid_by_their_path(tmp_path, example, name):
     write(example, tmp_path)
-    client = create_app(tmp_path / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(tmp_path / "app")
     done = client.post("/open", data={"path": str(tmp_path / name), "kind": "problem"})
     assert done.location == "/grid"
     kinds = {square["kind"] for square in squares(client)}
@@ -288,8 +291,7 @@ def test_a_batch_of_argus_and_a_job_open_as_a_grid_by_their_path(tmp_path, examp
 
 def test_the_grid_of_a_job_withstands_the_insiders_of_the_job_and_names_them(tmp_path):
     write("firms", tmp_path)
-    client = create_app(tmp_path / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(tmp_path / "app")
     client.post("/open", data={"path": str(tmp_path / "job.toml")})
     job = read_job(tmp_path / "job.toml")
     limit = max(way.time_limit for way in job.ways.values())
@@ -316,8 +318,7 @@ range = 50
 """
     start, end = text.index("[[rules]]"), text.index("[suppression]")
     (tmp_path / "job.toml").write_text(text[:start] + rules + text[end:])
-    client = create_app(tmp_path / "app", "secret").test_client()
-    client.get("/?token=secret")
+    client = window(tmp_path / "app")
     client.post("/open", data={"path": str(tmp_path / "job.toml")})
     problem = load_problem(read_job(tmp_path / "job.toml"))
     cells = np.flatnonzero(problem.reasons == "p-percent")[:20].tolist()
@@ -366,7 +367,7 @@ def test_a_table_from_excel_becomes_a_proved_release_in_a_browser(tmp_path):
             page.click("text=Open the grid")
             page.fill("#seconds", "2")
             page.click("#solve")
-            page.wait_for_selector("#release:not([hidden])", timeout=120_000)
+            page.wait_for_selector("#release:enabled", timeout=120_000)
             # By keyboard: to the first square, and along its row.
             page.locator("#grid tbody td").first.focus()
             page.keyboard.press("ArrowRight")
@@ -377,19 +378,21 @@ def test_a_table_from_excel_becomes_a_proved_release_in_a_browser(tmp_path):
             page.check("input[name=decision][value=stay]")
             page.click("#details button:has-text('Decide')")
             page.wait_for_selector("#decisions:has-text('stay')")
-            assert page.locator("#release").is_hidden()
+            page.wait_for_selector("#refused:has-text('before the last decision')")
+            assert page.locator("#release").is_disabled()
             page.click("#solve")
-            page.wait_for_selector("#release:not([hidden])", timeout=120_000)
+            page.wait_for_selector("#release:enabled", timeout=120_000)
             with page.expect_download() as download:
                 page.click("#release")
             download.value.save_as(tmp_path / "release.zip")
             other = browser.new_context().new_page()
             other.goto(checker)
-            other.goto(address.group().split("?")[0] + "grid")
+            other.goto(page.url)
             other.wait_for_selector("#grid td")
             assert other.locator("#solve").count() == 0
             assert not faults
-            assert all(url.startswith(address.group().split("?")[0]) for url in asked)
+            here = address.group().split("?")[0]
+            assert all(url.startswith((here, f"blob:{here}")) for url in asked)
             browser.close()
     finally:
         server.kill()

@@ -24,6 +24,7 @@ from tablecloak.examples import write
 from tablecloak.jobs.run import run_job
 from tablecloak.tables.rules.rule import RULES
 from tablecloak.web.tasks import hearing_warnings
+from windows import window
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -46,9 +47,7 @@ FORM = {
 
 @pytest.fixture
 def client(tmp_path):
-    client = create_app(tmp_path / "app", "secret").test_client()
-    assert client.get("/?token=secret").status_code == 302
-    return client
+    return window(tmp_path / "app")
 
 
 def wait(client) -> str:
@@ -85,10 +84,10 @@ def test_a_dimension_with_thousands_of_codes_is_tabulated_only_if_it_is_meant(cl
     assert 'name="dimension:firm" value="1">' in client.get("/choose").text
     form = {"value": "turnover", "dimension:firm": "1", "dimension:region": "1"}
     form |= {"p-percent": "1", "p-percent:p": "10", "suppression": "1", "time_limit": "5"}
-    asked = client.post("/table", data=form)
+    asked = client.post("/choose", data=form)
     assert asked.status_code == 400
     assert "1,500 codes, so that the table may have up to 12,000 cells" in asked.text
-    assert client.post("/table", data=form | {"any_number": "1"}).location == "/table"
+    assert client.post("/choose", data=form | {"any_number": "1"}).location == "/look"
 
 
 def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
@@ -97,7 +96,7 @@ def test_a_form_keeps_what_was_chosen_when_a_choice_is_wrong(client):
     given |= {"dominance:level": "holding", "minimum-frequency:range:second": "35"}
     given |= {"levels:industry": "part", "suppression:protect_against:zeros": "1"}
     del given["dimension:industry"]
-    assert "Choose again" in client.post("/table", data=given).text
+    assert "Choose again" in client.post("/choose", data=given).text
     page = client.get("/choose").text
     assert 'value="Turn &#34;over&#34; &lt;&amp;&gt;"' in page and 'value="ten"' in page
     assert re.search(r'name="dimension:region"[^>]* checked', page)
@@ -115,8 +114,8 @@ def test_a_table_without_a_sensitive_cell_is_not_called_safe(client):
     raw = b"r,v\n" + b"N,7\nS,8\n" * 9
     client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
     form = {"value": "v", "dimension:r": "1", "minimum-frequency": "1", "suppression": "1"}
-    client.post("/table", data=form | {"minimum-frequency:minimum": "3", "time_limit": "5"})
-    assert "No cell is sensitive" in client.get("/table").text
+    client.post("/choose", data=form | {"minimum-frequency:minimum": "3", "time_limit": "5"})
+    assert "No cell is sensitive" in client.get("/look").text
     client.post("/protect")
     assert wait(client) == "/results"
     page = client.get("/results").text
@@ -127,17 +126,17 @@ def test_a_table_without_a_sensitive_cell_is_not_called_safe(client):
 def test_the_smallest_level_is_chosen_in_the_form_in_the_unit_of_the_file(client):
     client.post("/open", data={"example": "records"})
     assert 'name="floor"' in client.get("/choose").text
-    assert client.post("/table", data=FORM | {"floor": "2,5"}).location == "/table"
+    assert client.post("/choose", data=FORM | {"floor": "2,5"}).location == "/look"
     assert tomllib.loads(client.get("/job.toml").text)["protection"] == {"floor": 2.5}
-    assert "floor=2.5)" in client.get("/table").text
+    assert "floor=2.5)" in client.get("/look").text
 
 
 def test_a_warning_about_a_choice_stands_on_the_next_page_and_not_in_the_terminal(client, capsys):
     with hearing_warnings():
         client.post("/open", data={"example": "records"})
-        assert client.post("/table", data=FORM | {"p-percent:p": "0.1"}).location == "/table"
-        assert "p = 0.1 means 0.1 per cent" in client.get("/table").text
-        assert "p = 0.1 means 0.1 per cent" not in client.get("/table").text
+        assert client.post("/choose", data=FORM | {"p-percent:p": "0.1"}).location == "/look"
+        assert "p = 0.1 means 0.1 per cent" in client.get("/look").text
+        assert "p = 0.1 means 0.1 per cent" not in client.get("/look").text
     assert "per cent" not in capsys.readouterr().err
 
 
@@ -164,8 +163,8 @@ def test_nobody_else_is_let_in(tmp_path):
 
 def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path, monkeypatch):
     assert client.post("/open", data={"example": "records"}).status_code == 302
-    assert client.post("/table", data=FORM).headers["Location"] == "/table"
-    shown = client.get("/table").text
+    assert client.post("/choose", data=FORM).headers["Location"] == "/look"
+    shown = client.get("/look").text
     assert "sensitive" in shown
     assert client.post("/protect").status_code == 302
     assert wait(client) == "/results"
@@ -182,7 +181,7 @@ def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     (tmp_path / "again.toml").write_text(job)
     again = run_job(tmp_path / "again.toml")
-    release = client.get("/release/suppression.zip").data
+    release = client.post("/release/suppression.zip").data
     with zipfile.ZipFile(io.BytesIO(release)) as archive:
         assert set(archive.namelist()) == {"table.csv", "table.xlsx", "about.json", "report.html"}
         table = pd.read_csv(archive.open("table.csv"))
@@ -206,7 +205,7 @@ def test_job_file_and_python_that_are_shown_do_the_same(client, tmp_path, monkey
 )
 def test_wrong_choices_are_explained(client, change, message):
     client.post("/open", data={"example": "records"})
-    answer = client.post("/table", data={**FORM, **change})
+    answer = client.post("/choose", data={**FORM, **change})
     assert answer.status_code == 400
     assert message in answer.text
 
@@ -218,25 +217,25 @@ def test_wrong_files_are_explained_and_uploads_cannot_leave_their_folder(client,
     assert client.post("/open", data=upload).status_code == 302
     assert not (tmp_path / "outside.csv").exists()
     assert "<script>" not in client.get("/choose").text
-    assert client.get("/release/other.zip").status_code == 404
+    assert client.post("/release/other.zip").status_code == 404
     assert "no results yet" in client.get("/report").text
 
 
 def test_a_method_that_is_impossible_does_not_lose_the_release_of_the_other(client):
     """Three sensitive cells, one of them far larger than the rest, fix their own regression."""
     client.post("/open", data={"example": "records"})
-    client.post("/table", data={**FORM, "adjustment": "1", "preserve": "1"})
+    client.post("/choose", data={**FORM, "adjustment": "1", "preserve": "1"})
     client.post("/protect")
     assert wait(client) == "/results"
     shown = client.get("/results").text
     assert "No adjustment: No choice of directions" in shown
     assert "Every release passed its audit" in shown
-    assert client.get("/release/suppression.zip").status_code == 200
+    assert client.post("/release/suppression.zip").status_code == 200
 
 
 def test_a_stop_keeps_the_best_that_is_proved(client):
     client.post("/open", data={"example": "records"})
-    client.post("/table", data={**FORM, "adjustment": "1", "time_limit": "60"})
+    client.post("/choose", data={**FORM, "adjustment": "1", "time_limit": "60"})
     client.post("/protect")
     for _ in range(3):
         time.sleep(0.8)
@@ -288,7 +287,7 @@ def test_the_whole_story_in_a_browser(tmp_path):
             assert page.locator("td.secondary").first.get_attribute("title")
             page.locator("figure svg").nth(2).wait_for(state="attached")
             browser.close()
-        assert all(url.startswith("http://127.0.0.1:") for url in asked)
+        assert all(url.startswith(("http://127.0.0.1:", "blob:")) for url in asked)
         assert "table.xlsx" in zipfile.ZipFile(tmp_path / "release.zip").namelist()
     finally:
         server.terminate()
@@ -325,10 +324,11 @@ def test_no_name_or_content_of_an_upload_ends_in_an_error_of_the_program(
     job = tmp_path / "app" / "job.toml"
     job.write_text("kept")
     answers = [client.post("/open", data={"upload": (io.BytesIO(content), name)})]
-    answers += [client.get("/choose"), client.post("/table", data=FORM), client.get("/table")]
+    if client.table:
+        answers += [client.get("/choose"), client.post("/choose", data=FORM), client.get("/look")]
     assert {answer.status_code for answer in answers} <= {200, 302, 400}
     assert job.read_text() == "kept"
-    assert {path.name for path in (tmp_path / "app").iterdir()} <= {"job.toml", "uploads"}
+    assert {path.name for path in (tmp_path / "app").iterdir()} <= {"job.toml", "uploads", "tables"}
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/stdin", "/", "~nobody-of-that-name/x.csv",
@@ -336,7 +336,7 @@ def test_no_name_or_content_of_an_upload_ends_in_an_error_of_the_program(
 def test_devices_folders_and_odd_paths_are_refused_at_once(client, path):
     answer = client.post("/open", data={"path": path})
     assert answer.status_code == 400
-    assert client.get("/choose").headers["Location"] == "/"
+    assert not client.table
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_devices_folders_and_odd_paths_are_refused_at_once(client, path):
 )
 def test_odd_numbers_are_explained(client, change, message):
     client.post("/open", data={"example": "records"})
-    answer = client.post("/table", data={**FORM, **change})
+    answer = client.post("/choose", data={**FORM, **change})
     assert answer.status_code == 400
     assert message in answer.text
 
@@ -364,7 +364,9 @@ def test_forms_of_other_origins_are_refused(client):
     assert client.post("/open", data={"example": "records"}, headers=own).status_code == 302
 
 
-def test_nothing_can_be_changed_while_a_job_runs(client, tmp_path, monkeypatch):
+def test_a_job_that_runs_keeps_its_table_whatever_is_chosen_or_opened_meanwhile(
+    client, tmp_path, monkeypatch
+):
     """Choices, file and results on the page always belong to one job."""
     from tablecloak.app import session as module
 
@@ -379,20 +381,23 @@ def test_nothing_can_be_changed_while_a_job_runs(client, tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "run_job", slow)
     client.post("/open", data={"example": "records"})
-    client.post("/table", data=FORM)
-    files = {path: path.read_bytes() for path in (tmp_path / "app").rglob("*.csv")}
+    client.post("/choose", data=FORM)
+    running = client.table
+    files = {path: path.read_bytes() for path in (tmp_path / "app" / "uploads").rglob("*.csv")}
     job = client.get("/job.toml").data
     client.post("/protect")
     assert begun.wait(60)
-    other = {**FORM, "title": "Other", "value": "employees", "p-percent:p": "50"}
+    again = client.post("/protect")
+    assert again.status_code == 400 and "still running" in again.text
+    other = {**FORM, "title": "Other", "p-percent:p": "50"}
     upload = {"upload": (io.BytesIO(b"region,v\nb,2\n"), "firms.csv")}
-    for path, data in (("/table", other), ("/open", upload), ("/open", {"example": "records"}),
-                       ("/protect", {})):  # fmt: skip
-        answer = client.post(path, data=data)
-        assert answer.status_code == 400
-        assert "still running" in answer.text
+    for path, data in (("/choose", other), ("/open", upload), ("/open", {"example": "records"})):
+        done = client.post(path, data=data)
+        assert done.status_code == 302, done.text
+        assert client.table != running
+    client.table = running
     assert client.get("/job.toml").data == job
-    assert {path: path.read_bytes() for path in (tmp_path / "app").rglob("*.csv")} == files
+    assert files == {path: path.read_bytes() for path in files}
     go_on.set()
     assert wait(client) == "/results"
     assert "<h1>Turnover</h1>" in client.get("/results").text
@@ -401,12 +406,12 @@ def test_nothing_can_be_changed_while_a_job_runs(client, tmp_path, monkeypatch):
 
 def test_choices_that_cannot_be_tabulated_leave_the_ones_before(client):
     client.post("/open", data={"example": "records"})
-    client.post("/table", data=FORM)
-    job, table = client.get("/job.toml").data, client.get("/table").text
+    client.post("/choose", data=FORM)
+    job, table = client.get("/job.toml").data, client.get("/look").text
     wrong = {**FORM, "title": "Other", "levels:region": "county"}
-    assert client.post("/table", data=wrong).status_code == 400
+    assert client.post("/choose", data=wrong).status_code == 400
     assert client.get("/job.toml").data == job
-    assert client.get("/table").text == table
+    assert client.get("/look").text == table
 
 
 def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_path):
@@ -431,15 +436,15 @@ def test_every_rule_can_be_chosen_with_its_parameters_and_columns(client, tmp_pa
         "manual:cells": '[{region = "b"}]',
     }
     form |= {"suppression": "1", "suppression:method": "exact", "time_limit": "5"}
-    assert client.post("/table", data=form).status_code == 302
+    assert client.post("/choose", data=form).status_code == 302
     job = tomllib.loads(client.get("/job.toml").text)
     assert job["rules"] == [
         {"rule": "request", "percentage": 50, "range": [10, 30]},
         {"rule": "manual", "cells": [{"region": "b"}]},
     ]
     assert job["suppression"] == {"method": "exact", "time_limit": 5}
-    assert "2 sensitive" in client.get("/table").text
-    wrong = client.post("/table", data={**form, "manual:cells": "[10"})
+    assert "2 sensitive" in client.get("/look").text
+    wrong = client.post("/choose", data={**form, "manual:cells": "[10"})
     assert wrong.status_code == 400
     assert "manual:cells: &#39;[10&#39; cannot be read" in wrong.text
 
@@ -449,13 +454,14 @@ def test_rounding_of_a_table_with_fractions_is_refused_before_the_search(client)
     client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
     form = {"value": "v", "dimension:r": "1", "minimum-frequency": "1", "rounding": "1"}
     form |= {"minimum-frequency:minimum": "3", "rounding:base": "5", "time_limit": "5"}
-    page = client.post("/table", data=form)
+    page = client.post("/choose", data=form)
     assert page.status_code == 400 and "Only tables of whole numbers" in page.text
     # The message names the field that helps.
     label = client.get("/choose").text.split('<input type="number" name="decimals"')[0]
     field = label.rsplit("<label>", 1)[1].strip()
-    assert field in page.text and "`decimals = 0` in [data]" in page.text
-    assert client.post("/table", data=form | {"decimals": "0"}).status_code == 302
+    assert f"0 in the field “{field}” on the page Choose" in page.text
+    assert "[data]" not in page.text and "tabulate`" not in page.text
+    assert client.post("/choose", data=form | {"decimals": "0"}).status_code == 302
 
 
 def test_warnings_about_the_data_and_the_rules_stand_on_the_pages_once(client, capsys):
@@ -467,12 +473,12 @@ def test_warnings_about_the_data_and_the_rules_stand_on_the_pages_once(client, c
     form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "5"}
     with hearing_warnings():
         client.post("/open", data={"upload": (io.BytesIO(raw), "a.csv")})
-        assert client.post("/table", data=form).status_code == 302
-        looks = [client.get("/table").text, client.get("/grid").text]
+        assert client.post("/choose", data=form).status_code == 302
+        looks = [client.get("/look").text, client.get("/grid").text]
         client.post("/protect")
         assert wait(client) == "/results"
         looks.append(client.get("/results").text)
     for page in looks:
         assert page.count("Some contributions are negative") == 1
-        assert page.count("`floor` = 1 is the smallest protection level") == 1
+        assert page.count("“Smallest protection level” = 1 is the smallest protection level") == 1
     assert "negative" not in capsys.readouterr().err

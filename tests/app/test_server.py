@@ -8,7 +8,9 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.app import server as module
-from tablecloak.app.pages import ROUTES, Pages
+from tablecloak.app.bench_pages import ROUTES as GRID_ROUTES
+from tablecloak.app.bench_pages import BenchPages
+from tablecloak.app.pages import FIRST_ROUTES, ROUTES, FirstPages, Pages
 from tablecloak.app.server import create_app
 from tablecloak.web.tasks import noting
 
@@ -25,11 +27,26 @@ def user(app):
     return client
 
 
-@pytest.mark.parametrize(("method", "address", "name"), ROUTES)
-def test_every_address_has_its_answer_and_is_closed_to_strangers(app, method, address, name):
-    assert hasattr(Pages, name)
-    path = address.replace("<method>", "suppression")
-    assert app.test_client().open(path, method=method).status_code == 403
+@pytest.mark.parametrize(
+    ("method", "address", "name", "pages"),
+    [
+        *((*route, FirstPages) for route in FIRST_ROUTES),
+        *((*route, Pages) for route in ROUTES),
+        *((*route, BenchPages) for route in GRID_ROUTES),
+    ],
+)
+def test_every_address_has_its_answer_and_is_closed_to_strangers(
+    app, user, method, address, name, pages
+):
+    assert hasattr(pages, name)
+    path = address.replace("<method>", "suppression").replace("<int:cell>", "0")
+    if pages is not FirstPages:
+        path = f"/table/none{path}"
+        gone = user.open(path, method=method)
+        assert gone.status_code == 404 and "is gone" in gone.text
+    refused = app.test_client().open(path, method=method)
+    assert refused.status_code == 403
+    assert "Use the address that tablecloak app printed in its terminal" in refused.text
 
 
 def test_this_machine_alone_is_called_by_its_names(user):
@@ -76,9 +93,10 @@ def test_every_answer_forbids_what_comes_from_elsewhere_and_is_not_kept(user, pa
     assert headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", ["/choose", "/table", "/progress", "/results"])
+@pytest.mark.parametrize("path", ["look", "progress", "results", "shape", "grid"])
 def test_pages_whose_turn_has_not_come_lead_back(user, path):
-    assert user.get(path).status_code == 302
+    opened = user.post("/open", data={"example": "records"}).location.removesuffix("choose")
+    assert user.get(f"{opened}{path}").status_code == 302
 
 
 def test_an_error_of_the_program_is_told_by_its_kind_alone(app, user, monkeypatch):

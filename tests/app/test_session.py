@@ -10,7 +10,10 @@ import pytest
 import tablecloak as tc
 from tablecloak.app import session as module
 from tablecloak.app.choices import Choices
+from tablecloak.app.given_away import GivenAway
+from tablecloak.app.given_file import kind_named
 from tablecloak.app.session import Session
+from tablecloak.app.workbench import Mark
 from tablecloak.data_file import DataFile
 from tablecloak.web.tasks import QueuedTask
 
@@ -18,8 +21,8 @@ from tablecloak.web.tasks import QueuedTask
 @pytest.fixture
 def session(tmp_path) -> Session:
     (tmp_path / "firms.csv").write_text("region,v\nN,1\nN,2\nS,3\n")
-    one = Session(tmp_path)
-    one.open(DataFile(tmp_path / "firms.csv"))
+    one = Session(tmp_path, GivenAway(tmp_path / "given_away.json"))
+    one.open(DataFile(tmp_path / "firms.csv"), kind_named("records"))
     return one
 
 
@@ -38,7 +41,7 @@ def test_choices_are_tabulated_and_written_as_a_job(session):
     assert session.bench.given.table.n_cells == 3
     assert session.bench.given.n_sensitive == 1
     assert "minimum-frequency" in session.job_file.read_text()
-    assert not (session.folder / "tried.toml").exists()
+    assert [path.name for path in session.home.glob("*.toml")] == []
 
 
 def test_choices_that_cannot_be_tabulated_change_nothing(session):
@@ -49,26 +52,53 @@ def test_choices_that_cannot_be_tabulated_change_nothing(session):
     with pytest.raises(tc.InputError, match="county"):
         session.choose(wrong)
     assert (session.job_file.read_text(), session.bench.given) == before
-    assert not (session.folder / "tried.toml").exists()
+    assert [path.name for path in session.home.glob("*.toml")] == []
 
 
-def test_another_file_begins_anew(session, tmp_path):
-    session.choose(choices(session))
-    session.open(DataFile(tmp_path / "other.csv"))
-    assert session.choices is session.bench is session.job is session.result is None
+FORM = {
+    "value": "v", "dimension:region": "1", "minimum-frequency": "1",
+    "minimum-frequency:minimum": "2", "suppression": "1", "time_limit": "5",
+}  # fmt: skip
+
+
+def test_other_choices_make_another_table_and_leave_the_one_before(session):
+    first = session.filled(FORM | {"title": "one"})
+    second = first.filled(FORM | {"title": "two", "minimum-frequency:minimum": "4"})
+    assert len({session.name, first.name, second.name}) == 3
+    assert session.bench is None
+    assert (first.title, first.bench.given.n_sensitive) == ("one", 1)
+    assert (second.title, second.bench.given.n_sensitive) == ("two", 3)
+    assert first.job_file.read_text() != second.job_file.read_text()
+
+
+def test_a_table_is_opened_again_with_its_choices_and_decisions(session):
+    made = session.filled(FORM | {"title": "one"})
+    made.bench.decide([0], Mark("go"))
+    made.save()
+    again = Session(session.home, session.given, made.name)
+    again.open_again()
+    assert (again.title, again.bench.marks) == ("one", {0: Mark("go")})
+    assert again.job_file.exists() and again.choices == made.choices
+    assert again.said() == [
+        "This table was opened again. What was searched is not kept: protect it anew."
+    ]
+
+
+def test_decisions_about_a_file_that_has_changed_are_not_taken_for_the_new_cells(session):
+    made = session.filled(FORM)
+    made.bench.decide([1], Mark("go"))
+    made.save()
+    (session.home / "firms.csv").write_text("region,v\nA,9\nN,1\nN,2\nS,3\n")
+    again = Session(session.home, session.given, made.name)
+    again.open_again()
+    assert not again.bench.marks
+    assert "Its file has changed" in again.said()[0]
 
 
 def test_nothing_can_be_started_before_something_was_chosen(session):
     with pytest.raises(tc.InputError, match="Choose dimensions and rules first"):
         session.start()
     assert not session.is_running
-
-
-def test_two_changes_at_once_are_refused_and_not_made_to_wait(session):
-    with session.changing(), pytest.raises(tc.InputError, match="Another page is changing"):
-        session.choose(choices(session))
-    with session.changing():
-        pass
 
 
 def test_while_a_job_runs_nothing_changes_and_its_result_is_kept(session, monkeypatch):
@@ -84,7 +114,7 @@ def test_while_a_job_runs_nothing_changes_and_its_result_is_kept(session, monkey
     session.start()
     assert session.is_running
     with pytest.raises(tc.InputError, match="A job is still running"):
-        session.choose(choices(session, title="two"))
+        session.start()
     go_on.set()
     session.task.wait(60)
     assert session.result.title == "one"

@@ -6,6 +6,7 @@ import contextlib
 import io
 import tempfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from flask import Flask, jsonify, redirect, render_template, request, send_file
 
 from tablecloak.app.grid import Look, Sum
+from tablecloak.app.open_tables import OpenTables
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import (
     DECISIONS,
@@ -36,6 +38,7 @@ from tablecloak.tables.problem import ProtectionProblem
 from tablecloak.tables.proposal import WORKBOOKS
 from tablecloak.tables.published import published_decimals
 from tablecloak.tables.rules.rule import levels_asked
+from tablecloak.web.tasks import noting
 
 ROUTES = (
     ("GET", "/grid", "page"),
@@ -48,10 +51,11 @@ ROUTES = (
     ("POST", "/grid/solve", "solve"),
     ("POST", "/grid/stop", "stop"),
     ("GET", "/grid/progress", "progress"),
-    ("GET", "/grid/release/<method>.zip", "release"),
+    ("POST", "/grid/release/<method>.zip", "release"),
+    ("POST", "/grid/unsent", "unsent"),
     ("GET", "/grid/problem.zip", "problem"),
 )
-"""Method, address, and the function of `BenchPages` that answers."""
+"""Method, address below that of a table, and the function of `BenchPages` that answers."""
 
 WHY_SECONDS = 10.0
 """Most seconds for explaining a cell; what was cut short says so."""
@@ -65,40 +69,42 @@ WORDS = {
 
 
 class BenchPages:
-    """Answers of the workbench; JSON but for the page itself and files.
+    """Answers of the workbench about one table; JSON but for the page itself and files.
 
     Parameters
     ----------
+    tables : OpenTables
     session : Session
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, tables: OpenTables, session: Session) -> None:
+        del tables
         self.session = session
 
-    def add_to(self, app: Flask) -> None:
+    @classmethod
+    def add_to(cls, app: Flask, tables: OpenTables) -> None:
         """Register all addresses of `ROUTES`."""
         for method, address, name in ROUTES:
-            answer = self.session.heard(getattr(self, name))
-            app.add_url_rule(address, f"grid_{name}", _as_json(answer), methods=[method])
+            answer = _as_json(tables, tables.answered(cls, name))
+            app.add_url_rule(f"/table/<table>{address}", f"grid_{name}", answer, methods=[method])
 
     @property
     def bench(self) -> Workbench:
         """The table that is open."""
         if self.session.bench is None:
-            raise InputError("No table is open. Open a file first.")
+            raise InputError("This table has no grid yet. Choose its columns or layout first.")
         return self.session.bench
 
     def page(self) -> Any:
         """Show the page; its script fills the grid."""
         if self.session.bench is None:
-            return redirect("/")
+            return redirect(f"{self.session.address}/")
         bench = self.bench
         return render_template(
             "grid.html",
-            session=self.session,
             bench=bench,
             methods={
-                name: (way.noun.capitalize(), way.unfit(bench.problem))
+                name: (way.noun.capitalize(), self.session.plain(way.unfit(bench.problem)))
                 for name, way in methods().items()
             },
             decisions=DECISIONS,
@@ -113,6 +119,8 @@ class BenchPages:
         shown = bench.grid.shown(look)
         method = asked.get("method", "")
         squares = _Squares(bench, bench.solved.get(method))
+        given = self.session.given.of(bench.fingerprint)
+        sent = {release.release for release in given if release.has_left}
         return {
             "dimensions": bench.grid.dimensions,
             "look": _told(look),
@@ -122,7 +130,9 @@ class BenchPages:
                 look, look.columns, shown["columns"], squares.marked()
             ),
             "squares": [[squares.of(cell) for cell in line] for line in shown["cells"]],
-            "summary": squares.summary(),
+            "summary": self.session.plain(squares.summary()),
+            "is_old": squares.is_old,
+            "changed": CHANGED,
             "decisions": described(bench.marks, bench.given),
             "can_undo": bool(bench.undone),
             "runs": [
@@ -131,11 +141,12 @@ class BenchPages:
                     "summary": run.summary(),
                     "seconds": f"{run.seconds:.1f}",
                     "decisions": len(run.marks),
+                    "is_given": bool(sent) and run.fingerprint in sent,
                     "is_shown": run is bench.solved.get(method) and not squares.is_old,
                 }
                 for run in bench.runs
             ],
-            "version": bench.version,
+            "given": [{"what": str(release), "has_left": release.has_left} for release in given],
         }
 
     def cell(self, cell: int) -> Any:
@@ -170,12 +181,12 @@ class BenchPages:
         given = request.get_json(force=True, silent=True) or {}
         cells = cells_of(given.get("cells"), self.bench.given.table.n_cells)
         self.bench.decide(cells, Mark.read(given))
-        return self.bench.progress()
+        return self._decided()
 
     def undo(self) -> Any:
         """Take back the last decision."""
         self.bench.undo()
-        return self.bench.progress()
+        return self._decided()
 
     def run(self) -> Any:
         """Return to what an earlier run found."""
@@ -184,7 +195,7 @@ class BenchPages:
         if not isinstance(number, int):
             raise InputError("`run` must be the number of a run, counted from 0.")
         self.bench.show_run(number)
-        return {**self.bench.progress(), "method": self.bench.runs[number].method}
+        return {**self._decided(), "method": self.bench.runs[number].method}
 
     def solve(self) -> Any:
         """Start a search."""
@@ -193,38 +204,52 @@ class BenchPages:
         if not isinstance(limit, int | float) or not 0 < limit <= 86_400:
             raise InputError(f"seconds: {limit!r} is no number above 0 and at most 86,400.")
         self.bench.start(str(given.get("method", "")), float(limit))
-        return self.bench.progress()
+        return self.progress()
 
     def stop(self) -> Any:
         """End the search; the best that is proved is kept."""
         self.bench.stop()
-        return self.bench.progress()
+        return self.progress()
 
     def progress(self) -> Any:
-        """Return what is known of the search."""
-        return self.bench.progress()
+        """Return what is known of the search, and why each release may not be given away."""
+        search = self.bench.progress()
+        refused = {name: self.session.plain(self.session.grid_refusal(name)) for name in methods()}
+        return {**search, "error": self.session.plain(search["error"]), "refused": refused}
+
+    def _decided(self) -> Any:
+        self.session.save()
+        return self.progress()
+
+    def unsent(self) -> Any:
+        """Note that nobody received the release that was given away."""
+        self.session.given.unsent(self.bench.fingerprint)
+        return self.progress()
 
     def release(self, method: str) -> Any:
-        """Send the files that may be published."""
-        solved = self._current(method)
-        insiders = getattr(solved.result, "insiders", None)
-        if insiders is not None and insiders.unsettled:
-            raise InputError(
-                f"Whether {insiders.unsettled:,} contributors find out "
-                "a hidden value was not settled, because the search was stopped or its time was "
-                "over. Protect again with more seconds, and let it end."
-            )
+        """Give away the files that may be published."""
+        refusal = self.session.grid_refusal(method)
+        if refusal:
+            raise InputError(refusal)
+        release = self.bench.solved[method].result
         with tempfile.TemporaryDirectory(prefix="tablecloak-") as folder:
-            formats = ("csv", "excel")
-            file, title = self.session.file, self.bench.title
-            if self.session.proposal and file and Path(file).suffix.lower() in WORKBOOKS:
-                office = OfficeWorkbook(Path(file), file.sheet)
-                # Records, or figures in an order that is not seen, make no table to fill.
-                with contextlib.suppress(InputError):
-                    write_release(solved.result, folder, title=title, formats=[*formats, office])
-                    return zipped(Path(folder), f"{method}.zip")
-            write_release(solved.result, folder, title=title, formats=formats)
+            # What is warned of stands in the verdict, and belongs to no other page.
+            with noting([]):
+                self._write(release, Path(folder))
+            self.session.give(release)
             return zipped(Path(folder), f"{method}.zip")
+
+    def _write(self, release: Any, folder: Path) -> None:
+        """Write what may be published, also as the workbook that the table came from."""
+        formats = ("csv", "excel")
+        file, title = self.session.file, self.bench.title
+        if self.session.proposal() and file and Path(file).suffix.lower() in WORKBOOKS:
+            office = OfficeWorkbook(Path(file), file.sheet)
+            # Records, or figures in an order that is not seen, make no table to fill.
+            with contextlib.suppress(InputError):
+                write_release(release, folder, title=title, formats=[*formats, office])
+                return
+        write_release(release, folder, title=title, formats=formats)
 
     def problem(self) -> Any:
         """Send the problem and the certificates, which stay inside."""
@@ -335,8 +360,7 @@ class _Squares:
         """Return what is said above the grid: the verdict on what was found."""
         if self.solved is None:
             return self.problem.summary()
-        old = "Decisions have changed since: protect again.\n" if self.is_old else ""
-        return old + self.solved.verdict()
+        return self.solved.verdict()
 
     def facts(self, cell: int) -> list[tuple[str, str]]:
         """Return rows of a table about a cell."""
@@ -355,9 +379,9 @@ class _Squares:
         row = self.row_of.get(cell)
         if row is not None:
             low, high, verdict = row
-            rows.append(
-                ("an outsider's interval", f"{as_number(low)} to {as_number(high)}: {verdict}")
-            )
+            before = ", before the last decisions" if self.is_old else ""
+            interval = f"{as_number(low)} to {as_number(high)}: {verdict}"
+            rows.append((f"an outsider's interval{before}", interval))
         if self.values is not None:
             change = self.values[cell] - problem.table.values[cell]
             rows.append(("moved by", f"{'+' * bool(change > 0)}{as_number(change)}"))
@@ -372,6 +396,12 @@ class _Squares:
 
         return {"total": part(relation.total), "parts": [part(cell) for cell in relation.parts]}
 
+
+CHANGED = (
+    "Decisions have changed since the search, and nothing is proved for them: protect again. What "
+    "follows is of before them."
+)
+"""What stands above a verdict whose decisions do not hold any more."""
 
 MOST_DIGITS = 4
 """Most digits after the point to which all squares are aligned."""
@@ -438,16 +468,17 @@ def zipped(folder: Path, name: str) -> Any:
     return send_file(buffer, as_attachment=True, download_name=name)
 
 
-def _as_json(answer: Any) -> Any:
+def _as_json(tables: OpenTables, answer: Callable[..., Any]) -> Callable[..., Any]:
     """Return an answer whose errors are JSON where it is JSON."""
 
     def answered(**given: Any) -> Any:
         try:
             found = answer(**given)
         except TablecloakError as error:
-            if request.path in ("/grid",) or request.path.endswith(".zip"):
+            if request.method == "GET" and request.path.endswith(("/grid", ".zip")):
                 raise
-            return jsonify({"error": str(error)}), 400
+            message, status = tables.told(error)
+            return jsonify({"error": message}), status
         return jsonify(found) if isinstance(found, dict) else found
 
     return answered

@@ -10,119 +10,135 @@ import pandas as pd
 from flask import Flask, abort, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
-from tablecloak.app.choices import ROLES, Choices, ways
+from tablecloak.app.choices import ROLES, ways
 from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
-from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
-from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
+from tablecloak.app.finished import offered_rules, outline, unsafe_words
+from tablecloak.app.given_away import NEVER_TWO
+from tablecloak.app.given_file import KINDS, given_file
+from tablecloak.app.open_tables import OpenTables
+from tablecloak.app.own_words import FIELDS
 from tablecloak.app.session import Session
-from tablecloak.app.workbench import Workbench
 from tablecloak.data_file import AS_USUAL, DataFile, how_read
 from tablecloak.errors import InputError
-from tablecloak.jobs.beginning import MOST_CODES, Guess, first_records, guess
+from tablecloak.jobs.beginning import MOST_CODES
 from tablecloak.protection import PROTECTIONS
 from tablecloak.render.heat_map import SENSITIVITY, add_heat_map, sensitivity_squares
 from tablecloak.render.page import Page
 from tablecloak.storage import existing_file
-from tablecloak.tables.formats import RecordFormat, column_names, format_of
+from tablecloak.tables.formats import RecordFormat, format_of
 from tablecloak.tables.formats.format import reading
 from tablecloak.tables.problem import ProtectionProblem
-from tablecloak.tables.proposal import propose
 from tablecloak.tables.rules.rule import RULES
-from tablecloak.web.tasks import noting
 
 SHOWN_RECORDS = 5
 """Number of records that the page of choices shows."""
 
+FIRST_ROUTES = (("GET", "/", "start"), ("POST", "/open", "open_file"))
+"""Method, address, and the function of `FirstPages` that answers."""
+
 ROUTES = (
-    ("GET", "/", "start"),
-    ("POST", "/open", "open_file"),
+    ("GET", "/", "furthest"),
+    ("POST", "/kind", "other_kind"),
     ("GET", "/shape", "shape"),
-    ("POST", "/shape", "confirm"),
+    ("POST", "/shape", "fill"),
     ("GET", "/choose", "choose"),
-    ("POST", "/table", "table"),
-    ("GET", "/table", "look"),
+    ("POST", "/choose", "fill"),
+    ("GET", "/look", "look"),
     ("POST", "/protect", "protect"),
     ("POST", "/stop", "stop"),
     ("GET", "/progress", "progress"),
     ("GET", "/results", "results"),
     ("GET", "/report", "report"),
     ("GET", "/job.toml", "job_file"),
-    ("GET", "/release/<method>.zip", "release"),
+    ("POST", "/release/<method>.zip", "release"),
 )
-"""Method, address, and the function of `Pages` that answers."""
+"""Method, address below that of a table, and the function of `Pages` that answers."""
 
 
-class Pages:
-    """Answers of the app to its one user.
+class FirstPages:
+    """Answers of the app before a table is open.
 
     Parameters
     ----------
+    tables : OpenTables
+    """
+
+    def __init__(self, tables: OpenTables) -> None:
+        self.tables = tables
+
+    def add_to(self, app: Flask) -> None:
+        """Register all addresses of `FIRST_ROUTES`."""
+        for method, address, name in FIRST_ROUTES:
+            app.add_url_rule(address, name, getattr(self, name), methods=[method])
+
+    def start(self) -> Any:
+        """Show the form for the file, and what was opened before."""
+        return render_template(
+            "start.html",
+            kinds=KINDS,
+            how_read=how_read(),
+            was=Filled(self.tables.sent),
+            tables=self.tables,
+        )
+
+    def open_file(self) -> Any:
+        """Open the file that a user chose, under an address of its own."""
+        self.tables.sent = form = request.form.to_dict()
+        path = given_file(self.tables.home)
+        given = {name: form[name] for name in AS_USUAL.how if form.get(name)}
+        return redirect(self.tables.opened(DataFile(path, **given), form.get("kind", "")))
+
+
+class Pages:
+    """Answers of the app about one table.
+
+    Parameters
+    ----------
+    tables : OpenTables
     session : Session
     """
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, tables: OpenTables, session: Session) -> None:
+        self.tables, self.session = tables, session
 
-    def add_to(self, app: Flask) -> None:
+    @classmethod
+    def add_to(cls, app: Flask, tables: OpenTables) -> None:
         """Register all addresses of `ROUTES`."""
         for method, address, name in ROUTES:
-            answer = self.session.heard(getattr(self, name))
-            app.add_url_rule(address, name, answer, methods=[method])
+            answer = tables.answered(cls, name)
+            place = f"/table/<table>{address}"
+            app.add_url_rule(place, f"{method} {address}", answer, methods=[method])
 
-    def page(self, template: str, status: int = 200, **values: Any) -> Any:
-        """Return a page: a template with its values, and the status."""
-        was = Filled(self.session.forms.get(request.path, {}))
-        return render_template(template, session=self.session, was=was, **values), status
+    def to(self, page: str) -> Any:
+        """Lead to another page of the table."""
+        return redirect(f"{self.session.address}/{page}")
 
-    def sent(self, address: str) -> dict[str, str]:
-        """Return what was sent from the form at an address, and keep it for the next look."""
-        self.session.forms[address] = request.form.to_dict()
-        return self.session.forms[address]
+    def page(self, template: str, **values: Any) -> Any:
+        """Return a page: a template with its values."""
+        values = {"was": Filled(self.session.sent)} | values
+        return render_template(template, **values)
 
-    def start(self) -> Any:
-        """Show the form for the file."""
-        return self.page("start.html", kinds=KINDS, how_read=how_read())
+    def furthest(self) -> Any:
+        """Lead to the page on which the table is worked on."""
+        return self.to(self.session.steps[-1][0])
 
-    def open_file(self) -> Any:
-        """Open the file that a user chose."""
-        asked, last = self.sent("/").get("kind", ""), self.session.file
-        with self.session.changing():
-            if asked and last is not None and not request.files and "path" not in request.form:
-                # The file that is open is another kind than was told.
-                file = last
-            else:
-                path = given_file(self.session.folder)
-                given = {name: request.form.get(name) for name in AS_USUAL.how}
-                file = DataFile(path, **{name: how for name, how in given.items() if how})
-            kind = kind_named(asked) if asked else kind_of(file)
-            if kind.name == "records":
-                guessed = _guess(file)
-                self.session.open(guessed.file)
-                self.session.guess = guessed
-            elif kind.name == "table":
-                with reading(Path(file)):
-                    proposal = propose(Path(file), sheet=file.sheet)
-                self.session.open(file)
-                self.session.proposal = proposal
-            else:
-                bench = bench_of(Path(file))
-                self.session.open(file)
-                self.session.bench = bench
-        return redirect(kind.next)
+    def other_kind(self) -> Any:
+        """Open the same file as another kind than was found out, as another table."""
+        if self.session.file is None:
+            return redirect("/")
+        return redirect(self.tables.opened(self.session.file, request.form.get("kind", "")))
 
     def shape(self) -> Any:
         """Show how a finished table was read, to be confirmed."""
-        file, sheet = self.session.file, request.args.get("sheet", "")
-        if file is None or self.session.proposal is None:
+        sheet = request.args.get("sheet", "")
+        found = self.session.proposal(sheet)
+        if found is None:
             return redirect("/")
-        if sheet:
-            with self.session.changing():
-                self.session.proposal = propose(Path(file), sheet=sheet)
-                self.session.forms.clear()
-        found = self.session.proposal
         texts = [name for name in found.frame.columns if name not in found.figures]
+        is_sent = self.session.sent.get("sheet", "") == sheet
         return self.page(
             "shape.html",
+            was=Filled(self.session.sent if is_sent else {}),
             found=found,
             sheet=sheet,
             head=found.frame.head(SHOWN_RECORDS),
@@ -132,25 +148,9 @@ class Pages:
             rules=offered_rules(found),
         )
 
-    def confirm(self) -> Any:
-        """Read how a finished table is to be understood, and open its grid."""
-        with self.session.changing():
-            if self.session.file is None or self.session.proposal is None:
-                return redirect("/")
-            finished = Finished.of_form(self.session.proposal, self.sent("/shape"))
-            notes: list[str] = []
-            with noting(notes):
-                problem = finished.problem()
-            told = finished.proposal
-            self.session.bench = Workbench(
-                problem, told.title, told.labels, notes=notes, rules=finished.rules
-            )
-            self.session.program = finished.python(self.session.file)
-        return redirect("/grid")
-
     def choose(self) -> Any:
         """Show the form for dimensions, rules and methods."""
-        if self.session.file is None:
+        if self.session.file is None or self.session.guess is None:
             return redirect("/")
         head = _head(self.session.file)
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
@@ -159,7 +159,7 @@ class Pages:
             columns=list(head.columns),
             numeric=numeric,
             head=head,
-            guess=self.session.guess or Guess(self.session.file),
+            guess=self.session.guess,
             rules=choices_of(RULES),
             ways=[
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))
@@ -167,88 +167,70 @@ class Pages:
             ],
             roles=ROLES,
             most_codes=MOST_CODES,
+            fields=FIELDS,
         )
 
-    def table(self) -> Any:
-        """Read the choices, and tabulate."""
-        file = self.session.file
-        if file is None:
-            return redirect("/")
-        form = self.sent("/choose")
-        choices = Choices.of_form(file, form, column_names(file))
-        if not form.get("any_number"):
-            choices.check_codes()
-        self.session.choose(choices)
-        return redirect("/table")
+    def fill(self) -> Any:
+        """Make a table, with an address of its own, as the form of choices or layout says."""
+        made = self.session.filled(request.form.to_dict())
+        self.tables.add(made)
+        return redirect(f"{made.address}/{'look' if made.choices else 'grid'}")
 
     def look(self) -> Any:
         """Show the table before it is protected."""
         if self.session.choices is None or self.session.bench is None:
-            return redirect("/choose")
+            return self.to("choose")
         problem = self.session.bench.given
         return self.page("table.html", map=_sensitive_map(problem), problem=problem)
 
     def protect(self) -> Any:
         """Start the job."""
         self.session.start()
-        return redirect("/progress")
+        return self.to("progress")
 
     def stop(self) -> Any:
         """Stop the search that is running."""
         self.session.stop()
-        return redirect("/progress")
+        return self.to("progress")
 
     def progress(self) -> Any:
         """Show the progress of the job, its error, or its results."""
         if self.session.is_running:
             return self.page("progress.html")
         if self.session.error:
-            return self.page("error.html", 400, message=self.session.error)
-        return redirect("/results")
+            return self.page("error.html", message=self.session.error), 400
+        return self.to("results")
 
     def results(self) -> Any:
         """Show the results of the job."""
         if self.session.result is None:
-            return redirect("/")
-        return self.page("results.html", result=self.session.result)
+            return self.to("")
+        result = self.session.result
+        refused = {name: self.session.job_refusal(name) for name in result.products}
+        return self.page("results.html", result=result, refused=refused, never_two=NEVER_TWO)
 
     def report(self) -> Any:
         """Send the internal report."""
-        path = self._written(self.session.results / "internal" / "report.html")
+        if self.session.result is None:
+            raise InputError("There are no results yet. Tabulate and protect a table first.")
+        path = self.session.results / "internal" / "report.html"
         return send_file(io.BytesIO(path.read_bytes()), mimetype="text/html")
 
     def job_file(self) -> Any:
         """Send the job file."""
-        text = self.session.plain(existing_file(self.session.job_file).read_text(encoding="utf-8"))
-        content = io.BytesIO(text.encode())
+        text = existing_file(self.session.job_file).read_text(encoding="utf-8")
+        content = io.BytesIO(self.session.without_folder(text).encode())
         return send_file(content, as_attachment=True, download_name="job.toml")
 
     def release(self, method: str) -> Any:
-        """Send the files of one method that may be published."""
+        """Give away the files of one method that may be published."""
         if method not in PROTECTIONS:
             abort(404)
-        folder = self._written(self.session.results / "release" / method)
-        return zipped(folder, f"{method}.zip")
-
-    def _written(self, path: Path) -> Path:
-        """Return the path of a file or folder of the last job, if it exists."""
-        if self.session.result is None:
-            raise InputError("There are no results yet. Tabulate and protect a table first.")
-        if not path.exists():
-            raise InputError(
-                f"There is no {path.name}: the release was withheld, or its method was not chosen. "
-                "The page of results says which."
-            )
-        return path
-
-
-def _guess(file: DataFile) -> Guess:
-    """Return what the columns of records may be; nothing where they have no codes."""
-    file, head = first_records(file)
-    try:
-        return guess(file)
-    except InputError:
-        return Guess(file, others=dict.fromkeys(head.columns, ""))
+        refusal, result = self.session.job_refusal(method), self.session.result
+        if refusal or result is None:
+            return {"error": self.session.plain(refusal)}, 400
+        self.session.give(result.products[method].release)
+        return zipped(self.session.results / "release" / method, f"{method}.zip")
 
 
 def _head(file: DataFile) -> pd.DataFrame:

@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tablecloak.app.session import Session
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import DelayedCall
 from tablecloak.extras import required
@@ -41,8 +40,15 @@ POLICY = (
 )
 """Content security policy of every answer: no scripts in pages, nothing from other servers."""
 
-READING = ("/grid/view",)
-"""Addresses that a checker may send something to: they change nothing."""
+READING = ("grid_view",)
+"""Views that a checker may send something to: they change nothing."""
+
+REFUSED = {
+    "token": "Use the address that tablecloak app printed in its terminal when it started: it "
+    "holds a secret that is new at each start, and this request lacks it.",
+    "right": "This is a checker's view: nothing can be changed here.",
+}
+"""What is said of refused requests from this machine, by their kind."""
 
 MOST_SENT = 2**30
 """Most bytes of a request, with an upload; larger files are opened by their path."""
@@ -67,7 +73,7 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
     with tempfile.TemporaryDirectory(prefix="tablecloak-") as temporary, hearing_warnings():
         token = secrets.token_urlsafe(24)
         checker = secrets.token_urlsafe(24)
-        app = create_app(folder or Path(temporary), token, checker)
+        app = create_app(folder or Path(temporary), token, checker, is_kept=folder is not None)
         # Connections that send nothing are closed, so that they keep nobody from a page.
         server = listen(app, "127.0.0.1", port, threads=4, most_bytes=MOST_SENT)
         start = f"http://127.0.0.1:{server.effective_port}/?token="
@@ -80,28 +86,32 @@ def serve(port: int = 0, *, open_browser: bool = True, folder: Path | None = Non
         run(server)
 
 
-def create_app(folder: Path, token: str, checker: str = "") -> Flask:
+def create_app(folder: Path, token: str, checker: str = "", *, is_kept: bool = True) -> Flask:
     """Build the app.
 
     Parameters
     ----------
     folder : Path
-        Private folder for uploads, the job file and results.
+        Private folder for uploads, job files, decisions and results.
     token : str
         Secret that the first address must carry.
     checker : str, optional
         Another such secret, of somebody who may look at everything and change nothing.
+    is_kept : bool, default=True
+        Whether the folder stays when the app ends; the first page says so.
 
     Returns
     -------
     flask.Flask
     """
     required("flask", "The pages of the app")
-    from flask import Flask, g
+    from flask import Flask, g, render_template
+    from markupsafe import Markup, escape
     from werkzeug.exceptions import HTTPException
 
     from tablecloak.app.bench_pages import BenchPages
-    from tablecloak.app.pages import Pages
+    from tablecloak.app.open_tables import OpenTables
+    from tablecloak.app.pages import FirstPages, Pages
 
     home = Path(__file__).parent
     app = Flask(
@@ -111,7 +121,8 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
     )
     app.config["MAX_CONTENT_LENGTH"] = MOST_SENT
     app.jinja_env.globals.update(style=STYLE)
-    app.jinja_env.filters["code"] = with_code
+    # Markup would escape the tags as they are joined.
+    app.jinja_env.filters["code"] = lambda text: Markup(with_code(str(escape(text))))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
@@ -119,24 +130,25 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
         raise InputError(
             f"{folder}: no folder can be made there ({error}). Give a folder that you may write to."
         ) from None
-    session = Session(folder)
-    pages = Pages(session)
+    tables = OpenTables(folder, is_kept=is_kept)
     guard(
         app,
         Visitors({"user": token, "checker": checker}),
         LOOPBACK - {"[::1]"},
         {"Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"},
     )
-    pages.add_to(app)
-    BenchPages(session).add_to(app)
+    FirstPages(tables).add_to(app)
+    Pages.add_to(app, tables)
+    BenchPages.add_to(app, tables)
 
     @app.context_processor
-    def rights() -> dict[str, bool]:
-        return {"may_change": g.get("may_change", False)}
+    def of_all_pages() -> dict[str, Any]:
+        return {"may_change": g.get("may_change", False), "session": g.get("session")}
 
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
-        return pages.page("error.html", 400, message=session.plain(str(error)))
+        message, status = tables.told(error)
+        return render_template("error.html", message=message), status
 
     @app.errorhandler(Exception)
     def unexplained(error: Exception) -> Any:
@@ -147,7 +159,7 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
             f"This is an error of the program ({type(error).__name__}). The terminal in which "
             "tablecloak app runs shows its details: report them, without data."
         )
-        return pages.page("error.html", 500, message=message)
+        return render_template("error.html", message=message), 500
 
     return app
 
@@ -167,11 +179,10 @@ class Visitors:
         self._secret = secret
 
     def refuse(self, kind: str) -> Any:
-        """Say no more than that the request is refused."""
-        del kind
+        """Say no more than what the user of this machine needs."""
         from flask import abort
 
-        abort(403)
+        abort(403, REFUSED.get(kind))
 
     def admit(self) -> Any:
         """Let in who has a secret, and a checker only to look."""
@@ -185,10 +196,10 @@ class Visitors:
             return answer
         role = self._role(request.cookies.get(COOKIE, ""))
         g.may_change = role == "user"
-        changes = not is_reading and request.path not in READING
-        if not role or (not g.may_change and (changes or request.args.get("sheet"))):
+        changes = not is_reading and request.endpoint not in READING
+        if not role:
             return self.refuse("token")
-        return None
+        return self.refuse("right") if changes and not g.may_change else None
 
     def _role(self, offer: str) -> str:
         roles = [

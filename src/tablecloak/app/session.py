@@ -1,71 +1,95 @@
-"""The state of the app: one user, one folder, and at most one running job."""
+"""One table of the app, under an address of its own: its file, choices, job, results and grid."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import secrets
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial, wraps
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tablecloak.app.choices import Choices
-from tablecloak.app.workbench import Workbench, explained
+from tablecloak.app.finished import Finished
+from tablecloak.app.given_away import GivenAway, fingerprint_of_release
+from tablecloak.app.given_file import FileKind, bench_of, kind_named
+from tablecloak.app.own_words import in_own_words
+from tablecloak.app.workbench import Mark, Workbench, explained
 from tablecloak.budget import Progress
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
-from tablecloak.jobs.beginning import Guess
+from tablecloak.jobs.beginning import Guess, first_records, guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.jobs.result import JobResult
 from tablecloak.jobs.run import run_job
 from tablecloak.jobs.schema import Job
-from tablecloak.tables.proposal import Proposal
+from tablecloak.protection import required_way
+from tablecloak.storage import existing_file, private_folder, write_text
+from tablecloak.tables.formats import column_names
+from tablecloak.tables.formats.format import reading
+from tablecloak.tables.proposal import Proposal, propose
 from tablecloak.web.tasks import QueuedTask, TaskQueue, noting
+
+TABLES, OPENED = "tables", "opened.json"
+"""Folder of all tables, and the file of each that says how it is opened again."""
+
+SAVED = ("title", "file", "how", "kind", "form")
+"""What that file says of each; of a table also its fingerprint and the decisions."""
 
 
 class Session:
-    """State of the app.
+    """One table. Choices that are changed make another one, under another address.
 
     Parameters
     ----------
-    folder : Path
-        Private folder for uploaded data, the job file and the results.
+    home : Path
+        Private folder of the app.
+    given : GivenAway
+    name : str, optional
+        Of its address and folder; by default one that no other table has, also none of an earlier
+        start of the app.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, home: Path, given: GivenAway, name: str = "") -> None:
+        self.home, self.given = home, given
+        self.name = name or secrets.token_hex(4)
         self.file: DataFile | None = None
+        self.kind: FileKind | None = None
         self.choices: Choices | None = None
         self.job: Job | None = None
         self.result: JobResult | None = None
-        self.proposal: Proposal | None = None
         self.guess: Guess | None = None
         self.bench: Workbench | None = None
         self.program = ""
-        self.forms: dict[str, dict[str, str]] = {}
-        """What was sent last from the form at each address."""
+        self.form: dict[str, str] = {}
+        """What the form held of which the table was made."""
+        self.sent: Mapping[str, str] = {}
+        """What was sent last from the form of its page."""
         self.unsaid: list[str] = []
         """Warnings of requests, until a page shows them."""
         self.queue = TaskQueue()
         self.task: QueuedTask | None = None
         self.lock = threading.Lock()
-
-    def heard(self, view: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a view whose warnings the next page shows."""
-
-        @wraps(view)
-        def answer(**given: Any) -> Any:
-            with noting(self.unsaid):
-                return view(**given)
-
-        return answer
+        self._proposals: dict[str, Proposal] = {}
 
     def said(self) -> list[str]:
         """Return the warnings that no page has shown; they count as shown then."""
         notes, self.unsaid[:] = [*self.unsaid], []
         return notes
+
+    @property
+    def address(self) -> str:
+        """Address of its pages, to which the name of one is added."""
+        return f"/table/{self.name}"
+
+    @property
+    def folder(self) -> Path:
+        """Its folder: how it is opened again, the job file and the results."""
+        return self.home / TABLES / self.name
 
     @property
     def job_file(self) -> Path:
@@ -80,25 +104,35 @@ class Session:
     @property
     def is_uploaded(self) -> bool:
         """Whether the file lies in the private folder, so that its path says nothing to anybody."""
-        return self.file is not None and Path(self.file).is_relative_to(self.folder)
+        return self.file is not None and Path(self.file).is_relative_to(self.home)
+
+    @property
+    def title(self) -> str:
+        """What people call the table."""
+        title = "" if self.bench is None else self.bench.title
+        return title or ("" if self.file is None else self.file.name)
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        """Addresses and names of the pages that have something to show."""
+        """Names of the pages that have something to show, in the address and for people."""
         pages = [
-            ("/", "File", self),
-            ("/shape", "Layout", self.proposal),
-            ("/choose", "Choose", self.guess),
-            ("/table", "Look", self.choices),
-            ("/grid", "Grid", self.bench),
-            ("/results", "Results", self.result),
+            ("shape", "Layout", self._proposals),
+            ("choose", "Choose", self.guess),
+            ("look", "Look", self.choices),
+            ("grid", "Grid", self.bench),
+            ("results", "Results", self.result),
         ]
-        return [(address, name) for address, name, shown in pages if shown is not None]
+        return [(address, name) for address, name, shown in pages if shown]
 
     @property
     def is_running(self) -> bool:
         """Whether a job is running."""
         return self.task is not None and not self.task.has_ended
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job or a search of the grid is running."""
+        return self.is_running or (self.bench is not None and self.bench.is_running)
 
     @property
     def protects_nothing(self) -> bool:
@@ -119,8 +153,12 @@ class Session:
         return [] if self.task is None else self.task.warnings
 
     def plain(self, message: str) -> str:
-        """Return a message in which files of the private folder are called by their names."""
-        return re.sub(rf"{re.escape(str(self.folder))}/(uploads/[^/]+/)?", "", message)
+        """Return a message in the words of the pages, without the private folder."""
+        return in_own_words(self.without_folder(message), has_fields=self.guess is not None)
+
+    def without_folder(self, text: str) -> str:
+        """Return a text in which files of the private folder are called by their names."""
+        return without_folder(text, self.home)
 
     @property
     def stage(self) -> str:
@@ -133,58 +171,123 @@ class Session:
         left = f", {task.open} open" if loss or bound or task.open else ""
         return f"{task.stage}{loss}{bound}{left}"
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
-        """Allow changes of file, choices or job: by one request at a time, and not during a job.
+    # -- how it is opened ---------------------------------------------------------------------
 
-        If choices changed while a job runs, the page would show them beside the results of other
-        choices.
+    def open(self, file: DataFile, kind: FileKind) -> None:
+        """Begin with a file."""
+        self.kind = kind
+        if kind.name == "records":
+            self.guess = _guess(file)
+            file = self.guess.file
+        elif kind.name == "table":
+            self._proposals[""] = _proposed(file, file.sheet)
+        else:
+            self.bench = bench_of(Path(file))
+        self.file = file
+
+    def proposal(self, sheet: str = "") -> Proposal | None:
+        """Return how a sheet of a finished table was read; None for another file."""
+        if self._proposals and self.file is not None and sheet not in self._proposals:
+            self._proposals[sheet] = _proposed(self.file, sheet)
+        return self._proposals.get(sheet)
+
+    def filled(self, form: Mapping[str, str]) -> Session:
+        """Return the table that a form makes of the file; this one stays as it is."""
+        self.sent = dict(form)
+        made = Session(self.home, self.given)
+        made.file, made.kind, made.guess = self.file, self.kind, self.guess
+        made._proposals = dict(self._proposals)
+        with noting(made.unsaid):
+            made.fill(form)
+        return made
+
+    def fill(self, form: Mapping[str, str]) -> None:
+        """Make the table as the form of its page says.
 
         Raises
         ------
         InputError
-            If a job is running, or another request is changing something.
+            If a choice is wrong, or there is no file for such a form.
         """
-        if not self.lock.acquire(blocking=False):
-            raise InputError(
-                "Another page is changing the choices. Wait until it has loaded, then try again."
-            )
-        try:
-            if self.is_running or (self.bench is not None and self.bench.is_running):
-                raise InputError("A job is still running. Wait for its end, or stop it.")
-            yield
-        finally:
-            self.lock.release()
-
-    def open(self, file: DataFile) -> None:
-        """Begin with another file; to be called within `changing`."""
-        self.file, self.choices, self.job, self.result = file, None, None, None
-        self.proposal, self.guess, self.bench, self.program = None, None, None, ""
-        self.forms.clear()
+        self.sent = dict(form)
+        proposal = self.proposal(form.get("sheet", ""))
+        if self.file is None or (self.guess is None and proposal is None):
+            raise InputError("This table has no such form. Open a file first.")
+        if proposal is None:
+            choices = Choices.of_form(self.file, form, column_names(self.file))
+            if not form.get("any_number"):
+                choices.check_codes()
+            self.choose(choices)
+        else:
+            if form.get("sheet"):
+                self.file = replace(self.file, sheet=form["sheet"])
+            finished, notes = Finished.of_form(proposal, form), list[str]()
+            with noting(notes):
+                problem = finished.problem()
+            title, labels = proposal.title, proposal.labels
+            self.bench = Workbench(problem, title, labels, notes=notes, rules=finished.rules)
+            self.program = finished.python(self.file)
+        self.form = dict(form)
 
     def choose(self, choices: Choices) -> None:
-        """Tabulate and write the job file; after an error the former choices still hold."""
-        with self.changing():
-            tried = self.folder / "tried.toml"
-            try:
-                tried.write_text(choices.job(), encoding="utf-8")
-                job = read_job(tried)
-                bench = Workbench.of_job(job, choices.title or Path(choices.file).stem)
-                for way in job.ways.values():
-                    if objection := way.unfit(bench.given):
-                        raise InputError(f"{way.noun.capitalize()} does not fit. {objection}")
-                tried.replace(self.job_file)
-            finally:
-                tried.unlink(missing_ok=True)
-            self.choices, self.job, self.result, self.bench = choices, job, None, bench
+        """Tabulate and write the job file."""
+        tried = self.home / f"{self.name}.toml"
+        try:
+            write_text(tried, choices.job(), secret=True)
+            job = read_job(tried)
+            bench = Workbench.of_job(job, choices.title or Path(choices.file).stem)
+            for way in job.ways.values():
+                if objection := way.unfit(bench.given):
+                    raise InputError(f"{way.noun.capitalize()} does not fit. {objection}")
+            private_folder(self.folder)
+            tried.replace(self.job_file)
+        finally:
+            tried.unlink(missing_ok=True)
+        self.choices, self.job, self.bench = choices, job, bench
+
+    def save(self) -> None:
+        """Write down how the table is opened again, with the decisions about its cells."""
+        if self.file is None or self.kind is None:
+            return
+        values = (self.title, str(self.file), self.file.signs, self.kind.name, self.form)
+        kept: dict[str, Any] = dict(zip(SAVED, values, strict=True))
+        if self.bench is not None:
+            marks = {str(cell): vars(mark) for cell, mark in self.bench.marks.items()}
+            kept |= {"table": self.bench.fingerprint, "marks": marks}
+        write_text(private_folder(self.folder) / OPENED, json.dumps(kept), secret=True)
+
+    def open_again(self) -> None:
+        """Open what `save` wrote down; searches are not kept."""
+        kept = kept_in(self.folder)
+        self.open(DataFile(existing_file(kept["file"]), **kept["how"]), kind_named(kept["kind"]))
+        if kept["form"]:
+            self.fill(kept["form"])
+        if self.bench is None:
+            return
+        again = "This table was opened again. What was searched is not kept: protect it anew."
+        if self.bench.fingerprint == kept["table"]:
+            self.bench.return_to({int(cell): Mark(**mark) for cell, mark in kept["marks"].items()})
+        else:
+            again += " Its file has changed, so that decisions about its cells are not kept either."
+        self.unsaid.append(again)
+
+    # -- what it does -------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Run the job in the background."""
-        with self.changing():
+        """Run the job in the background.
+
+        Raises
+        ------
+        InputError
+            If there is none, or something is running.
+        """
+        with self.lock:
             if self.job is None:
                 raise InputError(
                     "Nothing has been tabulated yet. Choose dimensions and rules first."
                 )
+            if self.is_busy:
+                raise InputError("A job is still running. Wait for its end, or stop it.")
             self.result = None
             if self.task is not None:
                 self.queue.forget(self.task.name)
@@ -199,3 +302,92 @@ class Session:
         self.result = run_job(job, self.results, progress=progress)
         if self.bench is not None:
             self.bench.take(self.result)
+
+    # -- what may leave -----------------------------------------------------------------------
+
+    def job_refusal(self, method: str) -> str:
+        """Return why the release of a method of the job may not be given away, or nothing."""
+        if self.bench is None or self.result is None:
+            return "There are no results yet. Tabulate and protect a table first."
+        if method in self.result.withheld or method not in self.result.products:
+            return (
+                "The release was withheld, or its method was not chosen. The page of results says "
+                "which."
+            )
+        if self.bench.marks:
+            return (
+                "It is of before the decisions in the grid. Protect there, and download there "
+                "what was found for them."
+            )
+        release = self.result.products[method].release
+        return self._refusal(release, partial(fingerprint_of_release, release))
+
+    def grid_refusal(self, method: str) -> str:
+        """Return why what the grid shows of a method may not be given away, or nothing."""
+        bench = self.bench
+        solved = None if bench is None else bench.solved.get(method)
+        if bench is None or solved is None:
+            return "Nothing was found yet: protect the table first."
+        if solved.version != bench.version:
+            return "What was found is of before the last decision: protect again."
+        insiders = getattr(solved.result, "insiders", None)
+        if insiders is not None and insiders.unsettled:
+            return (
+                f"Whether {insiders.unsettled:,} contributors find out a hidden value was not "
+                f"settled, because the search was stopped or its time was over. Protect again "
+                f"with more seconds, and let it end."
+            )
+        return self._refusal(solved.result, lambda: solved.fingerprint)
+
+    def _refusal(self, release: Any, fingerprint: Callable[[], str]) -> str:
+        """Return why a release may not be given away: it is not safe, or another one was."""
+        if not getattr(release, "is_safe", True):
+            first, *_, advice = release.verdict().splitlines()
+            return f"{first} {advice}"
+        if self.bench is None or not self.given.of(self.bench.fingerprint):
+            return ""
+        return self.given.objection(self.bench.fingerprint, fingerprint())
+
+    def give(self, release: Any) -> None:
+        """Note that a release is given away."""
+        if self.bench is not None:
+            what = f"{required_way(release).noun} of {self.title}"
+            self.given.give(self.bench.fingerprint, fingerprint_of_release(release), what)
+
+
+def kept_in(folder: Path) -> dict[str, Any]:
+    """Return what `Session.save` wrote down in the folder of a table.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    path = folder / OPENED
+    try:
+        kept = {"table": "", "marks": {}} | json.loads(path.read_text(encoding="utf-8"))
+        return {key: kept[key] for key in (*SAVED, "table", "marks")}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({error}). It says how a table is opened again. Open its file "
+            f"on the first page."
+        ) from None
+
+
+def without_folder(text: str, home: Path) -> str:
+    """Return a text in which files of a private folder are called by their names."""
+    return re.sub(rf"{re.escape(str(home))}/((uploads|{TABLES})/[^/]+/)?", "", text)
+
+
+def _guess(file: DataFile) -> Guess:
+    """Return what the columns of records may be; nothing where they have no codes."""
+    file, head = first_records(file)
+    try:
+        return guess(file)
+    except InputError:
+        return Guess(file, others=dict.fromkeys(head.columns, ""))
+
+
+def _proposed(file: DataFile, sheet: str) -> Proposal:
+    with reading(Path(file)):
+        return propose(Path(file), sheet=sheet)

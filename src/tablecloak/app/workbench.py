@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from tablecloak.app.given_away import fingerprint_of_release, fingerprint_of_table
 from tablecloak.app.grid import TableGrid
 from tablecloak.arrays import Floats
 from tablecloak.budget import Budget, Progress
@@ -197,6 +198,11 @@ class Solved:
     weights: Floats | None = None
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells the release from others."""
+        return fingerprint_of_release(self.result)
+
     def summary(self) -> str:
         """Return what was found in one line."""
         if self.weights is None:
@@ -278,6 +284,11 @@ class Workbench:
         self.grid = TableGrid(self.given.table, self.labels)
         self.problem, self.n_versions = self.given, 0
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells the table from others."""
+        return fingerprint_of_table(self.given.table)
+
     @property
     def seconds(self) -> float:
         """The longest limit of a search that its job asks for, or a few seconds to begin with."""
@@ -326,10 +337,14 @@ class Workbench:
             if not 0 <= number < len(self.runs):
                 raise InputError(f"There is no run {number + 1}; there are {len(self.runs)}.")
             run = self.runs[number]
-            if run.marks != self.marks:
-                self.undone.append(self.marks)
-                self._take(dict(run.marks))
+            self.return_to(run.marks)
             self.solved[run.method] = run
+
+    def return_to(self, marks: Mapping[int, Mark]) -> None:
+        """Return to decisions of before; those that hold now can be brought back by `undo`."""
+        if marks != self.marks:
+            self.undone.append(self.marks)
+            self._take(dict(marks))
 
     def _take(self, marks: dict[int, Mark]) -> None:
         """Take decisions; those that a run was found for bring back its version."""
@@ -381,16 +396,12 @@ class Workbench:
             "gap": f"{gap:.1%}" if np.isfinite(gap) else "",
             "limit": self.limit,
             "error": (task.error or "") if task else "",
-            "version": self.version,
-            "solved": {name: each.version for name, each in self.solved.items()},
         }
 
     def take(self, result: JobResult) -> None:
         """Show what the job of the table gave, which knows of no decision."""
         with self.lock:
-            if self.marks:
-                self.undone.append(self.marks)
-                self._take({})
+            self.return_to({})
             for name, product in result.products.items():
                 if name in methods() and name not in result.withheld:
                     seconds = getattr(product.release, "seconds", 0.0)

@@ -1,4 +1,5 @@
-// The grid of the workbench. It asks this machine's server only, and keeps nothing.
+// The grid of the workbench. It asks this machine's server only, about the table of its address,
+// and keeps nothing.
 "use strict";
 
 const page = document.getElementById("grid-page");
@@ -24,7 +25,9 @@ async function ask(address, given) {
   const answer = await fetch(address, options);
   let found;
   try { found = await answer.json(); } catch {
-    found = { error: "The program could not answer. The terminal in which it runs says more; is it still running?" };
+    found = { error: answer.status === 403
+      ? "The program was started anew, or forgot this browser: use the address printed in its terminal."
+      : "The program could not answer. The terminal in which it runs says more; is it still running?" };
   }
   const error = document.getElementById("error");
   error.hidden = !found.error;
@@ -37,18 +40,21 @@ const focusedSquare = () => table.querySelector(`[data-at="${place[0]},${place[1
 
 async function refresh() {
   const held = document.activeElement; // drawing anew must not send the keyboard back to the top
-  shown = await ask("/grid/view", look);
+  shown = await ask("grid/view", look);
   Object.assign(look, shown.look);
   drawAxes();
   drawGrid();
   drawDecisions();
   drawRuns();
-  document.getElementById("summary").textContent = shown.summary;
+  drawGiven();
+  const summary = document.getElementById("summary"), verdict = element("span", shown.summary);
+  summary.replaceChildren(...(shown.is_old ? [element("b", `${shown.changed}\n`)] : []), verdict);
+  verdict.classList.toggle("old", shown.is_old);
   if (!held.isConnected) {
     const same = held.dataset.key && page.querySelector(`[data-key="${CSS.escape(held.dataset.key)}"]`);
     (same || focusedSquare())?.focus();
   }
-  drawProgress(await ask("/grid/progress"));
+  drawProgress(await ask("grid/progress"));
 }
 
 function picker(label, names, current, change) {
@@ -174,7 +180,7 @@ async function choose(cell, fromKeyboard = false) {
   chosen = cell;
   for (const square of table.querySelectorAll("[aria-selected=true]")) square.setAttribute("aria-selected", "false");
   focusedSquare()?.setAttribute("aria-selected", "true");
-  const found = await ask(`/grid/cell/${cell}?method=${encodeURIComponent(look.method)}`);
+  const found = await ask(`grid/cell/${cell}?method=${encodeURIComponent(look.method)}`);
   const isInside = details.contains(document.activeElement);
   drawDetails(cell, found);
   if (fromKeyboard || isInside) details.querySelector("h2").focus();
@@ -205,7 +211,7 @@ function whyButton(cell) {
     button.disabled = true;
     box.append(element("p", "Searching …"));
     try {
-      const found = await ask(`/grid/why/${cell}?method=${encodeURIComponent(look.method)}`);
+      const found = await ask(`grid/why/${cell}?method=${encodeURIComponent(look.method)}`);
       box.replaceChildren(element("p", found.text));
     } catch { box.replaceChildren(button); button.disabled = false; }
   });
@@ -229,7 +235,7 @@ function decisionForm(cell, mark) {
   form.elements.cost.value = mark.cost;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    await ask("/grid/decide", {
+    await ask("grid/decide", {
       cells: [cell], decision: form.elements.decision.value,
       level: Number(form.elements.level.value), cost: Number(form.elements.cost.value),
     });
@@ -247,7 +253,7 @@ function drawDecisions() {
     const line = element("li", `${each.name}: ${each.decision || "as the rules say"}${cost} `);
     if (mayChange) {
       const button = element("button", "take back", { type: "button" });
-      button.addEventListener("click", async () => { await ask("/grid/decide", { cells: [each.cell], decision: "" }); refresh(); });
+      button.addEventListener("click", async () => { await ask("grid/decide", { cells: [each.cell], decision: "" }); refresh(); });
       line.append(button);
     }
     list.append(line);
@@ -259,12 +265,12 @@ function drawRuns() {
   const list = document.getElementById("runs");
   list.replaceChildren(...shown.runs.map((run, number) => {
     const decided = run.decisions ? `, ${run.decisions} decisions` : "";
-    const line = element("li", `${number + 1}. ${run.summary}; ${run.seconds} s${decided} `);
+    const line = element("li", `${number + 1}. ${run.summary}; ${run.seconds} s${decided}${run.is_given ? ", given away" : ""} `);
     if (run.is_shown) line.append(element("b", "shown"));
     else if (mayChange) {
       const button = element("button", "show", { type: "button" });
       button.addEventListener("click", async () => {
-        look.method = (await ask("/grid/run", { run: number })).method;
+        look.method = (await ask("grid/run", { run: number })).method;
         document.querySelector(`input[name=method][value="${look.method}"]`).checked = true;
         refresh();
       });
@@ -273,6 +279,14 @@ function drawRuns() {
     return line;
   }));
   if (!shown.runs.length) list.append(element("li", "None yet."));
+}
+
+function drawGiven() {
+  const section = document.getElementById("given");
+  section.hidden = !shown.given.length;
+  section.querySelector("ul").replaceChildren(
+    ...shown.given.map((each) => element("li", each.what + (each.has_left ? "" : "; nobody received it"))));
+  if (mayChange) document.getElementById("unsent").hidden = !shown.given.some((each) => each.has_left);
 }
 
 function drawProgress(found) {
@@ -285,16 +299,18 @@ function drawProgress(found) {
   if (stop) stop.hidden = !found.running;
   if (solve) solve.disabled = Boolean(found.running);
   if (mayChange) document.getElementById("undo").disabled = Boolean(found.running) || !(shown && shown.can_undo);
-  const release = document.getElementById("release");
-  release.hidden = found.solved[look.method] !== found.version;
-  release.href = `/grid/release/${look.method}.zip`;
+  if (mayChange) {
+    const why = found.running ? "A search is running." : found.refused[look.method];
+    document.getElementById("release").disabled = Boolean(why);
+    document.getElementById("refused").textContent = why;
+  }
   const error = document.getElementById("error");
   if (found.error) { error.hidden = false; error.textContent = found.error; }
 }
 
 async function follow() {
   for (;;) {
-    const found = await ask("/grid/progress");
+    const found = await ask("grid/progress");
     drawProgress(found);
     if (!found.running) break;
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -309,16 +325,21 @@ for (const radio of document.querySelectorAll("input[name=method]")) {
 document.getElementById("side").addEventListener("change", drawGrid);
 if (mayChange) {
   document.getElementById("solve").addEventListener("click", async () => {
-    await ask("/grid/solve", { method: look.method, seconds: Number(document.getElementById("seconds").value) });
+    await ask("grid/solve", { method: look.method, seconds: Number(document.getElementById("seconds").value) });
     follow();
   });
-  const undo = async () => { await ask("/grid/undo", {}); await refresh(); if (chosen >= 0) choose(chosen); };
+  const undo = async () => { await ask("grid/undo", {}); await refresh(); if (chosen >= 0) choose(chosen); };
   document.getElementById("undo").addEventListener("click", undo);
   document.addEventListener("keydown", (event) => {
     const types = event.target.matches("input:not([type=radio]), textarea");
     if (event.key === "z" && (event.ctrlKey || event.metaKey) && !types && shown.can_undo) { event.preventDefault(); undo(); }
   });
-  document.getElementById("stop").addEventListener("click", () => ask("/grid/stop", {}));
+  document.getElementById("release").addEventListener("click", async (event) => {
+    const refused = document.getElementById("refused");
+    if (await download(`grid/release/${look.method}.zip`, event.target, refused)) await refresh();
+  });
+  document.getElementById("unsent").addEventListener("click", async () => { await ask("grid/unsent", {}); await refresh(); });
+  document.getElementById("stop").addEventListener("click", () => ask("grid/stop", {}));
 }
 window.addEventListener("unhandledrejection", (event) => event.preventDefault()); // shown by `ask`
 follow();

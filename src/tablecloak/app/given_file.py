@@ -13,7 +13,7 @@ from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError, listed
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
-from tablecloak.jobs.beginning import UNNAMED, first_records, guess
+from tablecloak.jobs.beginning import first_records, guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
@@ -22,6 +22,7 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
+from tablecloak.tables.formats.format import UNNAMED, UnevenError
 from tablecloak.tables.formats.frame_format import part_of_problem
 from tablecloak.web.tasks import noting
 
@@ -91,6 +92,8 @@ def kind_of(file: DataFile) -> FileKind:
         if part_of_problem(head.columns) == "cells":
             return kind_named("problem")
         guessed = guess(file)
+    except UnevenError:
+        raise
     except InputError:
         # Titles above the header, several headers, or no codes that rows share.
         return kind_named("table")

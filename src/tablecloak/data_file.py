@@ -28,6 +28,10 @@ def about_batches(path: os.PathLike[str] | str) -> str:
     )
 
 
+SIGNS = {"sep": SEPARATORS, "decimal": (".", ",")}
+"""What can be said where there are few possibilities."""
+
+
 @dataclass(frozen=True)
 class DataFile(os.PathLike[str]):
     r"""A file, and how it is read; it can be given wherever the path of a file of data can.
@@ -75,9 +79,9 @@ class DataFile(os.PathLike[str]):
             raise InputError(
                 f"`header` is {self.header!r}; expected the number of a row, counted from 1."
             )
-        for name, known in (("sep", ("", *SEPARATORS)), ("decimal", (".", ","))):
-            if getattr(self, name) not in known:
-                allowed = ", ".join(map(repr, filter(None, known)))
+        for name, known in SIGNS.items():
+            if getattr(self, name) not in (*known, getattr(type(self), name)):
+                allowed = ", ".join(map(repr, known))
                 raise InputError(f"`{name}` is {getattr(self, name)!r}; expected {allowed}.")
         try:
             codecs.lookup(self.encoding)
@@ -108,6 +112,12 @@ class DataFile(os.PathLike[str]):
         """How it is read, without the path."""
         return {each.name: getattr(self, each.name) for each in fields(self)[1:]}
 
+    @property
+    def program(self) -> str:
+        """How a Python program calls it: by its path alone, where nothing else is said."""
+        signs = "".join(f", {name}={value!r}" for name, value in self.signs.items())
+        return f"tc.DataFile({str(self)!r}{signs})" if signs else repr(str(self))
+
 
 AS_USUAL = DataFile("")
 """How a file is read of which nothing is said."""
@@ -125,19 +135,25 @@ class ReadingOption:
         What a form calls it.
     help : str
     kind : type
+    choices : tuple of str
+        Empty if there are many.
     """
 
     name: str
     label: str
     help: str
     kind: type
+    choices: tuple[str, ...]
 
 
 def how_read() -> list[ReadingOption]:
     """Return all that can be said of how a file is read."""
     hints = get_type_hints(DataFile, include_extras=True)
     told = {name: get_args(hints[name]) for name in AS_USUAL.how}
-    return [ReadingOption(name, label, text, kind) for name, (kind, label, text) in told.items()]
+    return [
+        ReadingOption(name, label, text, kind, SIGNS.get(name, ()))
+        for name, (kind, label, text) in told.items()
+    ]
 
 
 class ReadingError(InputError):

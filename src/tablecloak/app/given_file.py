@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tablecloak.app.workbench import Workbench
 from tablecloak.argus.linked import linked
 from tablecloak.argus.run import batch_problems
-from tablecloak.data_file import DataFile
+from tablecloak.data_file import DataFile, ReadingError, how_read
 from tablecloak.errors import InputError, listed
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
@@ -126,6 +128,35 @@ def bench_of(path: Path) -> Workbench:
         problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
         problem = problems[0] if len(problems) == 1 else linked(problems)
     return Workbench(problem, path.stem, notes=notes)
+
+
+def told_file(path: Path, form: Mapping[str, str]) -> DataFile:
+    """Return a file as a form says that it is read; fields that are empty say nothing.
+
+    Raises
+    ------
+    InputError
+        If a field cannot be read.
+    """
+    told: dict[str, Any] = {}
+    for option in how_read():
+        text = form.get(option.name, "").strip(" ")
+        if option.kind is int and text and not text.isdecimal():
+            raise InputError(f"{option.label}: {text!r} is no number of a row. Type one such as 3.")
+        if text:
+            told[option.name] = option.kind(text)
+    return DataFile(path, **told)
+
+
+def in_the_app(error: Exception) -> str:
+    """Return the message of an error; what a file has to be read with by the names of fields."""
+    if not isinstance(error, ReadingError):
+        return str(error)
+    labels = {option.name: option.label for option in how_read()}
+    such = "".join(
+        f", such as with “{text}” in “{labels[name]}”" for name, text in error.how.items()
+    )
+    return f"{error.finding} The file can be read otherwise{such}."
 
 
 LONGEST_NAME = 80

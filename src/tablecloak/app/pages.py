@@ -7,16 +7,24 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from flask import Flask, abort, redirect, render_template, request, send_file
+from flask import Flask, abort, g, redirect, render_template, request, send_file
 
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
 from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
 from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
-from tablecloak.app.given_file import KINDS, bench_of, given_file, kind_named, kind_of
+from tablecloak.app.given_file import (
+    KINDS,
+    bench_of,
+    given_file,
+    in_the_app,
+    kind_named,
+    kind_of,
+    told_file,
+)
 from tablecloak.app.session import Session
 from tablecloak.app.workbench import Workbench
-from tablecloak.data_file import AS_USUAL, DataFile, how_read
+from tablecloak.data_file import DataFile, how_read
 from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import MOST_CODES, Guess, first_records, guess
 from tablecloak.protection import PROTECTIONS
@@ -62,6 +70,8 @@ class Pages:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.tried: DataFile | None = None
+        """The file that was to be opened last, whether it could be or not."""
 
     def add_to(self, app: Flask) -> None:
         """Register all addresses of `ROUTES`."""
@@ -72,7 +82,13 @@ class Pages:
     def page(self, template: str, status: int = 200, **values: Any) -> Any:
         """Return a page: a template with its values, and the status."""
         was = Filled(self.session.forms.get(request.path, {}))
-        return render_template(template, session=self.session, was=was, **values), status
+        shared = {"session": self.session, "was": was, "kinds": KINDS, "how_read": how_read()}
+        return render_template(template, **shared, **values), status
+
+    def refused(self, error: Exception) -> Any:
+        """Show an error; for a file that was not opened, with how else it could be read."""
+        message = self.session.plain(in_the_app(error))
+        return self.page("error.html", 400, message=message, refused=g.get("tried"))
 
     def sent(self, address: str) -> dict[str, str]:
         """Return what was sent from the form at an address, and keep it for the next look."""
@@ -81,19 +97,23 @@ class Pages:
 
     def start(self) -> Any:
         """Show the form for the file."""
-        return self.page("start.html", kinds=KINDS, how_read=how_read())
+        return self.page("start.html")
 
     def open_file(self) -> Any:
-        """Open the file that a user chose."""
-        asked, last = self.sent("/").get("kind", ""), self.session.file
+        """Open the file that a user chose, or that was chosen last and is read otherwise.
+
+        Nothing that was said of one file is kept for the next one.
+        """
+        form = request.form
+        last = self.tried if form.get("again") else self.session.file
+        asked = form.get("kind", "")
+        self.session.forms["/"] = {"path": form.get("path", "")}
         with self.session.changing():
-            if asked and last is not None and not request.files and "path" not in request.form:
-                # The file that is open is another kind than was told.
-                file = last
+            if last is None or request.files or "path" in form or "example" in form:
+                file = told_file(given_file(self.session.folder), form)
             else:
-                path = given_file(self.session.folder)
-                given = {name: request.form.get(name) for name in AS_USUAL.how}
-                file = DataFile(path, **{name: how for name, how in given.items() if how})
+                file = told_file(Path(last), form) if "encoding" in form else last
+            self.tried = g.tried = file
             kind = kind_named(asked) if asked else kind_of(file)
             if kind.name == "records":
                 guessed = _guess(file)
@@ -101,7 +121,7 @@ class Pages:
                 self.session.guess = guessed
             elif kind.name == "table":
                 with reading(Path(file)):
-                    proposal = propose(Path(file), sheet=file.sheet)
+                    proposal = propose(file)
                 self.session.open(file)
                 self.session.proposal = proposal
             else:
@@ -117,7 +137,7 @@ class Pages:
             return redirect("/")
         if sheet:
             with self.session.changing():
-                self.session.proposal = propose(Path(file), sheet=sheet)
+                self.session.proposal = propose(file, sheet=sheet)
                 self.session.forms.clear()
         found = self.session.proposal
         texts = [name for name in found.frame.columns if name not in found.figures]
@@ -154,12 +174,14 @@ class Pages:
             return redirect("/")
         head = _head(self.session.file)
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
+        told = self.session.guess or Guess(self.session.file)
+        numeric += [name for name in (told.mistyped,) if name and name not in numeric]
         return self.page(
             "choose.html",
             columns=list(head.columns),
             numeric=numeric,
             head=head,
-            guess=self.session.guess or Guess(self.session.file),
+            guess=told,
             rules=choices_of(RULES),
             ways=[
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))

@@ -136,7 +136,7 @@ def create_app(folder: Path, token: str, checker: str = "") -> Flask:
 
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
-        return pages.page("error.html", 400, message=session.plain(str(error)))
+        return pages.refused(error)
 
     @app.errorhandler(Exception)
     def unexplained(error: Exception) -> Any:

@@ -198,7 +198,7 @@ def formats_holding(kind: type[F]) -> list[F]:
 
 
 NO_PROBLEM = (
-    " This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` "
+    "This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` "
     "writes a first job; a finished table is opened by `tablecloak app`."
 )
 """What is said of another file where a problem is expected."""
@@ -237,8 +237,10 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
         return next(each for each in known if each.name == otherwise)
     *first, last = [each.suffixes[0] for each in known]
     expected = f"{', '.join(first)} or {last}" if first else last
-    about = about_batches(path) or (NO_PROBLEM if kind is ProblemFormat else "")
-    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.{about}")
+    finding = f"{path}: unknown kind of file. Expected a name in {expected}."
+    if kind is ProblemFormat and not about_batches(path):
+        raise ReadingError(finding, NO_PROBLEM)
+    raise InputError(f"{finding}{about_batches(path)}")
 
 
 def can_hold(path: str | Path, kind: type[Format]) -> bool:

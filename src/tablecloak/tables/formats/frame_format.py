@@ -70,9 +70,9 @@ def refuse_problem(columns: Iterable[object], path: Path) -> None:
     is_whole = can_hold(path, ProblemFormat) and not can_hold(path, RecordFormat)
     if part or is_whole:
         held = f"the {part} of a problem" if part else "a problem"
-        raise InputError(
-            f"{path}: holds {held}, whose sums and levels are told already. Give its file of "
-            f"cells to `tablecloak suppress`, or read it by `tc.read_problem`."
+        raise ReadingError(
+            f"{path}: holds {held}, whose sums and levels are told already.",
+            "Give its file of cells to `tablecloak suppress`, or read it by `tc.read_problem`.",
         )
 
 
@@ -98,7 +98,7 @@ def _relations_frame(table: Table) -> pd.DataFrame:
 
 def _require_columns(frame: pd.DataFrame, path: Path) -> None:
     if not set(_REQUIRED) & set(frame.columns) - {"value"}:
-        raise InputError(f"{path}: it has no statuses and levels.{NO_PROBLEM}")
+        raise ReadingError(f"{path}: it has no statuses and levels.", NO_PROBLEM)
     for column in _REQUIRED:
         require_known(column, frame.columns, f"{path}: column {column!r} is missing.")
 

@@ -12,7 +12,14 @@ from flask import Flask, abort, g, redirect, render_template, request, send_file
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, Choices, ways
 from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
-from tablecloak.app.finished import Finished, offered_rules, outline, unsafe_words
+from tablecloak.app.finished import (
+    Finished,
+    lacks_total,
+    offered_rules,
+    offered_ways,
+    outline,
+    unsafe_words,
+)
 from tablecloak.app.given_file import (
     KINDS,
     bench_of,
@@ -148,8 +155,10 @@ class Pages:
             head=found.frame.head(SHOWN_RECORDS),
             outlines={name: outline(tree) for name, tree in found.trees.items()},
             texts=[name for name in (*texts, *found.figures) if name not in found.trees],
+            made=[name for name, tree in found.trees.items() if lacks_total(tree)],
             unsafe=unsafe_words(found),
             rules=offered_rules(found),
+            ways=offered_ways(),
         )
 
     def confirm(self) -> Any:
@@ -163,7 +172,7 @@ class Pages:
                 problem = finished.problem()
             told = finished.proposal
             self.session.bench = Workbench(
-                problem, told.title, told.labels, notes=notes, rules=finished.rules
+                problem, told.title, told.labels, finished.ways, notes=notes, rules=finished.rules
             )
             self.session.program = finished.python(self.session.file)
         return redirect("/grid")

@@ -21,6 +21,7 @@ import pandas as pd
 from tablecloak.arrays import Flags, Floats
 from tablecloak.data_file import AS_USUAL, DataFile
 from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.graph import parts_first
 from tablecloak.storage import existing_file
 from tablecloak.tables.code_sums import CodeTree, code_tree, failing_sums, tree_of_most
 from tablecloak.tables.formats import FilePath
@@ -585,6 +586,13 @@ VALUE = re.compile(
     r"|montant|valeur",
     re.IGNORECASE,
 )
+AMOUNT = re.compile(
+    r"turnover|amount|sales|revenue|income|wages?|umsatz|betrag|einkommen|chiffre d.affaires"
+    r"|montant|revenu",
+    re.IGNORECASE,
+)
+"""Names of figures that are no counts, although they may be whole."""
+
 STATUS = re.compile(r"(conf_?|obs_?)?(status|flags?)|sensitive|primary|secret", re.IGNORECASE)
 
 
@@ -603,7 +611,8 @@ class Proposal:
     value : str
         The figure that is to be published.
     frequency : str
-        The number of contributors; empty if no column looks like it.
+        The number of contributors: the value itself in a table of counts, which has whole
+        figures alone and no name of amounts; empty if no column looks like it.
     largest : tuple of str
         The largest contributions, the largest first.
     status : str
@@ -643,12 +652,14 @@ class Proposal:
         Parameters
         ----------
         hierarchies : mapping of str to Hierarchy, optional
-            Replaces those that were found.
+            Replaces those that were found. Codes of sums that the table lacks, such as a total,
+            are made by adding up their parts.
 
         Raises
         ------
         InputError
-            If a code has no place, or the table is not additive.
+            If a code has no place, the table is not additive, or a sum that it lacks would need
+            largest contributions.
         """
         given = dict(hierarchies or {})
         for name, tree in self.trees.items():
@@ -666,13 +677,33 @@ class Proposal:
                     )
                 given[name] = tree.hierarchy
         return Table.from_frame(
-            self.frame,
+            self._with_sums(given),
             {name: given[name] for name in self.trees},
             self.value,
             frequency=self.frequency or None,
             largest=self.largest,
             tolerance=self.tolerance,
         )
+
+    def _with_sums(self, hierarchies: Mapping[str, Hierarchy]) -> pd.DataFrame:
+        """Return the cells, with those of codes that the table lacks and that have parts."""
+        frame, figures = self.frame, list(dict.fromkeys(filter(None, (self.value, self.frequency))))
+        for name in self.trees:
+            tree = hierarchies[name]
+            below, known = dict(tree.groups), set(frame[name])
+            for code in parts_first(tree.total, below):
+                if code in known or code not in below:
+                    continue
+                if self.largest:
+                    raise InputError(
+                        f"{self.name}: the largest contributions to {code!r} of {name!r} do not "
+                        f"follow from those of its parts. Give a table with its totals, or leave "
+                        f"out the largest contributions."
+                    )
+                parts = frame[frame[name].isin(below[code])].assign(**{name: code})
+                sums = parts.groupby([*self.trees], sort=False)[figures].sum().reset_index()
+                frame = pd.concat([frame, sums], ignore_index=True)
+        return frame
 
     def summary(self) -> str:
         """Return what was found in a few lines."""
@@ -741,7 +772,14 @@ def propose(given: pd.DataFrame | FilePath, *, sheet: str = "") -> Proposal:
     roles = _roles(figures, texts)
     value = roles["value"]
     filled = long[long[value].notna()].reset_index(drop=True)
+    if figures == (value,) and not AMOUNT.fullmatch(value) and _are_counts(filled[value]):
+        roles["frequency"] = value
     trees, tolerance, wrong = _trees(filled, axes, value)
+    if len(figures) > 1 and not any(tree.groups for tree in trees.values()):
+        wrong.append(
+            "No figure is the sum of others, so that each column is read as a figure of its own. "
+            "Where columns are codes of one figure, such as regions, add a column with their total."
+        )
     notes = [*cross.notes, *wrong]
     if cross.beside and not texts:
         notes.append(f"Left out: {listed([*cross.beside])}, which says something of whole rows.")
@@ -877,6 +915,11 @@ def _off(values: Floats, codes: Sequence[str], tree: CodeTree) -> float:
         for parent, children in tree.groups
     ]
     return float(np.ceil(max(gaps, default=0.0) * 1e6) / 1e6)
+
+
+def _are_counts(figures: pd.Series) -> bool:
+    """Return whether figures may be numbers of contributors: whole, and none below 0."""
+    return bool(((figures >= 0) & (figures % 1 == 0)).all())
 
 
 def _unit(figures: pd.Series) -> float:

@@ -79,9 +79,9 @@ class DataFile(os.PathLike[str]):
             raise InputError(
                 f"`header` is {self.header!r}; expected the number of a row, counted from 1."
             )
-        for name, known in SIGNS.items():
-            if getattr(self, name) not in (*known, getattr(type(self), name)):
-                allowed = ", ".join(map(repr, known))
+        for name, signs in SIGNS.items():
+            if getattr(self, name) not in (*signs, getattr(type(self), name)):
+                allowed = ", ".join(map(repr, signs))
                 raise InputError(f"`{name}` is {getattr(self, name)!r}; expected {allowed}.")
         try:
             codecs.lookup(self.encoding)
@@ -149,10 +149,10 @@ class ReadingOption:
 def how_read() -> list[ReadingOption]:
     """Return all that can be said of how a file is read."""
     hints = get_type_hints(DataFile, include_extras=True)
-    told = {name: get_args(hints[name]) for name in AS_USUAL.how}
+    declared = {name: get_args(hints[name]) for name in AS_USUAL.how}
     return [
         ReadingOption(name, label, text, kind, SIGNS.get(name, ()))
-        for name, (kind, label, text) in told.items()
+        for name, (kind, label, text) in declared.items()
     ]
 
 

@@ -88,10 +88,14 @@ class Finished:
             )
         ways = {}
         for way, fields in offered_ways():
-            told = {each.parameter: each.read(form) for each in fields if form.get(each.name)}
-            other = {each.name: value for each, value in told.items() if value != each.default}
-            if other:
-                ways[way.name] = PROTECTIONS.build(way.name, **other, time_limit=FEW_SECONDS)
+            chosen_by_field = {item: item.read(form) for item in fields if form.get(item.name)}
+            unusual = {
+                item.parameter.name: value
+                for item, value in chosen_by_field.items()
+                if value != item.parameter.default
+            }
+            if unusual:
+                ways[way.name] = PROTECTIONS.build(way.name, **unusual, time_limit=FEW_SECONDS)
         unsafe = _parts(form.get("unsafe", ""))
         return cls(chosen, trees, rules, unsafe, number(form, "level"), ways)
 
@@ -219,7 +223,7 @@ def offered_rules(proposal: Proposal) -> list[tuple[FormChoice, bool]]:
 def offered_ways() -> list[tuple[type[Protection], list[FormField]]]:
     """Return the ways to protect of the grid that have numbers to choose, with these."""
     fields = {
-        way: [each for each in fields_of(name) if each.kind == "number"]
+        way: [item for item in fields_of(name) if item.kind == "number"]
         for name, way in methods().items()
     }
     return [(way, numbers) for way, numbers in fields.items() if numbers]

@@ -138,14 +138,14 @@ def told_file(path: Path, form: Mapping[str, str]) -> DataFile:
     InputError
         If a field cannot be read.
     """
-    told: dict[str, Any] = {}
+    how: dict[str, Any] = {}
     for option in how_read():
         text = form.get(option.name, "").strip(" ")
         if option.kind is int and text and not text.isdecimal():
             raise InputError(f"{option.label}: {text!r} is no number of a row. Type one such as 3.")
         if text:
-            told[option.name] = option.kind(text)
-    return DataFile(path, **told)
+            how[option.name] = option.kind(text)
+    return DataFile(path, **how)
 
 
 def in_the_app(error: Exception) -> str:

@@ -183,14 +183,14 @@ class Pages:
             return redirect("/")
         head = _head(self.session.file)
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
-        told = self.session.guess or Guess(self.session.file)
-        numeric += [name for name in (told.mistyped,) if name and name not in numeric]
+        guessed = self.session.guess or Guess(self.session.file)
+        numeric += [name for name in (guessed.mistyped,) if name and name not in numeric]
         return self.page(
             "choose.html",
             columns=list(head.columns),
             numeric=numeric,
             head=head,
-            guess=told,
+            guess=guessed,
             rules=choices_of(RULES),
             ways=[
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))

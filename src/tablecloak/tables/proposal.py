@@ -148,9 +148,9 @@ def _of_frame(frame: pd.DataFrame, name: str) -> Squares:
 def _of_text(path: Path, how: DataFile) -> Squares:
     require_text(path, how.encoding)
     raw = path.read_bytes()
-    told = how.signs.get("encoding") or ("utf-16" if has_wide_letters(path) else "utf-8-sig")
+    encoding = how.signs.get("encoding") or ("utf-16" if has_wide_letters(path) else "utf-8-sig")
     try:
-        text = raw.decode(told)
+        text = raw.decode(encoding)
     except UnicodeDecodeError:
         # What spreadsheets of Western Europe write where they do not write UTF-8.
         text = raw.decode("cp1252", errors="replace")
@@ -690,9 +690,9 @@ class Proposal:
         frame, figures = self.frame, list(dict.fromkeys(filter(None, (self.value, self.frequency))))
         for name in self.trees:
             tree = hierarchies[name]
-            below, known = dict(tree.groups), set(frame[name])
+            below, present = dict(tree.groups), set(frame[name])
             for code in parts_first(tree.total, below):
-                if code in known or code not in below:
+                if code in present or code not in below:
                     continue
                 if self.largest:
                     raise InputError(

@@ -166,8 +166,8 @@ class CSV(FrameFormat):
                 f"out the separator at the end of the rows.",
                 OTHER_ROW,
             )
-        if told := None if error is None else uneven(path, error):
-            return told
+        if error is not None and (named := uneven(path, error)):
+            return named
         return UnevenError(path, above + wider[0] + 1, len(rows[wider[0]]), len(rows[0]))
 
     def _require_names_once(self, path: Path) -> None:
@@ -302,10 +302,10 @@ def apart(lines: Sequence[str], separator: str = "") -> tuple[str, list[list[Any
     filled = [line for line in lines if line.strip()]
     try:
         widths = {
-            each: sorted(map(len, csv.reader(filled, delimiter=each)))
-            for each in ([separator] if separator else SEPARATORS)
+            sign: sorted(map(len, csv.reader(filled, delimiter=sign)))
+            for sign in ([separator] if separator else SEPARATORS)
         }
-        told = max(widths, key=lambda each: [*widths[each], 0][len(widths[each]) // 2])
-        return told, list(csv.reader(lines, delimiter=told))
+        likely = max(widths, key=lambda sign: [*widths[sign], 0][len(widths[sign]) // 2])
+        return likely, list(csv.reader(lines, delimiter=likely))
     except csv.Error as error:
         raise ValueError(str(error)) from error

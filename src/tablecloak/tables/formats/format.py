@@ -305,14 +305,14 @@ def reading(path: Path) -> Iterator[None]:
 def uneven(source: object, error: Exception) -> UnevenError | None:
     """Return our error for what readers say of a line with too many entries; none for another."""
     text = str(error)
-    found = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
-    if found:
-        expected, line, seen = map(int, found.groups())
+    of_pandas = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
+    if of_pandas:
+        expected, line, seen = map(int, of_pandas.groups())
         return UnevenError(source, line, seen, expected)
-    line_of_it = re.search(r"on Line: (\d+)", text)
-    found = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if found and line_of_it:
-        return UnevenError(source, int(line_of_it[1]), int(found[2]), int(found[1]))
+    place = re.search(r"on Line: (\d+)", text)
+    of_duckdb = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if place and of_duckdb:
+        return UnevenError(source, int(place[1]), int(of_duckdb[2]), int(of_duckdb[1]))
     return None
 
 

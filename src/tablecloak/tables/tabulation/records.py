@@ -299,8 +299,8 @@ def _refuse_odd_entries(file: FilePath, columns: Sequence[str]) -> None:
     if not columns:
         return
     kind = format_of(file, RecordFormat, otherwise="csv")
-    known = column_names(file)
-    for column in (name for name in columns if name in known):
+    header = column_names(file)
+    for column in (name for name in columns if name in header):
         entries = read_columns(file, [column], as_text=True)[column]
         odd = np.flatnonzero(odd_entries(entries, kind.how.decimal))
         if 0 < 2 * len(odd) < entries.notna().sum():

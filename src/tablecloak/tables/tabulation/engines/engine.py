@@ -127,8 +127,8 @@ def interruption(error: Exception) -> InterruptedSearch | None:
 
 def unreadable(source: Any, error: Exception) -> InputError:
     """Return our error for one of an engine that reads a source."""
-    if told := uneven(source, error):
-        return told
+    if named := uneven(source, error):
+        return named
     if isinstance(error, UnicodeDecodeError) or "not utf-8" in str(error).lower():
         return not_utf_8(source)
     return InputError(f"{source}: cannot be read as a table. {explained(error)}")

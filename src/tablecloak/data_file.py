@@ -67,11 +67,11 @@ class DataFile(os.PathLike[str]):
 
     path: str | Path
     sep: Annotated[str, "Separator", "Between entries of CSV; by default told by the header."] = ""
-    decimal: Annotated[str, "Decimal sign", "Decimal sign in CSV: . or ,"] = "."
+    decimal: Annotated[str, "Decimal sign", "In CSV: . or ,"] = "."
     encoding: Annotated[str, "Encoding", "Encoding of CSV, such as cp1252."] = "utf-8"
     sheet: Annotated[str, "Sheet", "Sheet of a workbook, by default the first one."] = ""
     header: Annotated[
-        int, "Header in row", "Row of CSV or a sheet with the names of columns, by default 1."
+        int, "Header in row", "Row of CSV or a sheet that names the columns, by default 1."
     ] = 0
 
     def __post_init__(self) -> None:

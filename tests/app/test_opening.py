@@ -87,7 +87,7 @@ def test_letters_that_are_no_utf_8_are_told_by_the_name_of_their_field(client):
     text = "Région;CA\n" + "Île;1,5\nSud;2,5\nSud;3,5\n" * 9
     answer = opened(client, text.encode("cp1252"), encoding="ascii", kind="records")
     assert answer.status_code == 400
-    assert "such as with “cp1252” in “Encoding”" in said(answer)
+    assert "such as “Encoding” to “cp1252”" in said(answer)
     assert "DataFile" not in answer.text and "encoding = " not in answer.text
     again = {"again": "1", "kind": "records", "encoding": "cp1252"}
     assert client.post("/open", data=again).location == "/choose"

@@ -55,7 +55,8 @@ KINDS = (
         "/choose",
     ),
     FileKind(
-        "table", "a finished table", "With its totals, in Excel, CSV or Parquet, of any layout.",
+        "table", "a finished table", "One figure for each cell, in Excel, CSV or Parquet, of any layout; totals that it lacks are "
+        "made.",
         "/shape",
     ),
     FileKind(
@@ -153,10 +154,8 @@ def in_the_app(error: Exception) -> str:
     if not isinstance(error, ReadingError):
         return str(error)
     labels = {option.name: option.label for option in how_read()}
-    such = "".join(
-        f", such as with “{text}” in “{labels[name]}”" for name, text in error.how.items()
-    )
-    return f"{error.finding} The file can be read otherwise{such}."
+    such = "".join(f", such as “{labels[name]}” to “{text}”" for name, text in error.how.items())
+    return f"{error.finding} How the file is read can be changed{such}."
 
 
 LONGEST_NAME = 80

@@ -55,8 +55,9 @@ KINDS = (
         "/choose",
     ),
     FileKind(
-        "table", "a finished table", "One figure for each cell, in Excel, CSV or Parquet, of any layout; totals that it lacks are "
-        "made.",
+        "table", "a finished table",
+        "One figure for each cell, in Excel, CSV or Parquet, of any layout; totals that it lacks "
+        "are made.",
         "/shape",
     ),
     FileKind(

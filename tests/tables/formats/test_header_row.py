@@ -8,6 +8,8 @@ import pytest
 
 import tablecloak as tc
 from tablecloak.jobs.beginning import first_records
+from tablecloak.microdata import Topcoding
+from tablecloak.microdata.record_files import RecordFiles
 from tablecloak.tables.formats import read_frame
 from tablecloak.tables.formats.header_row import header_row
 
@@ -101,6 +103,15 @@ def test_a_fault_below_a_title_is_named_by_the_line_that_an_editor_shows(tmp_pat
         book.save(path)
     with pytest.raises(tc.InputError, match=r"line 6: column 'turnover' is '3.o'"):
         tc.tabulate(tc.DataFile(path, header=3), ["region"], "turnover", engine=engine)
+
+
+def test_records_below_a_title_are_protected_and_leave_without_it(tmp_path):
+    source = tc.DataFile(written(tmp_path, "csv"), header=3)
+    files = RecordFiles(source, tmp_path / "out.csv", seed=1, dropped=["firm"])
+    files.protect(Topcoding(["turnover"], threshold=3))
+    header, *records = (tmp_path / "out.csv").read_text().splitlines()
+    assert header == "region,turnover"
+    assert sorted(records) == ["N,1.5", "N,3.0", "S,2.5", "S,3.0"]
 
 
 def test_a_job_says_the_row_of_the_header(tmp_path):

@@ -84,8 +84,9 @@ class Excel(RecordFormat, ReleaseFormat):
 
             book = load_workbook(path, read_only=True, data_only=True)
             try:
-                name = self.how.sheet or book.sheetnames[0]
-                return _first_rows(book[name]) if name in book.sheetnames else []
+                sheets = {sheet.title: sheet for sheet in book.worksheets}
+                sheet = sheets.get(self.how.sheet or next(iter(sheets), ""))
+                return [] if sheet is None else _first_rows(sheet)
             finally:
                 book.close()
 

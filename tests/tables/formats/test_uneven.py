@@ -37,9 +37,10 @@ def test_rows_that_are_all_wider_than_the_header_are_said_to_be(tmp_path):
         first_records(tc.DataFile(tmp_path / "a.csv"))
 
 
+@pytest.mark.parametrize("start", [PNG, b"PK\3\4\0\0", b"\xd0\xcf\x11\xe0\0"])
 @pytest.mark.parametrize("read", [first_records, tc.propose], ids=["records", "table"])
-def test_a_picture_is_no_text(tmp_path, read):
-    (tmp_path / "picture.csv").write_bytes(PNG)
+def test_a_picture_or_a_workbook_is_no_text(tmp_path, read, start):
+    (tmp_path / "picture.csv").write_bytes(start)
     with pytest.raises(tc.InputError, match="picture.csv: this is no text.*name the file as what"):
         read(tc.DataFile(tmp_path / "picture.csv"))
 

@@ -16,7 +16,7 @@ from tablecloak.arrays import Flags
 from tablecloak.data_file import AS_USUAL, SEPARATORS, ReadingError
 from tablecloak.errors import InputError
 from tablecloak.storage import existing_file
-from tablecloak.tables.formats.format import FORMATS, GZIP, OTHER_ROW, UnevenError, uneven
+from tablecloak.tables.formats.format import COMPRESSED, FORMATS, OTHER_ROW, UnevenError, uneven
 from tablecloak.tables.formats.frame_format import LOOKED_AT, Appender, FrameFormat
 from tablecloak.tables.formats.header_row import ROWS_LOOKED_AT
 from tablecloak.tables.formats.layouts import WideTable
@@ -25,9 +25,6 @@ from tablecloak.tables.text_numbers import numbers_of
 
 BYTES_LOOKED_AT = 4096
 """Bytes at the start of a file from which is told that it is no text."""
-
-PACKED = (GZIP, b"BZh", b"PK\x03\x04", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
-"""How files begin that are packed, of which nothing is told before they are unpacked."""
 
 # Before pandas 3 the default parser may read another last digit.
 EXACT: Any = {} if int(pd.__version__.split(".")[0]) >= 3 else {"float_precision": "round_trip"}
@@ -280,11 +277,13 @@ def require_text(path: Path, encoding: str = AS_USUAL.encoding) -> None:
     InputError
         Says what to do.
     """
-    if has_wide_letters(path) or codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
+    is_packed = path.suffix.lower() in COMPRESSED
+    is_wide = codecs.lookup(encoding).name.startswith(("utf-16", "utf-32"))
+    if is_packed or is_wide or has_wide_letters(path):
         return
     with path.open("rb") as stream:
         start = stream.read(BYTES_LOOKED_AT)
-    if b"\0" in start and not start.startswith(PACKED):
+    if b"\0" in start:
         raise InputError(
             f"{path}: this is no text, although its name says so. Give a file of text, or name "
             f"the file as what it is, such as .xlsx for a workbook."

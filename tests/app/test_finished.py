@@ -114,10 +114,12 @@ def test_counts_are_judged_by_the_smallest_number_and_rounded_to_the_base_that_i
         Finished.of_form(counts, form | {"rounding:base": "1"})
 
 
-def test_whole_amounts_are_no_counts():
-    frame = pd.DataFrame({"town": ["a", "b", "All"], "turnover": [1, 12, 13]})
+def test_whole_amounts_are_no_counts(tmp_path):
+    frame = pd.DataFrame({"town": ["a", "b", "All"], "turnover 2025": [1, 12, 13]})
     assert tc.propose(frame).frequency == ""
-    assert tc.propose(frame.rename(columns={"turnover": "staff"})).frequency == "staff"
+    assert tc.propose(frame.set_axis(["town", "staff"], axis=1)).frequency == "staff"
+    (tmp_path / "a.csv").write_text("Sums (thousand EUR)\ntown;in 2025\na;1\nb;12\nAll;13\n")
+    assert tc.propose(tmp_path / "a.csv").frequency == ""
 
 
 def test_totals_that_a_table_lacks_are_made_of_its_cells():

@@ -588,10 +588,10 @@ VALUE = re.compile(
 )
 AMOUNT = re.compile(
     r"turnover|amount|sales|revenue|income|wages?|umsatz|betrag|einkommen|chiffre d.affaires"
-    r"|montant|revenu",
+    r"|montant|revenu|\beuros?\b|\b(EUR|USD|CHF|GBP)\b|[€$£]",
     re.IGNORECASE,
 )
-"""Names of figures that are no counts, although they may be whole."""
+"""What the name or the title says of figures that are no counts, although they may be whole."""
 
 STATUS = re.compile(r"(conf_?|obs_?)?(status|flags?)|sensitive|primary|secret", re.IGNORECASE)
 
@@ -612,7 +612,7 @@ class Proposal:
         The figure that is to be published.
     frequency : str
         The number of contributors: the value itself in a table of counts, which has whole
-        figures alone and no name of amounts; empty if no column looks like it.
+        figures alone, and neither name nor title of amounts; empty if no column looks like it.
     largest : tuple of str
         The largest contributions, the largest first.
     status : str
@@ -772,7 +772,8 @@ def propose(given: pd.DataFrame | FilePath, *, sheet: str = "") -> Proposal:
     roles = _roles(figures, texts)
     value = roles["value"]
     filled = long[long[value].notna()].reset_index(drop=True)
-    if figures == (value,) and not AMOUNT.fullmatch(value) and _are_counts(filled[value]):
+    is_amount = AMOUNT.search(f"{cross.title} {value}")
+    if figures == (value,) and not is_amount and _are_counts(filled[value]):
         roles["frequency"] = value
     trees, tolerance, wrong = _trees(filled, axes, value)
     if len(figures) > 1 and not any(tree.groups for tree in trees.values()):

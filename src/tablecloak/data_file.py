@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import json
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 from tablecloak.errors import InputError
 
@@ -27,6 +28,10 @@ def about_batches(path: os.PathLike[str] | str) -> str:
     )
 
 
+SIGNS = {"sep": SEPARATORS, "decimal": (".", ",")}
+"""What can be said where there are few possibilities."""
+
+
 @dataclass(frozen=True)
 class DataFile(os.PathLike[str]):
     r"""A file, and how it is read; it can be given wherever the path of a file of data can.
@@ -45,11 +50,14 @@ class DataFile(os.PathLike[str]):
         How letters are written, such as ``"cp1252"`` by spreadsheets of Western Europe.
     sheet : str, default=""
         Sheet of a workbook; by default the first one.
+    header : int, default=0
+        Row of a text file or a sheet, counted from 1, that holds the names of the columns; what
+        stands above it, such as a title, is left out. By default the first one.
 
     Raises
     ------
     InputError
-        If a sign or an encoding is unknown.
+        If a sign or an encoding is unknown, or there is no such row.
 
     Examples
     --------
@@ -58,15 +66,22 @@ class DataFile(os.PathLike[str]):
     """
 
     path: str | Path
-    sep: Annotated[str, "Between entries of CSV; by default told by the first row."] = ""
-    decimal: Annotated[str, "Decimal sign in CSV: . or ,"] = "."
-    encoding: Annotated[str, "Encoding of CSV, such as cp1252."] = "utf-8"
-    sheet: Annotated[str, "Sheet of a workbook, by default the first one."] = ""
+    sep: Annotated[str, "Separator", "Between entries of CSV; by default told by the header."] = ""
+    decimal: Annotated[str, "Decimal sign", "In CSV: . or ,"] = "."
+    encoding: Annotated[str, "Encoding", "Encoding of CSV, such as cp1252."] = "utf-8"
+    sheet: Annotated[str, "Sheet", "Sheet of a workbook, by default the first one."] = ""
+    header: Annotated[
+        int, "Header in row", "Row of CSV or a sheet that names the columns, by default 1."
+    ] = 0
 
     def __post_init__(self) -> None:
-        for name, known in (("sep", ("", *SEPARATORS)), ("decimal", (".", ","))):
-            if getattr(self, name) not in known:
-                allowed = ", ".join(map(repr, filter(None, known)))
+        if not isinstance(self.header, int) or self.header < 0:
+            raise InputError(
+                f"`header` is {self.header!r}; expected the number of a row, counted from 1."
+            )
+        for name, signs in SIGNS.items():
+            if getattr(self, name) not in (*signs, getattr(type(self), name)):
+                allowed = ", ".join(map(repr, signs))
                 raise InputError(f"`{name}` is {getattr(self, name)!r}; expected {allowed}.")
         try:
             codecs.lookup(self.encoding)
@@ -88,21 +103,92 @@ class DataFile(os.PathLike[str]):
         return Path(self).name
 
     @property
-    def signs(self) -> dict[str, str]:
+    def signs(self) -> dict[str, Any]:
         """What differs from how a file is usually read."""
         return {name: value for name, value in self.how.items() if value != AS_USUAL.how[name]}
 
     @property
-    def how(self) -> dict[str, str]:
+    def how(self) -> dict[str, Any]:
         """How it is read, without the path."""
         return {each.name: getattr(self, each.name) for each in fields(self)[1:]}
+
+    @property
+    def program(self) -> str:
+        """How a Python program calls it: by its path alone, where nothing else is said."""
+        signs = "".join(f", {name}={value!r}" for name, value in self.signs.items())
+        return f"tc.DataFile({str(self)!r}{signs})" if signs else repr(str(self))
 
 
 AS_USUAL = DataFile("")
 """How a file is read of which nothing is said."""
 
 
-def how_read() -> dict[str, str]:
-    """Return what can be said of how a file is read, each with its help."""
+@dataclass(frozen=True)
+class ReadingOption:
+    """What can be said of how a file is read.
+
+    Parameters
+    ----------
+    name : str
+        In Python, in jobs and on the command line.
+    label : str
+        What a form calls it.
+    help : str
+    kind : type
+    choices : tuple of str
+        Empty if there are many.
+    """
+
+    name: str
+    label: str
+    help: str
+    kind: type
+    choices: tuple[str, ...]
+
+
+def how_read() -> list[ReadingOption]:
+    """Return all that can be said of how a file is read."""
     hints = get_type_hints(DataFile, include_extras=True)
-    return {name: get_args(hints[name])[1] for name in AS_USUAL.how}
+    declared = {name: get_args(hints[name]) for name in AS_USUAL.how}
+    return [
+        ReadingOption(name, label, text, kind, SIGNS.get(name, ()))
+        for name, (kind, label, text) in declared.items()
+    ]
+
+
+class ReadingError(InputError):
+    """A file has to be read otherwise.
+
+    Parameters
+    ----------
+    finding : str
+        What was found where, as a sentence.
+    remedy : str, optional
+        What to do in Python, in jobs and on the command line; by default to say `how`.
+    row, source
+        See `InputError`.
+    how : dict of str to str or int
+        What to say of how it is read, such as the encoding.
+    """
+
+    def __init__(
+        self,
+        finding: str,
+        remedy: str = "",
+        *,
+        row: int | None = None,
+        source: object = None,
+        **how: Any,
+    ) -> None:
+        said = ", ".join(f"{name} = {json.dumps(value)}" for name, value in how.items())
+        given = ", ".join(f"{name}={value!r}" for name, value in how.items())
+        remedy = remedy or f"Say {said}, in Python tc.DataFile(path, {given})."
+        super().__init__(f"{finding} {remedy}", row=row, source=source)
+        self.finding, self.how = str(self).removesuffix(f" {remedy}"), how
+        self._given = finding, remedy
+
+    def of(self, source: object) -> InputError:
+        """Return the error of data that lie in a file, which it names, with the line of its row."""
+        if str(self).startswith(str(source)) or self.source is not None:
+            return super().of(source)
+        return ReadingError(*self._given, row=self.row, source=source, **self.how)

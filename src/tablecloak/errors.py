@@ -44,7 +44,9 @@ WITHOUT_LINES = (".parquet", ".pq", ".dta", ".sas7bdat", ".xpt")
 def first_row(source: object) -> int:
     """Return the number of the first row: the line below the header of a file that has lines."""
     suffix = Path(str(source)).suffix.lower()
-    return 1 if not suffix or suffix in WITHOUT_LINES or "://" in str(source) else 2
+    if not suffix or suffix in WITHOUT_LINES or "://" in str(source):
+        return 1
+    return 1 + max(1, getattr(source, "header", 1))
 
 
 def line_of(source: object, row: int) -> str:

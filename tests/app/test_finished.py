@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tablecloak as tc
@@ -88,11 +89,70 @@ def test_rules_are_suggested_only_where_the_table_can_be_judged_by_them(found):
     assert not offered_rules(replace(found, figures=("value",)))
 
 
+@pytest.fixture
+def counts():
+    """A table of counts, with totals."""
+    frame = pd.DataFrame({"town": ["a", "b", "All"], "men": [1, 12, 13], "women": [4, 9, 13]})
+    return tc.propose(frame.assign(all=frame["men"] + frame["women"]))
+
+
+def test_counts_are_judged_by_the_smallest_number_and_rounded_to_the_base_that_is_chosen(counts):
+    assert counts.frequency == counts.value == "value"
+    assert {rule.name for rule, is_ticked in offered_rules(counts) if is_ticked} == {
+        "minimum-frequency"
+    }
+    form = {f"tree:{name}": outline(tree) for name, tree in counts.trees.items()}
+    form |= {"value": "value", "frequency": "value", "level": "15"}
+    form |= {"minimum-frequency": "1", "minimum-frequency:minimum": "3", "rounding:base": "10"}
+    confirmed = Finished.of_form(counts, form)
+    problem = confirmed.problem()
+    assert problem.table.is_count
+    assert problem.table.keys[problem.sensitive].to_numpy().tolist() == [["a", "men"]]
+    assert confirmed.ways["rounding"].base == 10 and list(confirmed.ways) == ["rounding"]
+    assert not Finished.of_form(counts, form | {"rounding:base": "5"}).ways
+    with pytest.raises(tc.InputError, match="base of the way to protect 'rounding'.*Got 1"):
+        Finished.of_form(counts, form | {"rounding:base": "1"})
+
+
+def test_whole_amounts_are_no_counts(tmp_path):
+    frame = pd.DataFrame({"town": ["a", "b", "All"], "turnover 2025": [1, 12, 13]})
+    assert tc.propose(frame).frequency == ""
+    assert tc.propose(frame.set_axis(["town", "staff"], axis=1)).frequency == "staff"
+    (tmp_path / "a.csv").write_text("Sums (thousand EUR)\ntown;in 2025\na;1\nb;12\nAll;13\n")
+    assert tc.propose(tmp_path / "a.csv").frequency == ""
+
+
+def test_totals_that_a_table_lacks_are_made_of_its_cells():
+    cells = pd.DataFrame(
+        {"town": ["a", "a", "b", "c"], "sex": ["m", "f", "m", "f"], "number": [1, 2, 4, 8]}
+    )
+    found = tc.propose(cells)
+    outlines = {name: outline(tree) for name, tree in found.trees.items()}
+    assert outlines == {"town": "Total\n  a\n  b\n  c", "sex": "Total\n  m\n  f"}
+    outlines["town"] = "All\n  East\n    a\n    b\n  c"
+    form = {f"tree:{name}": text for name, text in outlines.items()} | {"level": "15"}
+    form |= {"value": "number", "frequency": "number"}
+    table = Finished.of_form(found, form).problem().table
+    assert table.values[table.cell(town="East", sex="Total")] == 7
+    assert table.values[table.cell(town="All", sex="Total")] == 15
+    assert table.values[table.cell(town="All", sex="m")] == 5
+    assert table.is_count
+    with pytest.raises(tc.InputError, match="line 1: 'Al' is no code of the table"):
+        Finished.of_form(found, form | {"tree:sex": "Al\nTotal\n  m\n  f"})
+
+
+def test_largest_contributions_of_a_total_are_not_made():
+    cells = pd.DataFrame({"town": list("abc"), "turnover": [7, 8, 9], "n": 3, "max": [4, 5, 6]})
+    found = replace(tc.propose(cells), frequency="n", largest=("max",))
+    with pytest.raises(tc.InputError, match="largest contributions to 'Total' of 'town' do not"):
+        found.table({"town": tc.Hierarchy("Total", (("Total", ("a", "b", "c")),))})
+
+
 def test_the_program_makes_the_same_problem(found, form, tmp_path):
     told = {**form, "minimum-frequency": "1", "minimum-frequency:minimum": "3"}
     finished = Finished.of_form(found, told)
     write_sheet(tmp_path / "table.xlsx")
-    program = finished.python(tmp_path / "table.xlsx").replace(
+    program = finished.python(tc.DataFile(tmp_path / "table.xlsx")).replace(
         "tc.suppress(problem)", "tc.suppress(problem, time_limit=1)"
     )
     names: dict[str, object] = {}

@@ -296,7 +296,21 @@ def test_numbers_with_an_entry_that_is_none_are_left_out_with_that_entry(tmp_pat
     assert f"'turnover': numbers, but also {odd!r}" in " ".join(done.output.split())
 
 
-def test_a_title_above_the_names_of_columns_is_said_to_be_in_the_way(tmp_path):
-    (tmp_path / "a.csv").write_text("Firms 2023\n\n" + panel(9, ["a"]).replace(".", ","))
-    with pytest.raises(tc.InputError, match="line 4.*names of the columns.*title"):
-        guess(tc.DataFile(tmp_path / "a.csv"))
+def test_names_of_columns_below_a_title_are_told_and_the_job_says_their_row(tmp_path):
+    text = panel(60, ["a", "b"]).replace(".", ",")
+    (tmp_path / "a.csv").write_text(f"Firms 2023, confidential\n\n{text}")
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert told.file.signs == {"decimal": ",", "header": 3}
+    assert (told.contributor, told.value) == ("enterprise_id", "turnover")
+    (tmp_path / "job.toml").write_text(told.job(tmp_path))
+    assert load_problem(read_job(tmp_path / "job.toml")).table.n_cells == 12
+
+
+def test_no_other_column_takes_the_place_of_a_value_with_a_mistyped_number(tmp_path):
+    first, *rest = panel(60, ["a", "b"]).replace(".", ",").splitlines()
+    rest[3] = rest[3].rpartition(";")[0] + ";12,3o"
+    lines = [f"{line};{n % 9}" for n, line in enumerate(rest)]
+    (tmp_path / "a.csv").write_text("\n".join([f"{first};staff", *lines, ""]))
+    told = guess(tc.DataFile(tmp_path / "a.csv"))
+    assert (told.value, told.mistyped, told.file.decimal) == ("", "turnover", ",")
+    assert "'12,3o' in line 5" in told.others["turnover"]

@@ -170,9 +170,7 @@ class Choices:
         imports, rules = zip(*map(_in_python, self.rules), strict=True)
         lines = [*dict.fromkeys(["import tablecloak as tc", *filter(None, imports)])]
         lines += ["", "table = tc.tabulate("]
-        signs = "".join(f", {name}={value!r}" for name, value in self.file.signs.items())
-        file = f"tc.DataFile({str(self.file)!r}{signs})" if signs else repr(str(self.file))
-        lines += [f"    {file},", f"    dimensions={dimensions!r},"]
+        lines += [f"    {self.file.program},", f"    dimensions={dimensions!r},"]
         lines += [f"    {name}={given!r}," for name, given in self.columns.items()]
         lines += [] if self.decimals is None else [f"    decimals={self.decimals},"]
         floor = [] if self.floor is None else [f"floor={self.floor!r}"]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tablecloak.app.workbench import Workbench
 from tablecloak.argus.linked import linked
 from tablecloak.argus.run import batch_problems
-from tablecloak.data_file import DataFile
+from tablecloak.data_file import DataFile, ReadingError, how_read
 from tablecloak.errors import InputError, listed
 from tablecloak.examples import firms
 from tablecloak.examples.files import write_sheet
-from tablecloak.jobs.beginning import UNNAMED, first_records, guess
+from tablecloak.jobs.beginning import first_records, guess
 from tablecloak.jobs.job_file import read_job
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import (
@@ -22,6 +24,7 @@ from tablecloak.tables.formats import (
     read_problem,
     record_endings,
 )
+from tablecloak.tables.formats.format import UNNAMED, UnevenError
 from tablecloak.tables.formats.frame_format import part_of_problem
 from tablecloak.web.tasks import noting
 
@@ -52,7 +55,9 @@ KINDS = (
         "/choose",
     ),
     FileKind(
-        "table", "a finished table", "With its totals, in Excel, CSV or Parquet, of any layout.",
+        "table", "a finished table",
+        "One figure for each cell, in Excel, CSV or Parquet, of any layout; totals that it lacks "
+        "are made.",
         "/shape",
     ),
     FileKind(
@@ -91,6 +96,8 @@ def kind_of(file: DataFile) -> FileKind:
         if part_of_problem(head.columns) == "cells":
             return kind_named("problem")
         guessed = guess(file)
+    except UnevenError:
+        raise
     except InputError:
         # Titles above the header, several headers, or no codes that rows share.
         return kind_named("table")
@@ -123,6 +130,33 @@ def bench_of(path: Path) -> Workbench:
         problems = batch_problems(path) if path.suffix.lower() in BATCHES else [read_problem(path)]
         problem = problems[0] if len(problems) == 1 else linked(problems)
     return Workbench(problem, path.stem, notes=notes)
+
+
+def told_file(path: Path, form: Mapping[str, str]) -> DataFile:
+    """Return a file as a form says that it is read; fields that are empty say nothing.
+
+    Raises
+    ------
+    InputError
+        If a field cannot be read.
+    """
+    how: dict[str, Any] = {}
+    for option in how_read():
+        text = form.get(option.name, "").strip(" ")
+        if option.kind is int and text and not text.isdecimal():
+            raise InputError(f"{option.label}: {text!r} is no number of a row. Type one such as 3.")
+        if text:
+            how[option.name] = option.kind(text)
+    return DataFile(path, **how)
+
+
+def in_the_app(error: Exception) -> str:
+    """Return the message of an error; what a file has to be read with by the names of fields."""
+    if not isinstance(error, ReadingError):
+        return str(error)
+    labels = {option.name: option.label for option in how_read()}
+    such = "".join(f", such as “{labels[name]}” to “{text}”" for name, text in error.how.items())
+    return f"{error.finding} How the file is read can be changed{such}."
 
 
 LONGEST_NAME = 80

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from flask import g
 
 from tablecloak.app.given_away import GivenAway
-from tablecloak.app.given_file import kind_named, kind_of
+from tablecloak.app.given_file import in_the_app, kind_named, kind_of
 from tablecloak.app.session import OPENED, TABLES, Session, kept_in, without_folder
 from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
@@ -41,8 +42,9 @@ class OpenTables:
     def __init__(self, home: Path, *, is_kept: bool) -> None:
         self.home, self.is_kept = home, is_kept
         self.given = GivenAway(home / "given_away.json")
-        self.sent: Mapping[str, str] = {}
-        """What was sent last from the first page."""
+        self.typed = ""
+        """Path that was typed last on the first page."""
+        self._tried: dict[str, DataFile] = {}
         self._open: dict[str, Session] = {}
         self._lock = threading.Lock()
 
@@ -54,6 +56,18 @@ class OpenTables:
             session.open(file, asked)
         self.add(session)
         return session.address + asked.next
+
+    def try_out(self, file: DataFile, kind: str) -> str:
+        """Open a file as `opened` does; if it cannot be read so, its page of errors knows it."""
+        g.tried = secrets.token_hex(4)
+        self._tried[g.tried] = file
+        for name in list(self._tried)[:-MOST_OPEN]:
+            del self._tried[name]
+        return self.opened(file, kind)
+
+    def tried(self, name: str) -> DataFile | None:
+        """Return a file that was to be opened, by its name on the page of errors."""
+        return self._tried.get(name)
 
     def add(self, session: Session) -> None:
         """Keep a table."""
@@ -104,7 +118,7 @@ class OpenTables:
 
     def told(self, error: Exception) -> tuple[str, int]:
         """Return what is said of an error, and the status of the answer."""
-        session, message = g.get("session"), str(error)
+        session, message = g.get("session"), in_the_app(error)
         text = session.plain(message) if session else without_folder(message, self.home)
         return text, 404 if isinstance(error, GoneError) else 400
 

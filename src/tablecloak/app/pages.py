@@ -12,13 +12,19 @@ from flask import Flask, abort, redirect, render_template, request, send_file
 from tablecloak.app.bench_pages import zipped
 from tablecloak.app.choices import ROLES, ways
 from tablecloak.app.fields import Filled, choices_of, fields_of, options_of
-from tablecloak.app.finished import offered_rules, outline, unsafe_words
+from tablecloak.app.finished import (
+    lacks_total,
+    offered_rules,
+    offered_ways,
+    outline,
+    unsafe_words,
+)
 from tablecloak.app.given_away import NEVER_TWO
-from tablecloak.app.given_file import KINDS, given_file
+from tablecloak.app.given_file import given_file, told_file
 from tablecloak.app.open_tables import OpenTables
 from tablecloak.app.own_words import FIELDS
 from tablecloak.app.session import Session
-from tablecloak.data_file import AS_USUAL, DataFile, how_read
+from tablecloak.data_file import DataFile
 from tablecloak.errors import InputError
 from tablecloak.jobs.beginning import MOST_CODES
 from tablecloak.protection import PROTECTIONS
@@ -74,19 +80,19 @@ class FirstPages:
     def start(self) -> Any:
         """Show the form for the file, and what was opened before."""
         return render_template(
-            "start.html",
-            kinds=KINDS,
-            how_read=how_read(),
-            was=Filled(self.tables.sent),
-            tables=self.tables,
+            "start.html", was=Filled({"path": self.tables.typed}), tables=self.tables
         )
 
     def open_file(self) -> Any:
-        """Open the file that a user chose, under an address of its own."""
-        self.tables.sent = form = request.form.to_dict()
-        path = given_file(self.tables.home)
-        given = {name: form[name] for name in AS_USUAL.how if form.get(name)}
-        return redirect(self.tables.opened(DataFile(path, **given), form.get("kind", "")))
+        """Open the file that a user chose, under an address of its own.
+
+        Nothing but a path that was typed is kept for the next one.
+        """
+        form = request.form
+        self.tables.typed = form.get("path", "")
+        refused = self.tables.tried(form.get("again", ""))
+        path = Path(refused) if refused else given_file(self.tables.home)
+        return redirect(self.tables.try_out(told_file(path, form), form.get("kind", "")))
 
 
 class Pages:
@@ -123,10 +129,12 @@ class Pages:
         return self.to(self.session.steps[-1][0])
 
     def other_kind(self) -> Any:
-        """Open the same file as another kind than was found out, as another table."""
-        if self.session.file is None:
+        """Open the same file as another kind, or read otherwise, as another table."""
+        file, form = self.session.file, request.form
+        if file is None:
             return redirect("/")
-        return redirect(self.tables.opened(self.session.file, request.form.get("kind", "")))
+        file = told_file(Path(file), form) if "encoding" in form else file
+        return redirect(self.tables.try_out(file, form.get("kind", "")))
 
     def shape(self) -> Any:
         """Show how a finished table was read, to be confirmed."""
@@ -144,8 +152,10 @@ class Pages:
             head=found.frame.head(SHOWN_RECORDS),
             outlines={name: outline(tree) for name, tree in found.trees.items()},
             texts=[name for name in (*texts, *found.figures) if name not in found.trees],
+            made=[name for name, tree in found.trees.items() if lacks_total(tree)],
             unsafe=unsafe_words(found),
             rules=offered_rules(found),
+            ways=offered_ways(),
         )
 
     def choose(self) -> Any:
@@ -153,13 +163,15 @@ class Pages:
         if self.session.file is None or self.session.guess is None:
             return redirect("/")
         head = _head(self.session.file)
+        guess = self.session.guess
         numeric = [name for name in head.columns if pd.api.types.is_numeric_dtype(head[name])]
+        numeric += [name for name in (guess.mistyped,) if name and name not in numeric]
         return self.page(
             "choose.html",
             columns=list(head.columns),
             numeric=numeric,
             head=head,
-            guess=self.session.guess,
+            guess=guess,
             rules=choices_of(RULES),
             ways=[
                 (way, PROTECTIONS.summary(way.name), options_of(way.name), fields_of(way.name))

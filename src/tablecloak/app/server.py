@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tablecloak.data_file import how_read
 from tablecloak.errors import InputError, TablecloakError
 from tablecloak.executors import DelayedCall
 from tablecloak.extras import required
@@ -110,6 +111,7 @@ def create_app(folder: Path, token: str, checker: str = "", *, is_kept: bool = T
     from werkzeug.exceptions import HTTPException
 
     from tablecloak.app.bench_pages import BenchPages
+    from tablecloak.app.given_file import KINDS
     from tablecloak.app.open_tables import OpenTables
     from tablecloak.app.pages import FirstPages, Pages
 
@@ -143,12 +145,18 @@ def create_app(folder: Path, token: str, checker: str = "", *, is_kept: bool = T
 
     @app.context_processor
     def of_all_pages() -> dict[str, Any]:
-        return {"may_change": g.get("may_change", False), "session": g.get("session")}
+        return {
+            "may_change": g.get("may_change", False), "session": g.get("session"),
+            "kinds": KINDS, "how_read": how_read(),
+        }  # fmt: skip
 
     @app.errorhandler(TablecloakError)
     def explained(error: TablecloakError) -> Any:
         message, status = tables.told(error)
-        return render_template("error.html", message=message), status
+        again = g.get("tried", "")
+        refused = tables.tried(again)
+        page = render_template("error.html", message=message, again=again, refused=refused)
+        return page, status
 
     @app.errorhandler(Exception)
     def unexplained(error: Exception) -> Any:

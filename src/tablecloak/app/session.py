@@ -180,7 +180,7 @@ class Session:
             self.guess = _guess(file)
             file = self.guess.file
         elif kind.name == "table":
-            self._proposals[""] = _proposed(file, file.sheet)
+            self._proposals[""] = _proposed(file)
         else:
             self.bench = bench_of(Path(file))
         self.file = file
@@ -188,7 +188,7 @@ class Session:
     def proposal(self, sheet: str = "") -> Proposal | None:
         """Return how a sheet of a finished table was read; None for another file."""
         if self._proposals and self.file is not None and sheet not in self._proposals:
-            self._proposals[sheet] = _proposed(self.file, sheet)
+            self._proposals[sheet] = _proposed(replace(self.file, sheet=sheet))
         return self._proposals.get(sheet)
 
     def filled(self, form: Mapping[str, str]) -> Session:
@@ -224,8 +224,8 @@ class Session:
             finished, notes = Finished.of_form(proposal, form), list[str]()
             with noting(notes):
                 problem = finished.problem()
-            title, labels = proposal.title, proposal.labels
-            self.bench = Workbench(problem, title, labels, notes=notes, rules=finished.rules)
+            title, labels, ways = proposal.title, proposal.labels, finished.ways
+            self.bench = Workbench(problem, title, labels, ways, notes=notes, rules=finished.rules)
             self.program = finished.python(self.file)
         self.form = dict(form)
 
@@ -388,6 +388,6 @@ def _guess(file: DataFile) -> Guess:
         return Guess(file, others=dict.fromkeys(head.columns, ""))
 
 
-def _proposed(file: DataFile, sheet: str) -> Proposal:
+def _proposed(file: DataFile) -> Proposal:
     with reading(Path(file)):
-        return propose(Path(file), sheet=sheet)
+        return propose(file)

@@ -99,13 +99,13 @@ By = Annotated[
 
 
 HOW_READ = {
-    name: inspect.Parameter(
-        name,
+    option.name: inspect.Parameter(
+        option.name,
         inspect.Parameter.KEYWORD_ONLY,
-        default=getattr(AS_USUAL, name),
-        annotation=Annotated[str, typer.Option(help=text)],
+        default=getattr(AS_USUAL, option.name),
+        annotation=Annotated[option.kind, typer.Option(help=option.help)],
     )
-    for name, text in how_read().items()
+    for option in how_read()
 }
 """Options that say how a file of data is read."""
 

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.data_file import DataFile, about_batches
-from tablecloak.errors import InputError
+from tablecloak.errors import InputError, line_of
 from tablecloak.jobs.schema import DimensionSpec
 from tablecloak.tables.contributions import HOLDINGS, ONLY_HOLDINGS
 from tablecloak.tables.formats import RecordFormat, format_of
-from tablecloak.tables.formats.format import NO_RECORDS
+from tablecloak.tables.formats.csv_file import mistyped_numbers, odd_entries
+from tablecloak.tables.formats.format import NO_RECORDS, UNNAMED
 from tablecloak.tables.formats.frame_format import LOOKED_AT, refuse_problem
 from tablecloak.tables.proposal import VALUE
-from tablecloak.tables.text_numbers import numbers_of
 
 MOST_CODES = 1000
 """Codes of a column beyond which it is proposed as no dimension."""
@@ -69,9 +69,6 @@ YEARS = re.compile(
 
 A_YEAR = re.compile(r"(19|20)\d\d")
 
-UNNAMED = re.compile(r"Unnamed: \d+")
-"""How a column is called above which nothing stands: a title is there, or further headers."""
-
 DAYS = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?[./]\d\d?[./]\d{2,4}")
 
 
@@ -94,6 +91,8 @@ class Guess:
     year : str
     is_part : bool
         Whether the file may hold more records than were looked at.
+    mistyped : str
+        The column that would be the value, had it no entry that is no number; else empty.
     """
 
     file: DataFile
@@ -106,6 +105,7 @@ class Guess:
     years: tuple[str, ...] = ()
     year: str = ""
     is_part: bool = False
+    mistyped: str = ""
 
     def job(self, folder: Path) -> str:
         """Return the job file, with comments, for a folder in which it is written."""
@@ -185,7 +185,8 @@ def first_records(file: DataFile) -> tuple[DataFile, pd.DataFrame]:
     try:
         reader, frame = format_of(file, RecordFormat, otherwise="csv").told_by(Path(file))
     except InputError as error:
-        raise InputError(f"{error}{about_batches(file)}") from None
+        about = about_batches(file)
+        raise (InputError(f"{error}{about}") if about else error) from None
     return replace(reader.how, path=file.path), frame
 
 
@@ -217,8 +218,13 @@ def guess(file: DataFile) -> Guess:
             f"job file in the documentation."
         )
     kinds: dict[str, str] = {}
+    mistyped: dict[str, pd.Series] = {}
     for name in frame.columns:
         kinds[name] = _kind(frame[name], name)
+        meant = mistyped_numbers(frame[name], file.decimal)
+        if meant is not None and _kind(meant, name) == "number":
+            mistyped[name] = meant
+            kinds[name] = _unlike_a_number(frame[name], file)
     codes = [name for name, kind in kinds.items() if kind == "codes"]
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     names = [name for name, kind in kinds.items() if kind == "names"]
@@ -234,7 +240,12 @@ def guess(file: DataFile) -> Guess:
     holding = holding or next((name for name in rest if _holds(frame, contributor, name)), "")
     codes = [name for name in codes if name != holding]
     numbers = [name for name in numbers if name != holding]
-    value = min(numbers, key=lambda name: _unlike_a_value(pd.Series(frame[name]), name), default="")
+    value = min(
+        (*numbers, *mistyped),
+        key=lambda name: _unlike_a_value(pd.Series(mistyped.get(name, frame[name])), name),
+        default="",
+    )
+    value, wrong = ("", value) if value in mistyped else (value, "")
     dimensions, twins = _levels(frame, codes)
     if not dimensions:
         raise InputError(
@@ -248,7 +259,7 @@ def guess(file: DataFile) -> Guess:
             more = f"; if it holds codes, add [dimensions.{_key(name)}]"
             others[name] = f"another number, as a value{more * _may_be_codes(frame[name])}"
     others |= {
-        name: _unlike_a_number(frame[name]) or "names of records"
+        name: _unlike_a_number(frame[name], file) or "names of records"
         for name in names
         if name not in (holding, contributor)
     }
@@ -259,7 +270,7 @@ def guess(file: DataFile) -> Guess:
     years = tuple(sorted(frame[year].dropna().astype(str).unique())) if year else ()
     is_part = len(frame) == LOOKED_AT
     return Guess(
-        file, value, contributor, holding, weight, dimensions, others, years, year, is_part
+        file, value, contributor, holding, weight, dimensions, others, years, year, is_part, wrong
     )
 
 
@@ -275,15 +286,16 @@ def _holds_years(column: pd.Series, name: str) -> bool:
     return bool(YEARS.fullmatch(name)) and bool(codes.str.fullmatch(A_YEAR.pattern).all())
 
 
-def _unlike_a_number(column: pd.Series) -> str:
+def _unlike_a_number(column: pd.Series, file: DataFile) -> str:
     """Return what to do with a column of numbers that has another entry; empty for other text."""
     given = column.dropna().astype(str)
-    odd = given[numbers_of(given.str.replace(",", ".")).isna()]
+    odd = np.flatnonzero(min((odd_entries(column, sign) for sign in (".", ",")), key=np.sum))
     if not len(odd) or 2 * given.str.fullmatch(LIKE_A_NUMBER).sum() < len(given):
         return ""
+    place = line_of(file, int(odd[0])).removeprefix(f"{file}, ")
     return (
-        f"{NUMBERS_BUT} {odd.iloc[0]!r}, as in {len(odd):,} of its entries; to add it up, correct "
-        f"them, or leave these records out"
+        f"{NUMBERS_BUT} {str(column.iloc[odd[0]])!r} in {place}, in {len(odd):,} of its entries; "
+        f"to add it up, correct them, or leave these records out"
     )
 
 

@@ -58,10 +58,11 @@ class HowRead(_JobPart):
     decimal: str = AS_USUAL.decimal
     encoding: str = AS_USUAL.encoding
     sheet: str = AS_USUAL.sheet
+    header: int = AS_USUAL.header
 
     def of(self, path: Path) -> DataFile:
         """Return a file that is read so."""
-        return DataFile(path, self.sep, self.decimal, self.encoding, self.sheet)
+        return DataFile(path, **{name: getattr(self, name) for name in AS_USUAL.how})
 
     @model_validator(mode="after")
     def _known_signs(self) -> Self:

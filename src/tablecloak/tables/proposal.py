@@ -6,7 +6,6 @@ add up to which.
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -20,13 +19,17 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Flags, Floats
-from tablecloak.data_file import SEPARATORS
+from tablecloak.data_file import AS_USUAL, DataFile
 from tablecloak.errors import InputError, listed, suggestion
+from tablecloak.graph import parts_first
 from tablecloak.storage import existing_file
 from tablecloak.tables.code_sums import CodeTree, code_tree, failing_sums, tree_of_most
+from tablecloak.tables.formats import FilePath
+from tablecloak.tables.formats.csv_file import apart, has_wide_letters, require_text
 from tablecloak.tables.formats.excel import as_shown, reading_workbook
-from tablecloak.tables.formats.format import format_of
+from tablecloak.tables.formats.format import format_of, reading
 from tablecloak.tables.formats.frame_format import RecordFormat, refuse_problem
+from tablecloak.tables.formats.header_row import ROWS_LOOKED_AT
 from tablecloak.tables.hierarchy import Hierarchy
 from tablecloak.tables.table import Table
 
@@ -34,9 +37,6 @@ Square = str | float | None
 """What stands in one square: text, a number, or nothing."""
 
 WORKBOOKS = (".xlsx", ".xlsm")
-LINES_LOOKED_AT = 50
-"""Lines of a text file from which its separator is told."""
-
 GAPS = frozenset({"", "-", "–", ".", "..", "...", "na", "n/a", "nan", "null", "none"})  # noqa: RUF001
 """Entries, in small letters, of cells that do not occur."""
 
@@ -85,12 +85,12 @@ class Squares:
         return f"{self.name}, row {row + 1}, column {column + 1}"
 
 
-def read_squares(given: pd.DataFrame | str | Path, sheet: str = "") -> Squares:
+def read_squares(given: pd.DataFrame | FilePath, sheet: str = "") -> Squares:
     """Read a sheet of a workbook, a text file, or rows and columns of another format.
 
     Parameters
     ----------
-    given : DataFrame, str or Path
+    given : DataFrame, str, Path or DataFile
         A frame, or a file in .xlsx, .csv (any separator), .parquet.
     sheet : str, optional
         Name of the sheet; by default the first one with numbers.
@@ -102,13 +102,13 @@ def read_squares(given: pd.DataFrame | str | Path, sheet: str = "") -> Squares:
     """
     if isinstance(given, pd.DataFrame):
         return _of_frame(given, "the frame")
-    path = existing_file(Path(given))
+    path, how = existing_file(Path(given)), given if isinstance(given, DataFile) else AS_USUAL
     if path.suffix.lower() in WORKBOOKS:
-        return _of_workbook(path, sheet)
+        return _of_workbook(path, sheet or how.sheet, how.header)
     kind = format_of(path, RecordFormat, otherwise="csv")
     if kind.is_typed:
         return _of_frame(kind.read_checked(path), str(path))
-    return _of_text(path)
+    return _of_text(path, how)
 
 
 def as_number(square: Square) -> float | None:
@@ -145,25 +145,30 @@ def _of_frame(frame: pd.DataFrame, name: str) -> Squares:
     return _squares(rows, name)
 
 
-def _of_text(path: Path) -> Squares:
+def _of_text(path: Path, how: DataFile) -> Squares:
+    require_text(path, how.encoding)
     raw = path.read_bytes()
+    encoding = how.signs.get("encoding") or ("utf-16" if has_wide_letters(path) else "utf-8-sig")
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode(encoding)
     except UnicodeDecodeError:
         # What spreadsheets of Western Europe write where they do not write UTF-8.
         text = raw.decode("cp1252", errors="replace")
-    lines = [line for line in text.splitlines()[:LINES_LOOKED_AT] if line.strip()]
-    if not lines:
-        raise InputError(f"{path}: the file is empty. Give a file with a table.")
-    widths = {
-        separator: sorted(map(len, csv.reader(lines, delimiter=separator)))[len(lines) // 2]
-        for separator in SEPARATORS
-    }
-    separator = max(widths, key=lambda each: widths[each])
-    return _squares(list(csv.reader(io.StringIO(text), delimiter=separator)), str(path))
+    lines = io.StringIO(text, newline=None).readlines()
+    with reading(path):
+        separator, first = apart(lines[:ROWS_LOOKED_AT], how.sep)
+        if not any(map(any, first)):
+            raise InputError(f"{path}: the file is empty. Give a file with a table.")
+        rows = apart(lines, separator)[1]
+    return _squares(_below_title(rows, how.header), str(path))
 
 
-def _of_workbook(path: Path, sheet: str) -> Squares:
+def _below_title(rows: list[list[Any]], header: int) -> list[list[Any]]:
+    """Return rows without what stands above the header, if it is said which row that is."""
+    return [[] if number < header else row for number, row in enumerate(rows, 1)]
+
+
+def _of_workbook(path: Path, sheet: str, header: int) -> Squares:
     with reading_workbook(path):
         from openpyxl import load_workbook
 
@@ -184,6 +189,7 @@ def _of_workbook(path: Path, sheet: str) -> Squares:
                 for row, column in area.cells:
                     rows[row - 1][column - 1] = rows[area.min_row - 1][area.min_col - 1]
             where = f"{path}, sheet {name!r}" if len(book.sheetnames) > 1 else str(path)
+            rows = _below_title(rows, header)
             return _squares(rows, where, indents, tuple(book.sheetnames))
     raise InputError(f"{path}: no sheet holds numbers. Give a file with a table.")
 
@@ -580,6 +586,13 @@ VALUE = re.compile(
     r"|montant|valeur",
     re.IGNORECASE,
 )
+AMOUNT = re.compile(
+    r"turnover|amount|sales|revenue|income|wages?|umsatz|betrag|einkommen|chiffre d.affaires"
+    r"|montant|revenu|\beuros?\b|\b(EUR|USD|CHF|GBP)\b|[€$£]",
+    re.IGNORECASE,
+)
+"""What the name or the title says of figures that are no counts, although they may be whole."""
+
 STATUS = re.compile(r"(conf_?|obs_?)?(status|flags?)|sensitive|primary|secret", re.IGNORECASE)
 
 
@@ -598,7 +611,8 @@ class Proposal:
     value : str
         The figure that is to be published.
     frequency : str
-        The number of contributors; empty if no column looks like it.
+        The number of contributors: the value itself in a table of counts, which has whole
+        figures alone, and neither name nor title of amounts; empty if no column looks like it.
     largest : tuple of str
         The largest contributions, the largest first.
     status : str
@@ -638,12 +652,14 @@ class Proposal:
         Parameters
         ----------
         hierarchies : mapping of str to Hierarchy, optional
-            Replaces those that were found.
+            Replaces those that were found. Codes of sums that the table lacks, such as a total,
+            are made by adding up their parts.
 
         Raises
         ------
         InputError
-            If a code has no place, or the table is not additive.
+            If a code has no place, the table is not additive, or a sum that it lacks would need
+            largest contributions.
         """
         given = dict(hierarchies or {})
         for name, tree in self.trees.items():
@@ -661,13 +677,33 @@ class Proposal:
                     )
                 given[name] = tree.hierarchy
         return Table.from_frame(
-            self.frame,
+            self._with_sums(given),
             {name: given[name] for name in self.trees},
             self.value,
             frequency=self.frequency or None,
             largest=self.largest,
             tolerance=self.tolerance,
         )
+
+    def _with_sums(self, hierarchies: Mapping[str, Hierarchy]) -> pd.DataFrame:
+        """Return the cells, with those of codes that the table lacks and that have parts."""
+        frame, figures = self.frame, list(dict.fromkeys(filter(None, (self.value, self.frequency))))
+        for name in self.trees:
+            tree = hierarchies[name]
+            below, present = dict(tree.groups), set(frame[name])
+            for code in parts_first(tree.total, below):
+                if code in present or code not in below:
+                    continue
+                if self.largest:
+                    raise InputError(
+                        f"{self.name}: the largest contributions to {code!r} of {name!r} do not "
+                        f"follow from those of its parts. Give a table with its totals, or leave "
+                        f"out the largest contributions."
+                    )
+                parts = frame[frame[name].isin(below[code])].assign(**{name: code})
+                sums = parts.groupby([*self.trees], sort=False)[figures].sum().reset_index()
+                frame = pd.concat([frame, sums], ignore_index=True)
+        return frame
 
     def summary(self) -> str:
         """Return what was found in a few lines."""
@@ -690,12 +726,12 @@ class Proposal:
         return f"<Proposal: {self.summary()}>"
 
 
-def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
+def propose(given: pd.DataFrame | FilePath, *, sheet: str = "") -> Proposal:
     """Read a finished table of any layout and propose its dimensions, totals and hierarchies.
 
     Parameters
     ----------
-    given : DataFrame, str or Path
+    given : DataFrame, str, Path or DataFile
         A table with all its totals: one row for each cell, or codes on the left and above, in
         Excel (.xlsx), CSV (any separator) or Parquet. Several columns of codes and several lines
         of headers, merged squares, titles and notes are understood.
@@ -736,7 +772,15 @@ def propose(given: pd.DataFrame | str | Path, *, sheet: str = "") -> Proposal:
     roles = _roles(figures, texts)
     value = roles["value"]
     filled = long[long[value].notna()].reset_index(drop=True)
+    is_amount = AMOUNT.search(f"{cross.title} {value}")
+    if figures == (value,) and not is_amount and _are_counts(filled[value]):
+        roles["frequency"] = value
     trees, tolerance, wrong = _trees(filled, axes, value)
+    if len(figures) > 1 and not any(tree.groups for tree in trees.values()):
+        wrong.append(
+            "No figure is the sum of others, so that each column is read as a figure of its own. "
+            "Where columns are codes of one figure, such as regions, add a column with their total."
+        )
     notes = [*cross.notes, *wrong]
     if cross.beside and not texts:
         notes.append(f"Left out: {listed([*cross.beside])}, which says something of whole rows.")
@@ -872,6 +916,11 @@ def _off(values: Floats, codes: Sequence[str], tree: CodeTree) -> float:
         for parent, children in tree.groups
     ]
     return float(np.ceil(max(gaps, default=0.0) * 1e6) / 1e6)
+
+
+def _are_counts(figures: pd.Series) -> bool:
+    """Return whether figures may be numbers of contributors: whole, and none below 0."""
+    return bool(((figures >= 0) & (figures % 1 == 0)).all())
 
 
 def _unit(figures: pd.Series) -> float:

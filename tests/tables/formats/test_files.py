@@ -207,7 +207,7 @@ def test_cell_that_is_listed_twice_in_a_relation_counts_with_the_sum_of_the_deci
         ("0,1,1.0,0.0", "0.5,1,1.0,0.0", "line 3: there is no relation 0.5"),
         ("0,1,1.0,0.0", "0,3,1.0,0.0", "line 3: there is no cell 3"),
         ("0,1,1.0,0.0", "0,1,one,0.0", "line 3: coefficient is 'one'"),
-        ("0,1,1.0,0.0", "0,1,1.0,0.0,5", "cannot be read"),
+        ("0,1,1.0,0.0", "0,1,1.0,0.0,5", "line 3: it has 5 entries, but the header names 4"),
         ("0,2,1.0,0.0\n", "0,2,1.0,0.0\nrest\n", "line 5: relation is 'rest'"),
     ],
 )

@@ -8,6 +8,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tablecloak.extras import required
 from tablecloak.storage import replacing
 from tablecloak.tables.formats.format import FORMATS, FilePart, ReleaseFormat
 from tablecloak.tables.formats.frame_format import RecordFormat
+from tablecloak.tables.formats.header_row import ROWS_LOOKED_AT
 from tablecloak.tables.formats.layouts import WideTable, as_written, hidden_cells
 from tablecloak.tables.formats.spreadsheet_text import marked
 
@@ -57,8 +59,12 @@ class Excel(RecordFormat, ReleaseFormat):
             sheets = list(map(str, book.sheet_names))
             name = self.how.sheet or sheets[0]
             require_known(name, sheets, f"{path}: there is no sheet {name!r}.")
-            frame = pd.read_excel(book, name, dtype=dict.fromkeys(text_columns, str))
-            frame, restored = _with_codes_as_shown(frame, book.book[name], text_columns)
+            sheet, above = book.book[name], max(self.how.header, 1) - 1
+            self.require_header(path, _first_rows(sheet))
+            kinds: Any = dict.fromkeys(text_columns, str)
+            frame = pd.read_excel(book, name, dtype=kinds, skiprows=above)
+            squares = islice(sheet.iter_rows(), above, None)
+            frame, restored = _with_codes_as_shown(frame, squares, text_columns)
         if restored:
             warnings.warn(
                 f"{path}: the codes of {listed(restored)} are stored as numbers, and read as they "
@@ -70,6 +76,19 @@ class Excel(RecordFormat, ReleaseFormat):
             # Days are no instants of time.
             frame[column] = frame[column].map(lambda code: code.removesuffix(" 00:00:00"), "ignore")
         return frame.dropna(how="all", ignore_index=True)
+
+    def first_rows(self, path: Path) -> list[list[Any]]:
+        """Return what stands in the first rows of the sheet."""
+        with reading_workbook(path):
+            from openpyxl import load_workbook
+
+            book = load_workbook(path, read_only=True, data_only=True)
+            try:
+                sheets = {sheet.title: sheet for sheet in book.worksheets}
+                sheet = sheets.get(self.how.sheet or next(iter(sheets), ""))
+                return [] if sheet is None else _first_rows(sheet)
+            finally:
+                book.close()
 
     def write_release(
         self, released: pd.DataFrame, about: Mapping[str, object], path: Path
@@ -131,6 +150,11 @@ class Excel(RecordFormat, ReleaseFormat):
                     yield FilePart(name, archive.read(name))
 
 
+def _first_rows(sheet: Any) -> list[list[Any]]:
+    sheet.reset_dimensions()
+    return [list(row) for row in sheet.iter_rows(max_row=ROWS_LOOKED_AT, values_only=True)]
+
+
 _NUMBERS = re.compile(r"[1-9]\d*|\d\.\d+|[1-9]\d+\.\d+", re.ASCII)
 _ZEROS = re.compile(r"(0+)(?:\.(0+))?")
 
@@ -160,7 +184,7 @@ def _is_number(value: object) -> bool:
 
 
 def _with_codes_as_shown(
-    frame: pd.DataFrame, sheet: Any, text_columns: Sequence[str]
+    frame: pd.DataFrame, squares: Iterator[tuple[Any, ...]], text_columns: Sequence[str]
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return a sheet with the zeros that its codes have on the screen, and which columns have."""
     doubtful = [
@@ -171,7 +195,6 @@ def _with_codes_as_shown(
     ]
     if not doubtful and not any(map(_is_number, frame.columns)):
         return frame, []
-    squares = sheet.iter_rows()
     names = dict(zip(frame.columns, map(as_shown, next(squares, ())), strict=False))
     rows = list(squares)
     if frame.shape[1] == 1:
@@ -179,8 +202,8 @@ def _with_codes_as_shown(
         rows = [row for row in rows if row and str(row[0].value or "").strip()]
     restored = []
     for column in doubtful:
-        squares = (row[column] if column < len(row) else None for row in rows[: len(frame)])
-        shown = [None if square is None else as_shown(square) for square in squares]
+        below = (row[column] if column < len(row) else None for row in rows[: len(frame)])
+        shown = [None if square is None else as_shown(square) for square in below]
         codes, read = pd.Series(shown, frame.index, dtype=object), frame.iloc[:, column]
         given = read.notna() & codes.map(lambda code: isinstance(code, str))
         if (codes[given] != read[given]).any():

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import lzma
 import os
+import re
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
@@ -21,7 +22,7 @@ from typing import ClassVar, TypeVar
 
 import pandas as pd
 
-from tablecloak.data_file import AS_USUAL, DataFile, about_batches
+from tablecloak.data_file import AS_USUAL, DataFile, ReadingError, about_batches
 from tablecloak.errors import InputError
 from tablecloak.extras import required
 from tablecloak.packed import require_sound_ratio
@@ -197,7 +198,7 @@ def formats_holding(kind: type[F]) -> list[F]:
 
 
 NO_PROBLEM = (
-    " This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` "
+    "This takes a problem, as `tablecloak convert` writes it. For records `tablecloak init` "
     "writes a first job; a finished table is opened by `tablecloak app`."
 )
 """What is said of another file where a problem is expected."""
@@ -236,8 +237,10 @@ def format_of(path: str | os.PathLike[str], kind: type[F], *, otherwise: str | N
         return next(each for each in known if each.name == otherwise)
     *first, last = [each.suffixes[0] for each in known]
     expected = f"{', '.join(first)} or {last}" if first else last
-    about = about_batches(path) or (NO_PROBLEM if kind is ProblemFormat else "")
-    raise InputError(f"{path}: unknown kind of file. Expected a name in {expected}.{about}")
+    finding = f"{path}: unknown kind of file. Expected a name in {expected}."
+    if kind is ProblemFormat and not about_batches(path):
+        raise ReadingError(finding, NO_PROBLEM)
+    raise InputError(f"{finding}{about_batches(path)}")
 
 
 def can_hold(path: str | Path, kind: type[Format]) -> bool:
@@ -254,11 +257,32 @@ def _ending(path: Path) -> str:
     return "".join(suffixes)
 
 
-UNEVEN = (
-    "The first line must hold the names of the columns, without a title above it; entries in which "
-    "the separator stands need quotes."
+OTHER_ROW = (
+    "If the names of the columns stand in another row than the first one, say it by `header`."
 )
-"""What to do where lines have different numbers of entries."""
+"""What else may be wrong where lines have more entries than the header."""
+
+
+class UnevenError(ReadingError):
+    """A line of text has more entries than the header has names of columns.
+
+    Parameters
+    ----------
+    source : path
+    line, seen, expected : int
+    """
+
+    def __init__(self, source: object, line: int, seen: int, expected: int) -> None:
+        super().__init__(
+            f"{source}, line {line}: it has {seen} entries, but the header names {expected} "
+            f"columns. Put an entry that holds the separator in quotes, or take out the separator "
+            f"that is one too many.",
+            OTHER_ROW,
+        )
+
+
+UNNAMED = re.compile(r"Unnamed: \d+")
+"""How a column is called above which nothing stands: a title is there, or further headers."""
 
 NO_RECORDS = "holds no record, at most the names of columns. Give the one with the records."
 """What is said of a file or a frame without a row."""
@@ -273,13 +297,28 @@ def reading(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except UnicodeDecodeError:
-        raise InputError(
-            f"{path}: its letters are not UTF-8. Say how they are written, such as "
-            f'encoding = "cp1252".'
-        ) from None
+        raise not_utf_8(path) from None
     except BROKEN as error:
-        remedy = f" {UNEVEN}" * ("fields in line" in str(error))
-        raise InputError(f"{path}: cannot be read ({str(error).strip()}).{remedy}") from error
+        raise InputError(f"{path}: cannot be read ({str(error).strip()}).") from error
+
+
+def uneven(source: object, error: Exception) -> UnevenError | None:
+    """Return our error for what readers say of a line with too many entries; none for another."""
+    text = str(error)
+    of_pandas = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text)
+    if of_pandas:
+        expected, line, seen = map(int, of_pandas.groups())
+        return UnevenError(source, line, seen, expected)
+    place = re.search(r"on Line: (\d+)", text)
+    of_duckdb = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if place and of_duckdb:
+        return UnevenError(source, int(place[1]), int(of_duckdb[2]), int(of_duckdb[1]))
+    return None
+
+
+def not_utf_8(source: object) -> ReadingError:
+    """Return the error for letters that are written in another way, mostly that of an office."""
+    return ReadingError(f"{source}: its letters are not UTF-8.", encoding="cp1252")
 
 
 def require_few_columns(path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -19,6 +20,7 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from tablecloak.arrays import Floats
+from tablecloak.data_file import ReadingError
 from tablecloak.errors import InputError, listed, require_known
 from tablecloak.storage import existing_file, replacing
 from tablecloak.tables.cell_arrays import CellArrays
@@ -32,6 +34,7 @@ from tablecloak.tables.formats.format import (
     can_hold,
     reading,
 )
+from tablecloak.tables.formats.header_row import header_row
 from tablecloak.tables.formats.lost_digits import least_level, lost_digits, may_lose, remedy
 from tablecloak.tables.formats.spreadsheet_text import original_codes, unmarked
 from tablecloak.tables.problem import ProtectionProblem
@@ -67,9 +70,9 @@ def refuse_problem(columns: Iterable[object], path: Path) -> None:
     is_whole = can_hold(path, ProblemFormat) and not can_hold(path, RecordFormat)
     if part or is_whole:
         held = f"the {part} of a problem" if part else "a problem"
-        raise InputError(
-            f"{path}: holds {held}, whose sums and levels are told already. Give its file of "
-            f"cells to `tablecloak suppress`, or read it by `tc.read_problem`."
+        raise ReadingError(
+            f"{path}: holds {held}, whose sums and levels are told already.",
+            "Give its file of cells to `tablecloak suppress`, or read it by `tc.read_problem`.",
         )
 
 
@@ -95,7 +98,7 @@ def _relations_frame(table: Table) -> pd.DataFrame:
 
 def _require_columns(frame: pd.DataFrame, path: Path) -> None:
     if not set(_REQUIRED) & set(frame.columns) - {"value"}:
-        raise InputError(f"{path}: it has no statuses and levels.{NO_PROBLEM}")
+        raise ReadingError(f"{path}: it has no statuses and levels.", NO_PROBLEM)
     for column in _REQUIRED:
         require_known(column, frame.columns, f"{path}: column {column!r} is missing.")
 
@@ -270,7 +273,34 @@ class RecordFormat(TableFormat):
     def told_by(self, path: Path, rows: int = LOOKED_AT) -> tuple[Self, pd.DataFrame]:
         """Return the format as the first rows of a file say that it is read, and these rows."""
         with reading(existing_file(path)):
-            return self, self.head(Path(path), rows)
+            row = self.how.header or header_row(self.first_rows(Path(path)))
+            reader = self if row == 1 else self.read_with(header=row)
+            return reader, reader.head(Path(path), rows)
+
+    def read_with(self, **how: Any) -> Self:
+        """Return the format with something else said of how files are read."""
+        reader = type(self)()
+        reader.how = replace(self.how, **how)
+        return reader
+
+    def first_rows(self, path: Path) -> list[list[Any]]:
+        """Return the first rows as they stand in a file, where something may stand above names."""
+        del path
+        return []
+
+    def require_header(self, path: Path, rows: Sequence[Sequence[Any]]) -> None:
+        """Refuse a file whose names of columns evidently stand in another row than the first one.
+
+        Raises
+        ------
+        ReadingError
+            Names the row.
+        """
+        row = 1 if self.how.header else header_row(rows)
+        if row > 1:
+            raise ReadingError(
+                f"{path}: row 1 does not name the columns, but row {row} seems to.", header=row
+            )
 
     def read_columns(
         self, path: Path, columns: Sequence[str], *, as_text: bool = False

@@ -14,11 +14,13 @@ import numpy as np
 import pandas as pd
 
 from tablecloak.arrays import Integers
+from tablecloak.data_file import ReadingError
 from tablecloak.errors import InputError, listed, suggestion
 from tablecloak.extras import required
 from tablecloak.storage import existing_file
 from tablecloak.tables.contributions import HOLDINGS, IN_NO_HOLDING
-from tablecloak.tables.formats import RecordFormat, format_of
+from tablecloak.tables.formats import FilePath, RecordFormat, column_names, format_of, read_columns
+from tablecloak.tables.formats.csv_file import odd_entries
 from tablecloak.tables.formats.format import NO_RECORDS, reading
 from tablecloak.tables.hierarchy import Dimension, Hierarchy, as_dimensions
 from tablecloak.tables.library_frames import as_arrow
@@ -245,7 +247,15 @@ def open_source(
     """
     codes = [column for dimension in dimensions.values() for column in dimension.columns]
     text = [name for name in (roles.contributor, roles.holding, roles.waiver) if name]
-    table, is_quick = _as_table(data, [*codes, *text], engine_named(engine))
+    numbers = [name for name in (roles.value, roles.weight, roles.shadow, roles.waiver_p) if name]
+    is_file = isinstance(data, str | os.PathLike)
+    try:
+        table, is_quick = _as_table(data, [*codes, *text], engine_named(engine))
+    except InputError:
+        if is_file and format_of(data, RecordFormat, otherwise="csv").is_typed:
+            # No engine takes a column of a sheet with numbers and text.
+            _refuse_odd_entries(data, numbers)
+        raise
     alike: dict[str, str] = {}
     for column in [*codes, *roles.columns()]:
         if column not in table.columns:
@@ -264,13 +274,39 @@ def open_source(
             )
     if table.head(1).empty if isinstance(table, pd.DataFrame) else not _has_rows(table):
         # Without a row no column has a type of its own.
-        raise InputError(
-            f"{data if isinstance(data, str | os.PathLike) else 'The data'}: {NO_RECORDS}"
-        )
+        raise InputError(f"{data if is_file else 'The data'}: {NO_RECORDS}")
+    if is_file:
+        _refuse_odd_entries(data, [name for name in numbers if not _is_numeric(table, name)])
     names = list(roles.names().values())
-    numbers = {roles.value, roles.weight, roles.shadow, roles.waiver_p}
     read = dict.fromkeys(column for column in (*codes, *names) if column not in numbers)
     return _without_points(table, read), is_quick
+
+
+def _is_numeric(table: Any, column: str) -> bool:
+    if isinstance(table, pd.DataFrame):
+        return pd.api.types.is_numeric_dtype(table[column])
+    return bool(table[column].type().is_numeric())
+
+
+_MISTYPED = re.compile(r"[-+]?[\d.,]\S{,15}")
+
+
+def _refuse_odd_entries(file: FilePath, columns: Sequence[str]) -> None:
+    """Refuse a file with few entries that are no numbers in a column of numbers, by the first.
+
+    It is quoted where it may be a number with a slip: other text may name somebody.
+    """
+    if not columns:
+        return
+    kind = format_of(file, RecordFormat, otherwise="csv")
+    header = column_names(file)
+    for column in (name for name in columns if name in header):
+        entries = read_columns(file, [column], as_text=True)[column]
+        odd = np.flatnonzero(odd_entries(entries, kind.how.decimal))
+        if 0 < 2 * len(odd) < entries.notna().sum():
+            first, entry = int(odd[0]), str(entries.iloc[odd[0]]).strip()
+            shown = repr(entry) if _MISTYPED.fullmatch(entry) else "text"
+            raise wrong_entry(first, column, shown, "a number", len(odd)).of(file)
 
 
 def _has_rows(table: Any) -> bool:
@@ -547,11 +583,13 @@ def _number(number: float) -> Any:
 
 def no_numbers(column: str, kind: Any, row: int | None = None) -> InputError:
     """Return the error for a column of another type, of which a row may be named."""
-    return InputError(
+    return ReadingError(
         f"{'Column' if row is None else 'column'} {column!r} must hold numbers, but its type is "
-        f"{kind}. Look for text such as '-' or 'x' in it. If the file has decimal commas, say "
-        f"decimal = ',', in Python tc.DataFile(path, decimal=',').",
+        f"{kind}. Look for text such as '-' or 'x' in it.",
+        "If the file has decimal commas, say decimal = ',', in Python tc.DataFile(path, "
+        "decimal=',').",
         row=row,
+        decimal=",",
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tablecloak.budget import usable_cores
 from tablecloak.tables.formats import RecordFormat
+from tablecloak.tables.formats.format import UNNAMED
 from tablecloak.tables.tabulation.engines.engine import ENGINES, Engine
 
 MEMORY_LIMIT = "4500MB"
@@ -43,8 +44,11 @@ class DuckDB(Engine):
             case "csv":
                 options["max_line_size"] = LONGEST_LINE
                 header = connection.read_csv(name, **options).columns
-                types = {c: "VARCHAR" for c in text_columns if c in header}
-                return connection.read_csv(name, types=types, **options), False
+                names = [c for c in file_format.column_names(path) if not UNNAMED.fullmatch(c)]
+                if set(names) <= set(header):
+                    types = {c: "VARCHAR" for c in text_columns if c in header}
+                    return connection.read_csv(name, types=types, **options), False
+                # A line with a fault can make another separator likely, or another header.
         return connection.create_table("records", file_format.records(path, text_columns)), True
 
     def close(self, table: Any) -> None:

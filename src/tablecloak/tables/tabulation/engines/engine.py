@@ -14,7 +14,7 @@ from tablecloak.extras import is_installed
 from tablecloak.registry import Registry
 from tablecloak.storage import existing_file
 from tablecloak.tables.formats import RecordFormat, format_of
-from tablecloak.tables.formats.format import UNEVEN, require_few_columns
+from tablecloak.tables.formats.format import not_utf_8, require_few_columns, uneven
 
 
 class Engine(ABC):
@@ -127,6 +127,10 @@ def interruption(error: Exception) -> InterruptedSearch | None:
 
 def unreadable(source: Any, error: Exception) -> InputError:
     """Return our error for one of an engine that reads a source."""
+    if named := uneven(source, error):
+        return named
+    if isinstance(error, UnicodeDecodeError) or "not utf-8" in str(error).lower():
+        return not_utf_8(source)
     return InputError(f"{source}: cannot be read as a table. {explained(error)}")
 
 
@@ -137,19 +141,7 @@ def explained(error: Exception) -> str:
     column = re.search(r'converting column "([^"]*)"', text)
     places = [f"line {line.group(1)}"] if line else []
     places += [f"column {column.group(1)!r}"] if column else []
-    width = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    width = width or re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", text)
-    if width:
-        what = (
-            f"{width.group(2)} entries were found where the header has {width.group(1)}. {UNEVEN}"
-        )
-        what = what.removesuffix(".")
-    elif isinstance(error, UnicodeDecodeError) or "not utf-8" in text.lower():
-        what = (
-            "its letters are not UTF-8; say how they are written, such as encoding = 'cp1252', in "
-            "Python tc.DataFile(path, encoding='cp1252')"
-        )
-    elif "Maximum line size" in text:
+    if "Maximum line size" in text:
         what = "too long; look for a quote that is not closed, or an entry that is no code"
     elif column:
         what = "an entry is no number, or not of the kind of those before it; look for text such as"

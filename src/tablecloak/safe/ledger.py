@@ -19,7 +19,7 @@ from tablecloak.safe.decisions import decided
 from tablecloak.safe.echoes import Echoes
 from tablecloak.safe.joint.audit import JointAudit
 from tablecloak.safe.joint.disclosure import HANDED_OVER, Disclosure, failures
-from tablecloak.safe.joint.waves import waves_of
+from tablecloak.safe.joint.waves import varying, waves_of
 from tablecloak.safe.origins import ProjectData
 from tablecloak.safe.output import RENUMBERED, Figures, Outcome, Output, Reason
 from tablecloak.safe.records import IdentifiedRecords, KnownRecords
@@ -259,7 +259,8 @@ class Ledger:
             earlier,
             n_records=n_records,
             contributors=self.contributors,
-            waves=self._waves_of(n_records),
+            waves=None if self._waves is None else self._of_project(self._waves, n_records),
+            codes=[self._of_project(column, n_records) for column in self._varying],
         )
 
     @cached_property
@@ -269,13 +270,24 @@ class Ledger:
             return None
         return waves_of(self.declared.codes, self.contributors[self._positions])
 
-    def _waves_of(self, n_records: int) -> Integers | None:
-        """Return the wave of each record of the project; -1 where it is not known."""
-        if self._waves is None:
-            return None
-        waves = np.full(n_records, -1, dtype=np.int64)
-        waves[self._positions] = self._waves
-        return waves
+    @cached_property
+    def _varying(self) -> list[Integers]:
+        """Columns of the data with few codes of which a contributor has several, and years."""
+        if self.declared is None or self.contributors is None:
+            return []
+        frame = self.declared.frame
+        years = [
+            frame[name].dt.year.fillna(0).to_numpy(np.int64)
+            for name in frame
+            if pd.api.types.is_datetime64_any_dtype(frame[name])
+        ]
+        return varying([*years, *self.declared.codes], self.contributors[self._positions])
+
+    def _of_project(self, column: Integers, n_records: int) -> Integers:
+        """Return a column of the data for all records of the project; -1 where it is not known."""
+        found = np.full(n_records, -1, dtype=np.int64)
+        found[self._positions] = column
+        return found
 
     def of_same_records(self, names: Iterable[str], records: AnyIntegers) -> str:
         """Return of how many records an output and those it fails beside are, if not of the same.

@@ -121,6 +121,7 @@ class JointAudit:
         n_records: int,
         contributors: Integers | None = None,
         waves: Integers | None = None,
+        codes: Sequence[Integers] = (),
     ) -> tuple[list[Disclosure], list[str]]:
         """Return what figures disclose together with earlier ones, and what was not searched.
 
@@ -136,6 +137,8 @@ class JointAudit:
             Code of the contributor of each record; by default each has its own.
         waves : (n_records,) array of int, optional
             Code that no contributor has in two records, such as the year; -1 if it is not known.
+        codes : sequence of (n_records,) array of int, default=()
+            Of columns with few codes, by which amounts may rise alike; -1 where not known.
 
         Returns
         -------
@@ -156,7 +159,7 @@ class JointAudit:
         findings, unsure = self._answers(*self._with_differences(new, names), contributors)
         undecided += unsure
         if contributors is not None and not findings:
-            findings, unsure = self._of_repeated(new, earlier, n_records, contributors)
+            findings, unsure = self._of_repeated(new, earlier, n_records, contributors, codes)
             undecided += unsure
         if contributors is not None and waves is not None and not findings:
             findings, unsure = self._between_waves(new, earlier, contributors, waves)
@@ -189,11 +192,12 @@ class JointAudit:
         earlier: Mapping[str, Sequence[Figures]],
         n_records: int,
         contributors: Integers,
+        codes: Sequence[Integers],
     ) -> tuple[list[Disclosure], list[str]]:
-        """Return what follows where a contributor has the same amount in several records."""
+        """Return what follows where a contributor has the same in several records."""
         if np.bincount(contributors).max(initial=0) < 2:
             return [], []
-        merged, past, places = self._repeated.merged(new, earlier, contributors)
+        merged, past, places = self._repeated.merged(new, earlier, contributors, codes)
         if not merged:
             return [], []
         if self._of_units is None:
@@ -206,7 +210,7 @@ class JointAudit:
             replace(
                 finding,
                 new_terms=tuple((places[which], row) for which, row in finding.new_terms),
-                text=f"{finding.text} (contributors have the same amount in several records)",
+                text=f"{finding.text} (contributors have the same in several records)",
             )
             for finding in findings
         ], undecided

@@ -18,8 +18,8 @@ from scipy.sparse import csr_array
 from tablecloak.arrays import AnyIntegers, Integers
 from tablecloak.safe.output import Figures
 
-MOST_WAVES = 60
-"""Codes of a column, or of two together, up to which they may be waves: five years of months."""
+MOST_WAVES = 400
+"""Codes of a column, or of two together, up to which they may be waves: thirty years of months."""
 
 MIXED = -2
 """Wave of a group with records of several, or of none that is known."""
@@ -52,6 +52,25 @@ def waves_of(columns: Sequence[AnyIntegers], contributors: Integers) -> Integers
         if apart:
             return min(apart, key=lambda code: len(np.unique(code))).astype(np.int64)
     return None
+
+
+def varying(columns: Sequence[AnyIntegers], contributors: Integers) -> list[Integers]:
+    """Return the columns with few codes of which contributors have several, coded from 0.
+
+    Parameters
+    ----------
+    columns : sequence of (n,) array of int
+        Codes of the columns of the data.
+    contributors : (n,) array of int
+    """
+    order = np.argsort(contributors, kind="stable")
+    is_same = np.diff(contributors[order]) == 0
+    coded = [np.unique(column, return_inverse=True)[1] for column in columns]
+    return [
+        code.astype(np.int64)
+        for code in coded
+        if code.max(initial=0) < MOST_WAVES and (np.diff(code[order])[is_same] != 0).any()
+    ]
 
 
 @dataclass
@@ -107,7 +126,9 @@ class WaveFigures:
 def _of_waves(
     figures: Figures, contributors: Integers, waves: Integers
 ) -> list[tuple[Figures, Integers]]:
-    """Return the figures of each wave, and which they are; none of several waves."""
+    """Return the figures of each wave, and which they are; none of several waves, and no counts."""
+    if figures.amounts is None:
+        return []
     there = np.flatnonzero(figures.group >= 0)
     records, group = figures.records[there], figures.group[there].astype(np.int64)
     sums = csr_array(figures.sums)
@@ -134,9 +155,9 @@ def _of_waves(
                     group[inside],
                     sums[rows],
                     tuple(figures.labels[row] for row in rows.tolist()),
-                    None if figures.amounts is None else figures.amounts[there][inside],
+                    figures.amounts[there][inside],
                     # Waves are columns of their own, whatever the variable is called in all.
-                    figures.variable if figures.is_count else f"{figures.variable} in {number}",
+                    f"{figures.variable} in {number}",
                 ),
                 rows,
             )

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tablecloak.safe import Project
+from tablecloak.safe.joint.repeated import factors_by_code
 from tablecloak.safe.joint.waves import waves_of
 
 N = 150
@@ -80,6 +81,57 @@ def test_those_who_come_and_go_hide_each_other():
         shown, values="pension", index="region", columns="year", aggfunc=["sum", "count"]
     )
     assert table.notna().all(axis=None)
+
+
+def without_leaver(data: pd.DataFrame, last: int = 2020) -> pd.DataFrame:
+    """Data in which one of region A is there until a year."""
+    leaver = data.loc[data.region == "A", "person"].iloc[0]
+    return data[(data.year <= last) | (data.person != leaver)].reset_index(drop=True)
+
+
+def test_periods_of_two_years_are_compared_as_years_are():
+    data = without_leaver(panel(CHANGES["indexed"], waves=4), 2021)
+    data["period"] = np.where(data.year < 2022, "before", "after")
+    project = Project(data=data, contributor="person")
+    for aggfunc in ("sum", "count"):
+        table = project.pivot_table(
+            data, values="pension", index="region", columns="period", aggfunc=aggfunc
+        )
+        assert table.loc["A"].isna().any()
+        assert table.loc["B"].notna().all()
+
+
+def test_a_year_is_compared_with_all_years_together():
+    data = without_leaver(panel(CHANGES["indexed"], waves=3))
+    project = Project(data=data, contributor="person")
+    tables = [
+        project.pivot_table(some, values="pension", index="region", aggfunc="sum")
+        for some in (data[data.year == 2021], data)
+    ]
+    assert "A" not in tables[1].index or tables[1].loc["A"].isna().all()
+
+
+def test_a_record_that_stands_twice_does_not_end_the_comparison():
+    data = without_leaver(panel(CHANGES["indexed"]))
+    data = pd.concat([data, data[data.region == "B"].iloc[:1]], ignore_index=True)
+    project = Project(data=data, contributor="person")
+    table = project.pivot_table(
+        data, values="pension", index="region", columns="year", aggfunc="sum"
+    )
+    assert table.loc["A"].isna().any()
+
+
+def test_hours_of_few_values_have_no_factors():
+    random = np.random.default_rng(6)
+    who, year = np.tile(np.arange(N), 4), np.repeat(np.arange(4), N)
+    hours = random.choice([20.0, 30.0, 35.0, 40.0], 4 * N)
+    codes = [year, np.unique(hours, return_inverse=True)[1], random.integers(0, 50, 4 * N)]
+    assert (factors_by_code(hours, who, codes) == 1).all()
+    wages = np.tile(random.lognormal(7, 0.5, N), 4) * 1.03**year
+    np.testing.assert_allclose(
+        factors_by_code(wages, who, [codes[2], year]) / 1.03**year,
+        1 / 1.03 ** year[factors_by_code(wages, who, [year]) == 1][0],
+    )
 
 
 def test_rows_of_a_firm_that_add_up_do_not_tell_the_one_that_is_left_out():

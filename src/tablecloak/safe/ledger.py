@@ -285,9 +285,9 @@ class Ledger:
 
     def _of_project(self, column: Integers, n_records: int) -> Integers:
         """Return a column of the data for all records of the project; -1 where it is not known."""
-        found = np.full(n_records, -1, dtype=np.int64)
-        found[self._positions] = column
-        return found
+        codes = np.full(n_records, -1, dtype=np.int64)
+        codes[self._positions] = column
+        return codes
 
     def of_same_records(self, names: Iterable[str], records: AnyIntegers) -> str:
         """Return of how many records an output and those it fails beside are, if not of the same.

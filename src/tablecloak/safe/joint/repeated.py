@@ -150,11 +150,11 @@ def factors_by_code(amounts: Floats, contributors: Integers, codes: Sequence[Int
     code for what they have in the most usual one.
     """
     factor = np.ones(len(amounts))
-    known = np.flatnonzero(~np.isnan(amounts))
-    if not codes or not len(known):
+    there = np.flatnonzero(~np.isnan(amounts))
+    if not codes or not len(there):
         return factor
     drawn = np.random.default_rng(0).random(int(contributors.max()) + 1)
-    looked_at = known[drawn[contributors[known]] <= SAMPLED / len(known)]
+    looked_at = there[drawn[contributors[there]] <= SAMPLED / len(there)]
     for column in codes:
         there = looked_at[column[looked_at] >= 0]
         n_codes, n_who = int(column.max(initial=-1)) + 1, len(drawn)

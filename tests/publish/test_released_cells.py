@@ -124,7 +124,7 @@ def test_a_release_that_is_not_one_of_this_table_is_refused(given, message):
 
 def test_a_problem_without_codes_is_refused_for_a_release_with_codes(tmp_path):
     tc.write_problem(PROBLEM, tmp_path / "problem.jj")
-    with pytest.raises(tc.InputError, match="no codes .* in .jj. Name a problem in .csv"):
+    with pytest.raises(tc.InputError, match="no codes .* in .jj. Name one in .csv"):
         read_release(tc.read_problem(tmp_path / "problem.jj"), frame())
 
 

@@ -16,8 +16,9 @@ N = 600
 def data() -> pd.DataFrame:
     random = np.random.default_rng(8)
     return pd.DataFrame(
-        {"region": random.choice(list("ABC"), N), "sex": random.choice(["f", "m"], N), "age": random.integers(15, 90, N),
-         "founded": random.integers(1950, 2025, N), "industry": random.choice([4711, 4799, 6201], N),
+        {"region": random.choice(list("ABC"), N), "sex": random.choice(["f", "m"], N),
+         "age": random.integers(15, 90, N), "founded": random.integers(1950, 2025, N),
+         "industry": random.choice([4711, 4799, 6201], N),
          "income": np.round(random.lognormal(10, 0.7, N))}
     )  # fmt: skip
 

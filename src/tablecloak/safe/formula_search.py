@@ -45,6 +45,7 @@ USUAL_ENDS = np.array([12.0, 14.0, 16.0, 18.0, 21.0, 24.0, 36.0, 66.0, 67.0])
 MULTIPLES = 0.9
 """Share of amounts that are multiples of the unit in which a column was measured."""
 
+USUAL_PERCENTILES = np.array([1, 2.5, 5, 10, 20, 25, 50, 75, 80, 90, 95, 97.5, 99]) / 100
 PERCENTILES = np.arange(1, 100) / 100
 """Shares whose quantile no constant may be that few have. Of two-digit constants that are no
 multiple of five up to two of three are somebody's amount, among 10,000 records: amounts alone say
@@ -149,7 +150,7 @@ class FormulaSearch:
         self._dates = [
             frame[name] for name in frame if pd.api.types.is_datetime64_any_dtype(frame[name])
         ]
-        self._along = [one for one in self._numbers if not _is_numbering(one)]
+        self._along = [one for one in self._numbers if not is_numbering(one)]
         missing = (np.isnan(one) for one in self._numbers)
         self._few = [
             *((codes[which], frame.iloc[:, which]) for which in few),
@@ -464,6 +465,37 @@ def _changes_seldom(classes: Codes, by: Floats) -> bool:
     return _hold_round(low, high, digits, _unit_of(by))
 
 
+def is_cut_at_an_amount(kept: Flags, by: Floats) -> bool:
+    """Whether records that are kept are all those in a range of amounts without round ends.
+
+    How many are above somebody's amount is its rank, which a histogram turns into the amount. An
+    end at a usual percentile tells no rank but that one, and an amount that many have is nobody's.
+
+    Parameters
+    ----------
+    kept, by : (n,) arrays
+    """
+    there = ~np.isnan(by)
+    inside, outside = by[kept & there], by[~kept & there]
+    if not len(inside) or not len(outside):
+        return False
+    least, most = inside.min(), inside.max()
+    below, above = outside[outside < least], outside[outside > most]
+    if len(below) + len(above) < len(outside):
+        return False
+    for low, high, n_below in (
+        (below.max(initial=-np.inf), least, len(below)),
+        (most, above.min(initial=np.inf), len(below) + len(inside)),
+    ):
+        are_many = min(np.count_nonzero(by == low), np.count_nonzero(by == high)) >= PER_CODE
+        is_usual = np.abs(USUAL_PERCENTILES * there.sum() - n_below).min() <= 1
+        pair = np.array([low]), np.array([high])
+        is_end = bool(np.isfinite(low) and np.isfinite(high))
+        if is_end and not (are_many or is_usual or _hold_round(*pair, EDGE_DIGITS, _unit_of(by))):
+            return True
+    return False
+
+
 def _are_as_wide(low: Floats, high: Floats, by: Floats) -> bool:
     """Whether three classes or more end where equal ones from the least to the largest would."""
     if len(low) < 2 or np.isnan(by[-1]):
@@ -591,7 +623,7 @@ def numbers_of(column: pd.Series[Any]) -> list[Floats]:
     return [_floats(one) for one in (days, date.year, date.month, date.quarter, date.day_of_week)]
 
 
-def _is_numbering(numbers: Floats) -> bool:
+def is_numbering(numbers: Floats) -> bool:
     """Whether numbers only tell records apart, such as those of persons or lines."""
     whole = numbers[~np.isnan(numbers)]
     if not len(whole) or (whole % 1 != 0).any() or len(np.unique(whole)) < len(whole):

@@ -151,6 +151,12 @@ class Ledger:
                 "which list they are of"
             )
             reasons.append(Reason("review", "data", text))
+        elif cut := self.declared.cut_by(located.positions):
+            text = (
+                f"which records are there seems to follow from {cut} of one of them, and how many "
+                "there are tells its rank: filter at a number of two digits, or a usual percentile"
+            )
+            reasons.append(Reason("review", "data", text))
         return reasons
 
     def in_order(self, key: pd.Series[Any], positions: Integers) -> list[Any]:

@@ -18,7 +18,13 @@ import pandas as pd
 
 from tablecloak.arrays import Floats, Integers
 from tablecloak.errors import InputError, require_known
-from tablecloak.safe.formula_search import PER_CODE, FormulaSearch, numbers_of
+from tablecloak.safe.formula_search import (
+    PER_CODE,
+    FormulaSearch,
+    is_cut_at_an_amount,
+    is_numbering,
+    numbers_of,
+)
 from tablecloak.safe.formulas import computed
 from tablecloak.safe.group_filters import DataGroups
 from tablecloak.safe.records import Codes, codes_of
@@ -197,6 +203,22 @@ class ProjectData:
     def chosen_by(self, positions: Integers) -> str:
         """Return the column whose codes were chosen by what all their records have, "" if none."""
         return self._groups.chosen_by(positions) if self._has(positions) else ""
+
+    def cut_by(self, positions: Integers) -> str:
+        """Return the column in which records were kept by the amount of one, "" if none."""
+        if not self._has(positions) or len(np.unique(positions)) == len(self.frame):
+            return ""
+        kept = np.zeros(len(self.frame), dtype=np.bool_)
+        kept[positions] = True
+        return next(
+            (
+                str(name)
+                for name in self.frame
+                for amounts in numbers_of(self.frame[name])[:1]
+                if not is_numbering(amounts) and is_cut_at_an_amount(kept, amounts)
+            ),
+            "",
+        )
 
     def _has(self, positions: Integers) -> bool:
         """Whether all records are those of the data."""

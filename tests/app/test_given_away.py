@@ -108,6 +108,16 @@ def test_the_same_table_in_another_window_or_after_a_restart_is_no_other_one(cli
         assert refused.status_code == 400 and NEVER_TWO in refused.get_json()["error"]
 
 
+def test_what_another_program_gave_away_meanwhile_counts(tmp_path):
+    one, other = (GivenAway(tmp_path / "given.json") for _ in range(2))
+    one.give("table", "first", "suppression")
+    assert NEVER_TWO in other.objection("table", "second")
+    with pytest.raises(InputError, match="Another release"):
+        other.give("table", "second", "adjustment")
+    other.unsent("table")
+    assert one.objection("table", "second") == ""
+
+
 def test_results_and_grid_know_what_the_other_gave_away(tmp_path):
     client = window(tmp_path / "app")
     client.post("/open", data={"example": "records"})

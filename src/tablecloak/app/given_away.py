@@ -22,6 +22,16 @@ from tablecloak.tables.table import Table
 NEVER_TWO = "Publish one of them, never more: together they reveal hidden values."
 """What is said of two releases of one table."""
 
+OLD_JOB = "It is of before the decisions in the grid."
+"""What is said of the results of a job once cells were decided by hand."""
+
+
+def beside(verdict: str, refusal: str) -> str:
+    """Return a verdict, without its next step where another one, or nothing, is to be published."""
+    if NEVER_TWO not in refusal and OLD_JOB not in refusal:
+        return verdict
+    return "\n".join(line for line in verdict.splitlines() if not line.startswith("Next: "))
+
 
 @dataclass(frozen=True)
 class Given:

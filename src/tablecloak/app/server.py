@@ -148,7 +148,8 @@ def create_app(folder: Path, token: str, checker: str = "", *, is_kept: bool = T
     @app.context_processor
     def of_all_pages() -> dict[str, Any]:
         return {
-            "may_change": g.get("may_change", False), "session": g.get("session"),
+            "may_change": g.get("may_change", False),
+            "locked": "" if g.get("may_change", False) else "disabled", "session": g.get("session"),
             "kinds": KINDS, "how_read": how_read(),
         }  # fmt: skip
 
